@@ -1,0 +1,334 @@
+"""A script as bytes, text and tree, and where in the text each node of the tree stands."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import libcst
+from libcst._nodes.internal import CodegenState
+
+from transpile.decoding import DecodedText, SourceError, decode
+from transpile.nesting import check_nesting, find_python2, find_python2_handler
+from transpile.span import Span
+
+__all__ = ["Source", "SourceError", "read_source"]
+
+_INDENTATION = re.compile(r"[ \t\f]*")
+_FORM_FEED = re.compile(r"^\f+(?=\S)", re.MULTILINE)
+_POSITION = re.compile(r"error at (\d+):(\d+)")
+_STRINGS = tuple(
+    getattr(libcst, name)
+    for name in ("SimpleString", "FormattedString", "TemplatedString")
+    if hasattr(libcst, name)
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """One script that was read and parsed.
+
+    Args:
+        path: the file as the user named it.
+        data: its bytes.
+        decoded: its text, encoding and byte-order mark.
+        newline: the newline that most of its lines end in.
+        indent: one level of its indentation.
+        tree: its concrete syntax tree.
+    """
+
+    path: str
+    data: bytes
+    decoded: DecodedText
+    newline: str
+    indent: str
+    tree: libcst.Module
+
+    @property
+    def text(self) -> str:
+        """The text, newlines exactly as in the file, without byte-order mark."""
+        return self.decoded.text
+
+    @property
+    def encoding(self) -> str:
+        """Python's name of the file's encoding."""
+        return self.decoded.encoding
+
+    @property
+    def has_bom(self) -> bool:
+        """Whether the file begins with the UTF-8 byte-order mark."""
+        return self.decoded.has_bom
+
+    def encode(self, text: str) -> bytes:
+        """Return `text` as bytes in the encoding of this file, with its byte-order mark.
+
+        Raises:
+            UnicodeEncodeError: the encoding lacks a character of `text`.
+        """
+        return self.decoded.encode(text)
+
+    def span(self, node: libcst.CSTNode) -> Span:
+        """Where a node stands: without surrounding whitespace and its own parentheses.
+
+        A statement's span leaves out the comments and decorators above it.
+
+        Raises:
+            KeyError: the node is not part of this source's tree.
+        """
+        return Span(*self._places.spans[node])
+
+    def code(self, node: libcst.CSTNode) -> str:
+        """The text of a node's span."""
+        start, end = self._places.spans[node]
+        return self.text[start:end]
+
+    def parent(self, node: libcst.CSTNode) -> libcst.CSTNode | None:
+        """The node that holds this one; None for the module.
+
+        Raises:
+            KeyError: the node is not part of this source's tree.
+        """
+        return self._places.parents[node]
+
+    def parents(self, node: libcst.CSTNode) -> Iterator[libcst.CSTNode]:
+        """The nodes around this one, from the nearest to the module."""
+        parents = self._places.parents
+        outer = parents[node]
+        while outer is not None:
+            yield outer
+            outer = parents[outer]
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column, both 1-based and in characters, of an offset into the text."""
+        line = bisect_right(self._line_starts, offset)
+        return line, offset - self._line_starts[line - 1] + 1
+
+    def line_start(self, offset: int) -> int:
+        """Offset of the first character of the line that `offset` lies in."""
+        return self.text.rfind("\n", 0, offset) + 1
+
+    def line_end(self, offset: int) -> int:
+        """Offset of the newline that ends the line of `offset`, or of the end of the text."""
+        feed = self.text.find("\n", offset)
+        if feed < 0:
+            return len(self.text)
+        return feed - 1 if feed > offset and self.text[feed - 1] == "\r" else feed
+
+    def next_line_start(self, offset: int) -> int:
+        """Offset of the line after that of `offset`, or of the end of the text."""
+        feed = self.text.find("\n", offset)
+        return len(self.text) if feed < 0 else feed + 1
+
+    def indentation_of(self, offset: int) -> str:
+        """The whitespace that the line of `offset` begins with."""
+        blanks = _INDENTATION.match(self.text, self.line_start(offset))
+        return blanks.group().rpartition("\f")[2] if blanks else ""
+
+    @cached_property
+    def multiline_strings(self) -> tuple[Span, ...]:
+        """The string literals that reach over a line end: no layout may touch their inside."""
+        text = self.text
+        return tuple(
+            sorted(
+                Span(start, end)
+                for node, (start, end) in self._places.spans.items()
+                if isinstance(node, _STRINGS) and "\n" in text[start:end]
+            )
+        )
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0] + [found.end() for found in re.finditer("\n", self.text)]
+
+    @cached_property
+    def _places(self) -> _Places:
+        return _locate(self.tree, self.text)
+
+
+def read_source(data: bytes, path: str) -> Source:
+    """Read one script.
+
+    Args:
+        data: the bytes of the file.
+        path: the name to keep for reports; nothing is opened.
+
+    Raises:
+        SourceError: the bytes are not a Python 3 script that can be rewritten; nothing hangs.
+    """
+    decoded = decode(data)
+    text = decoded.text
+    check_nesting(text)
+    try:
+        tree = libcst.parse_module(_parsable(text))
+    except libcst.ParserSyntaxError as error:
+        raise _syntax_error(text, error) from None
+    except RecursionError:
+        raise SourceError("the script is nested too deeply to be analysed") from None
+    line = find_python2_handler(text)
+    if line:
+        raise SourceError("this looks like Python 2 ('except X, e' clause)", line, 1)
+    return Source(
+        path=path,
+        data=data,
+        decoded=decoded,
+        newline="\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n",
+        indent=tree.default_indent.strip("\f") or "    ",
+        tree=tree,
+    )
+
+
+def _parsable(text: str) -> str:
+    """The text as the parser can reproduce it: with a last newline, no form feed before code."""
+    if "\f" in text:
+        text = _FORM_FEED.sub("", text)
+    return text if text.endswith("\n") else text + "\n"
+
+
+def _syntax_error(text: str, error: libcst.ParserSyntaxError) -> SourceError:
+    """Say what is wrong in Python's own words, which are better than a parser generator's."""
+    construct, line = find_python2(text)
+    if construct:
+        return SourceError(f"this looks like Python 2 ({construct})", line, 1)
+    import ast
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except SyntaxError as own:
+        message = own.msg or "invalid syntax"
+        return SourceError(f"syntax error: {message}", own.lineno or 0, own.offset or 0)
+    except (ValueError, RecursionError, MemoryError):
+        pass
+    found = _POSITION.search(error.message)
+    if found is not None:
+        return SourceError("syntax error", int(found.group(1)), int(found.group(2)) + 1)
+    message = error.message.splitlines()[0].removeprefix("tokenizer error: ")
+    return SourceError(f"syntax error: {message}", error.raw_line, error.raw_column + 1)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Start and end of every node, and the node that holds it."""
+
+    spans: dict[libcst.CSTNode, tuple[int, int]]
+    parents: dict[libcst.CSTNode, libcst.CSTNode | None]
+
+
+def _locate(tree: libcst.Module, text: str) -> _Places:
+    """Find every node's place in one pass over the tree.
+
+    Raises:
+        SourceError: the tree does not give the text back, so that no place could be trusted.
+    """
+    state = _PlacingState(tree)
+    try:
+        tree._codegen(state)
+    except RecursionError:
+        raise SourceError("the script is nested too deeply to be analysed") from None
+    parsable = _parsable(text)
+    generated = "".join(state.tokens)
+    if generated != parsable:
+        pairs = zip(generated, parsable, strict=False)
+        same = next((index for index, (a, b) in enumerate(pairs) if a != b), 0)
+        line = parsable.count("\n", 0, same) + 1
+        raise SourceError("the parser does not reproduce the whitespace of this line", line)
+    if parsable != text:
+        return _Places(_into_original(state.spans, text), state.parents)
+    return _Places(state.spans, state.parents)
+
+
+def _into_original(
+    spans: dict[libcst.CSTNode, tuple[int, int]], text: str
+) -> dict[libcst.CSTNode, tuple[int, int]]:
+    """Turn offsets into what the parser read into offsets into the text itself."""
+    cuts: list[int] = []
+    removed = 0
+    for found in _FORM_FEED.finditer(text):
+        for _ in range(len(found.group())):
+            cuts.append(found.start() - removed)
+        removed += len(found.group())
+    length = len(text)
+
+    def moved(start: int, end: int) -> tuple[int, int]:
+        after_cuts = start + bisect_right(cuts, start)
+        return min(after_cuts, length), min(max(after_cuts, end + bisect_left(cuts, end)), length)
+
+    return {node: moved(start, end) for node, (start, end) in spans.items()}
+
+
+class _PlacingState(CodegenState):
+    """Writes the tree out as libcst does and notes the offsets on the way."""
+
+    __slots__ = ("offset", "spans", "parents", "stack", "starts", "start_of", "around")
+
+    def __init__(self, tree: libcst.Module) -> None:
+        super().__init__(default_indent=tree.default_indent, default_newline=tree.default_newline)
+        self.offset = 0
+        self.spans: dict[libcst.CSTNode, tuple[int, int]] = {}
+        self.parents: dict[libcst.CSTNode, libcst.CSTNode | None] = {}
+        self.starts: list[int] = []
+        self.stack: list[libcst.CSTNode | None] = [None]
+
+    def add_indent_tokens(self) -> None:
+        self.tokens.extend(self.indent_tokens)
+        for token in self.indent_tokens:
+            self.offset += len(token)
+
+    def add_token(self, value: str) -> None:
+        self.tokens.append(value)
+        self.offset += len(value)
+
+    def before_codegen(self, node: libcst.CSTNode) -> None:
+        self.parents[node] = self.stack[-1]
+        self.stack.append(node)
+        self.starts.append(self.offset)
+
+    def after_codegen(self, node: libcst.CSTNode) -> None:
+        self.stack.pop()
+        start = self.starts.pop()
+        if node not in self.spans:
+            self.spans[node] = (start, self.offset)
+
+    def record_syntactic_position(
+        self,
+        node: libcst.CSTNode,
+        *,
+        start_node: libcst.CSTNode | None = None,
+        end_node: libcst.CSTNode | None = None,
+    ) -> AbstractContextManager[None]:
+        return _SyntacticPlace(self, node, start_node, end_node)
+
+
+class _SyntacticPlace:
+    """Notes a node's place without the whitespace and parentheses around it."""
+
+    __slots__ = ("state", "node", "start_node", "end_node", "start")
+
+    def __init__(
+        self,
+        state: _PlacingState,
+        node: libcst.CSTNode,
+        start_node: libcst.CSTNode | None,
+        end_node: libcst.CSTNode | None,
+    ) -> None:
+        self.state = state
+        self.node = node
+        self.start_node = start_node
+        self.end_node = end_node
+        self.start = 0
+
+    def __enter__(self) -> None:
+        self.start = self.state.offset
+
+    def __exit__(self, *error: Any) -> None:
+        state = self.state
+        start = self.start if self.start_node is None else state.spans[self.start_node][0]
+        end = state.offset if self.end_node is None else state.spans[self.end_node][1]
+        state.spans[self.node] = (start, end)
