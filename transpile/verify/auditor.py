@@ -1,0 +1,228 @@
+"""Runs a script and its converted form, and has the runs judged."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+
+from transpile.verify.evidence import RunEvidence
+from transpile.verify.expectation import Expectation
+from transpile.verify.judge import judge_distributed, judge_original, judge_single
+from transpile.verify.launcher import Launcher
+from transpile.verify.report import AuditReport, Check, RunReport
+
+_PRELOADABLE = ("torchvision",)
+
+
+class Auditor(AbstractContextManager["Auditor"]):
+    """Audits any number of scripts with one start of the framework.
+
+    Args:
+        python: interpreter that has the framework; this process's own where None.
+        site: folder that comes first on the scripts' import path.
+        preload: modules to import once for all runs, where the scripts use them.
+        cuda: leave CUDA devices visible to the scripts.
+
+    Raises:
+        LaunchError: on entering, where the interpreter or its torch cannot be used.
+    """
+
+    def __init__(
+        self,
+        *,
+        python: str | None = None,
+        site: Path | None = None,
+        preload: Sequence[str] = (),
+        cuda: bool = False,
+    ) -> None:
+        self._launcher = Launcher(python=python, site=site, preload=preload, cuda=cuda)
+
+    def __enter__(self) -> Auditor:
+        self._launcher.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._launcher.close()
+
+    def audit(
+        self,
+        original: Path,
+        converted: Path,
+        *,
+        world_sizes: Sequence[int] = (1, 2),
+        arguments: Sequence[str] = (),
+        converted_arguments: Sequence[str] | None = None,
+        timeout_seconds: float = 120.0,
+        expectation: Expectation | None = None,
+        double: bool = False,
+        workdir_seed: Path | None = None,
+        start_folder: str = ".",
+    ) -> AuditReport:
+        """Run both scripts and judge the converted one.
+
+        Args:
+            original: the script before the conversion.
+            converted: the script after it.
+            world_sizes: numbers of processes to run the converted script with.
+            arguments: command line arguments of both scripts.
+            converted_arguments: those of the converted script, where they differ.
+            timeout_seconds: when the processes of a run are killed.
+            expectation: what the conversion promises; the defaults are those of the tool.
+            double: make float64 the default type of new tensors in all runs.
+            workdir_seed: folder whose content every run finds in its fresh working directory.
+            start_folder: where in that content the scripts start.
+
+        Raises:
+            LaunchError: the process that runs the ranks died.
+            ValueError: a world size is below 1.
+            OSError: a script or the seed cannot be read.
+        """
+        if any(size < 1 for size in world_sizes):
+            raise ValueError("a world size is at least 1")
+        for script in (original, converted):
+            script.read_bytes()
+        expected = expectation or Expectation()
+        with tempfile.TemporaryDirectory(prefix="disttranspile-", ignore_cleanup_errors=True) as t:
+            scratch = Path(t)
+
+            def run(script: Path, world_size: int) -> RunEvidence:
+                given = arguments
+                if world_size and converted_arguments is not None:
+                    given = converted_arguments
+                return self._run(
+                    scratch / f"run-{world_size}",
+                    script,
+                    given,
+                    world_size,
+                    timeout_seconds=timeout_seconds,
+                    double=double,
+                    workdir_seed=workdir_seed,
+                    start_folder=start_folder,
+                )
+
+            reference = run(original, 0)
+            reports = [_report(reference, judge_original(reference))]
+            if reports[0].passed:
+                for size in world_sizes:
+                    evidence = run(converted, size)
+                    judge = judge_single if size == 1 else judge_distributed
+                    reports.append(_report(evidence, judge(reference, evidence, expected)))
+                    shutil.rmtree(scratch / f"run-{size}", ignore_errors=True)
+        return AuditReport(tuple(reports))
+
+    def _run(
+        self,
+        directory: Path,
+        script: Path,
+        arguments: Sequence[str],
+        world_size: int,
+        *,
+        timeout_seconds: float,
+        double: bool,
+        workdir_seed: Path | None,
+        start_folder: str,
+    ) -> RunEvidence:
+        # One folder further in than the evidence: scripts like to use `../data`.
+        job = directory / "job"
+        work = job / "work"
+        temporary = directory / "tmp"
+        for folder in (job, temporary):
+            folder.mkdir(parents=True)
+        if workdir_seed is None:
+            work.mkdir()
+        else:
+            shutil.copytree(workdir_seed, work)
+        start = work / start_folder
+        if not start.is_dir():
+            raise FileNotFoundError(f"the seed has no folder {start_folder}")
+        before = _snapshot(job)
+        run = self._launcher.run(
+            script,
+            arguments,
+            world_size=world_size,
+            working_directory=start,
+            evidence=directory / "evidence",
+            folders={job: "", script.resolve().parent: "beside the script: "},
+            timeout_seconds=timeout_seconds,
+            double=double,
+        )
+        after = _snapshot(job)
+        changed = (path for path, state in after.items() if before.get(path) != state)
+        names = (os.path.relpath(path, start).replace(os.sep, "/") for path in changed)
+        return replace(run, files=frozenset(names))
+
+
+def audit(
+    original: Path,
+    converted: Path,
+    *,
+    world_sizes: Sequence[int] = (1, 2),
+    arguments: Sequence[str] = (),
+    converted_arguments: Sequence[str] | None = None,
+    timeout_seconds: float = 120.0,
+    expectation: Expectation | None = None,
+    double: bool = False,
+    workdir_seed: Path | None = None,
+    start_folder: str = ".",
+    python: str | None = None,
+    site: Path | None = None,
+    cuda: bool = False,
+) -> AuditReport:
+    """Run a script and its converted form once; see :class:`Auditor` and its `audit`.
+
+    Raises:
+        LaunchError: the interpreter or its torch cannot be used.
+        ValueError: a world size is below 1.
+        OSError: a script or the seed cannot be read.
+    """
+    with Auditor(python=python, site=site, preload=_preload(original), cuda=cuda) as auditor:
+        return auditor.audit(
+            original,
+            converted,
+            world_sizes=world_sizes,
+            arguments=arguments,
+            converted_arguments=converted_arguments,
+            timeout_seconds=timeout_seconds,
+            expectation=expectation,
+            double=double,
+            workdir_seed=workdir_seed,
+            start_folder=start_folder,
+        )
+
+
+def _report(evidence: RunEvidence, checks: tuple[Check, ...]) -> RunReport:
+    return RunReport(_label(evidence.world_size), evidence.world_size, checks, evidence.seconds)
+
+
+def _label(world_size: int) -> str:
+    if world_size == 0:
+        return "original"
+    return f"{world_size} process" + ("es" if world_size > 1 else "")
+
+
+def _preload(script: Path) -> tuple[str, ...]:
+    """Large packages of the script that every rank would otherwise import anew."""
+    return tuple(name for name in _PRELOADABLE if name.encode() in script.read_bytes())
+
+
+def _snapshot(root: Path) -> dict[str, tuple[int, int]]:
+    """Size and time of change of every file below a folder."""
+    states: dict[str, tuple[int, int]] = {}
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        for name in names:
+            path = os.path.join(folder, name)
+            status = os.lstat(path)
+            states[path] = (status.st_size, status.st_mtime_ns)
+    return states

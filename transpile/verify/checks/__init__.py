@@ -1,0 +1,1 @@
+"""The judgements: pure functions from evidence to a check, one group per module."""

@@ -1,0 +1,55 @@
+"""Whether what is reported is computed from the whole data."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from transpile.verify.evidence import Iteration, RunEvidence
+from transpile.verify.expectation import Expectation
+from transpile.verify.report import Check, failed, not_applicable, passed
+
+
+def evaluation_complete(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
+    """What is evaluated is visited by every rank that takes part, or by all without repeats."""
+    name = "evaluation complete"
+    expected = original.first.evaluation
+    if not expected:
+        return not_applicable(name, "no data loader is used without training")
+    # Evaluation on one rank alone is complete, too: the others then make no pass.
+    taking_part = [rank for rank in run.ranks if rank.evaluation]
+    if not taking_part:
+        return failed(name, "no rank evaluates")
+    for rank in taking_part:
+        if len(rank.evaluation) != len(expected):
+            return failed(
+                name,
+                f"rank {rank.rank} makes {len(rank.evaluation)} passes without training, "
+                f"the original {len(expected)}",
+            )
+    for number, reference in enumerate(expected):
+        shares = [rank.evaluation[number] for rank in taking_part]
+        if not _is_complete(reference, shares):
+            visits = ", ".join(
+                f"rank {rank.rank}: {_visits(share)}"
+                for rank, share in zip(taking_part, shares, strict=True)
+            )
+            return failed(
+                name, f"pass {number}: {visits}; in the original {_visits(reference)} samples"
+            )
+    return passed(name)
+
+
+def _is_complete(reference: Iteration, shares: list[Iteration]) -> bool:
+    if not reference.exhausted:
+        # Left early: which samples were seen may be chance, their number is not.
+        wanted = len(reference.samples)
+        counts = [len(share.samples) for share in shares]
+        return all(count == wanted for count in counts) or sum(counts) == wanted
+    whole = Counter(reference.samples)
+    parts = [Counter(share.samples) for share in shares]
+    return all(part == whole for part in parts) or sum(parts, Counter()) == whole
+
+
+def _visits(entry: Iteration) -> str:
+    repeats = len(entry.samples) - len(set(entry.samples))
+    return f"{len(entry.samples)}" + (f" ({repeats} repeated)" if repeats else "")

@@ -1,0 +1,70 @@
+"""Whether the job prints what the original prints, once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import isclose
+
+from transpile.verify.checks.text import mask_numbers, numbers, printed_lines
+from transpile.verify.evidence import RankEvidence, RunEvidence
+from transpile.verify.expectation import Expectation
+from transpile.verify.report import Check, failed, not_applicable, passed
+
+
+def printed_once(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
+    """No line of standard output is printed by several ranks more often than by the original."""
+    name = "printed once"
+    expected = _lines(original.first)
+    by_rank = [_lines(rank) for rank in run.ranks]
+    total = sum(by_rank, Counter())
+    if not total:
+        return not_applicable(name, "nothing is printed")
+    problems: list[str] = []
+    for line, count in total.items():
+        printing = [rank for rank, lines in enumerate(by_rank) if lines[line]]
+        if len(printing) > 1 and count > expected[line]:
+            problems.append(f"by ranks {', '.join(map(str, printing))}: {line}")
+    return failed(name, "\n".join(problems)) if problems else passed(name)
+
+
+def same_lines(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
+    """What all ranks print together is what the original prints, numbers aside."""
+    return _compare_lines("same lines as the original", original, run)
+
+
+def single_process_output(original: RunEvidence, run: RunEvidence) -> Check:
+    """One process prints the lines of the original, numbers aside."""
+    return _compare_lines("single process equals original", original, run)
+
+
+def printed_numbers(original: RunEvidence, run: RunEvidence, expectation: Expectation) -> Check:
+    """The numbers that rank 0 prints equal the original's within the tolerance."""
+    name = "printed numbers"
+    if not expectation.printed_numbers or expectation.tolerance is None:
+        return not_applicable(name, "not asked for")
+    expected, found = printed_lines(original.first.output), printed_lines(run.first.output)
+    for ours, theirs in zip(expected, found, strict=False):
+        left, right = numbers(ours), numbers(theirs)
+        if len(left) != len(right) or not all(
+            # What is printed is rounded, and may be rounded the other way.
+            isclose(a, b, rel_tol=max(expectation.tolerance, 1e-3), abs_tol=1e-4)
+            for a, b in zip(left, right, strict=True)
+        ):
+            return failed(name, f"{theirs}\nin the original: {ours}")
+    return passed(name)
+
+
+def _compare_lines(name: str, original: RunEvidence, run: RunEvidence) -> Check:
+    expected = _lines(original.first)
+    found = sum((_lines(rank) for rank in run.ranks), Counter[str]())
+    missing = [line for line in expected if found[line] < expected[line]]
+    extra = [line for line in found if not expected[line]]
+    if missing:
+        return failed(name, f"not printed as often as in the original: {missing[0]}")
+    if extra:
+        return failed(name, f"not printed by the original: {extra[0]}")
+    return passed(name)
+
+
+def _lines(rank: RankEvidence) -> Counter[str]:
+    return Counter(mask_numbers(line) for line in printed_lines(rank.output))

@@ -1,0 +1,156 @@
+"""Whether the ranks divide the training data among them, and in which order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from transpile.verify.evidence import Iteration, RankEvidence, RunEvidence, Sample
+from transpile.verify.expectation import Expectation
+from transpile.verify.report import Check, failed, not_applicable, passed
+
+_NO_LOADER = "no data loader trains"
+
+
+def disjoint(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
+    """No two ranks train on the same samples, up to the padding that makes shards equal."""
+    name = "training shards disjoint"
+    if not original.first.training:
+        return not_applicable(name, _NO_LOADER)
+    problems: list[str] = []
+    for number, (reference, shards) in enumerate(_passes(original, run)):
+        if _repeats(reference.samples):
+            problem = _same_draws(shards)
+        else:
+            samples = [sample for shard in shards for sample in shard.samples]
+            repeats, allowed = _repeats(samples), _padding(reference, len(shards))
+            problem = (
+                f"{repeats} of {len(samples)} visits repeat a sample, padding explains {allowed}"
+                if repeats > allowed
+                else ""
+            )
+        if problem:
+            problems.append(f"training pass {number}: {problem}")
+    return _outcome(name, problems)
+
+
+def complete(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
+    """All ranks together train on what the original trains on."""
+    name = "training shards complete"
+    if not original.first.training:
+        return not_applicable(name, _NO_LOADER)
+    expected = len(original.first.training)
+    problems = [
+        f"rank {rank.rank} makes {len(rank.training)} training passes, the original {expected}"
+        for rank in run.ranks
+        if len(rank.training) != expected
+    ]
+    for number, (reference, shards) in enumerate(_passes(original, run)):
+        wanted = set(reference.samples)
+        visited = {sample for shard in shards for sample in shard.samples}
+        if _repeats(reference.samples):
+            # Drawn with replacement: which samples come is chance, how many is not.
+            count = sum(len(shard.samples) for shard in shards)
+            missing = len(reference.samples) - count
+        elif len(wanted) == reference.dataset_length:
+            missing = len(wanted - visited)
+        else:
+            # A part of the data set, the last batch dropped: which samples is chance, too.
+            missing = len(wanted) - len(visited)
+        if missing > 0:
+            problems.append(
+                f"training pass {number}: {missing} of {len(reference.samples)} samples missing"
+            )
+    return _outcome(name, problems)
+
+
+def order(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
+    """The order of the samples changes from epoch to epoch exactly where the original's does."""
+    name = "order changes with the epoch"
+    groups = _loader_groups(original.first)
+    if not groups:
+        return not_applicable(name, _NO_LOADER)
+    problems: list[str] = []
+    judged = False
+    for positions in groups:
+        expected = _changes([original.first.training[position] for position in positions])
+        if expected is None:
+            continue
+        judged = True
+        for rank in run.ranks:
+            if len(rank.training) != len(original.first.training):
+                continue
+            changes = _changes([rank.training[position] for position in positions])
+            if changes is not None and changes != expected:
+                problems.append(
+                    f"rank {rank.rank} sees the same order in every epoch"
+                    if expected
+                    else f"rank {rank.rank} sees the samples shuffled, the original does not"
+                )
+    if not judged:
+        return not_applicable(name, "the original makes one pass, in an order of its own")
+    return _outcome(name, problems)
+
+
+def _passes(
+    original: RunEvidence, run: RunEvidence
+) -> list[tuple[Iteration, tuple[Iteration, ...]]]:
+    """Each training pass of the original with what became of it on the ranks that make it."""
+    return [
+        (
+            reference,
+            tuple(rank.training[number] for rank in run.ranks if number < len(rank.training)),
+        )
+        for number, reference in enumerate(original.first.training)
+    ]
+
+
+def _repeats(samples: Sequence[Sample]) -> int:
+    return len(samples) - len(set(samples))
+
+
+def _padding(reference: Iteration, ranks: int) -> int:
+    # A sampler pads once per pass; where batches are the script's own each one is divided.
+    return (ranks - 1) * (len(reference.batches) if reference.own_batches else 1)
+
+
+def _same_draws(shards: Sequence[Iteration]) -> str:
+    for position, shard in enumerate(shards):
+        for other in shards[:position]:
+            if len(shard.samples) > 1 and shard.samples == other.samples:
+                return "two ranks draw the same samples in the same order"
+    return ""
+
+
+def _loader_groups(rank: RankEvidence) -> list[list[int]]:
+    """Positions of the training passes that belong together: the epochs of one data set."""
+    training = rank.training
+    datasets = Counter(entry.dataset for entry in training)
+    # Data sets that are made anew for every epoch cannot be told from different ones.
+    if len(training) > 1 and max(datasets.values()) == 1:
+        return [list(range(len(training)))]
+    return [
+        [position for position, entry in enumerate(training) if entry.dataset == dataset]
+        for dataset in datasets
+    ]
+
+
+def _changes(epochs: Sequence[Iteration]) -> bool | None:
+    """Whether the order differs between epochs; None where that cannot be told."""
+    orders = [entry.samples for entry in epochs if len(entry.samples) > 1]
+    if len(orders) > 1:
+        return any(left != right for left, right in zip(orders, orders[1:], strict=False))
+    if orders and all(isinstance(sample, int) for sample in orders[0]):
+        numbers = [sample for sample in orders[0] if isinstance(sample, int)]
+        # The padding of a shard starts over with the first samples.
+        if _ascends(numbers) or _ascends(numbers[:-1]):
+            return False
+    return None
+
+
+def _ascends(numbers: Sequence[int]) -> bool:
+    return all(left < right for left, right in zip(numbers, numbers[1:], strict=False))
+
+
+def _outcome(name: str, problems: Sequence[str]) -> Check:
+    return failed(name, "\n".join(problems)) if problems else passed(name)

@@ -1,0 +1,362 @@
+"""What was observed while a script ran, as plain data.
+
+The judgements read nothing else, so that each can be tested on evidence written by hand.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+Sample = int | str
+"""A sample's index in the data set; a digest of its content where there is no index."""
+
+
+class Ending(Enum):
+    """How a rank ended."""
+
+    EXITED = "exited"
+    HUNG = "hung"
+    """It was still running at the time limit and was killed."""
+    STOPPED = "stopped"
+    """Another rank failed, and this one did not end by itself afterwards."""
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One pass over a data loader.
+
+    Args:
+        number: position among the passes of the rank, in the order of their starts.
+        loader: which loader object, counted in the order of first use.
+        dataset: which data set object, counted likewise.
+        dataset_length: number of samples of the data set; None where it has no length.
+        own_batches: the batches come from a batch sampler of the script's own.
+        batches: the samples of each batch that the script took.
+        exhausted: whether the pass went to the loader's end.
+        backwards: backward passes that followed a batch of this pass.
+        steps: optimizer steps that followed a batch of this pass.
+    """
+
+    number: int
+    loader: int
+    dataset: int
+    dataset_length: int | None
+    own_batches: bool
+    batches: tuple[tuple[Sample, ...], ...]
+    exhausted: bool = True
+    backwards: int = 0
+    steps: int = 0
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """All samples in the order of their visits."""
+        return tuple(sample for batch in self.batches for sample in batch)
+
+
+@dataclass(frozen=True)
+class OptimizerEvidence:
+    """An optimizer that took at least one step.
+
+    Args:
+        number: position among the rank's optimizers, in the order of their making.
+        kind: the class's name.
+        shapes: shapes of its parameters, in its own order.
+        wrapped: for each parameter, whether a DistributedDataParallel module holds it.
+        learning_rates: for each step, the learning rate of each parameter group.
+        first_digest: digest of the parameters after the first step.
+        digest: digest of the parameters at the end; None where the rank did not get there.
+        values: file of the parameters at the end, as native float64 numbers.
+        sharded: whether a parameter is spread over ranks, so that no rank has all of it.
+    """
+
+    number: int
+    kind: str
+    shapes: tuple[tuple[int, ...], ...]
+    wrapped: tuple[bool, ...]
+    learning_rates: tuple[tuple[float, ...], ...]
+    first_digest: str | None = None
+    digest: str | None = None
+    values: Path | None = None
+    sharded: bool = False
+
+    @property
+    def steps(self) -> int:
+        """Number of steps taken."""
+        return len(self.learning_rates)
+
+    def read_values(self) -> array[float]:
+        """The parameters at the end of the run, one after the other."""
+        numbers: array[float] = array("d")
+        if self.values is not None:
+            numbers.frombytes(self.values.read_bytes())
+        return numbers
+
+
+class Touch(Enum):
+    """What was done to a path."""
+
+    FILE = "file"
+    """Opened for writing, renamed to, removed ..."""
+    DIRECTORY = "directory"
+    """Made as a directory that was not there when the run started."""
+
+
+@dataclass(frozen=True)
+class Write:
+    """A change of the file system within the job's folders.
+
+    Args:
+        path: relative to the working directory, with forward slashes.
+        touch: file or directory.
+        how: the operation: ``open``, ``save``, ``rename``, ``remove``, ``mkdir`` ...
+    """
+
+    path: str
+    touch: Touch
+    how: str
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What was given to ``torch.save``.
+
+    Args:
+        path: where it was written, as in :class:`Write`.
+        leaves: for each key, with the keys of nested mappings joined by ``/``, what is there:
+            type and shape of a tensor, the name of any other type.
+    """
+
+    path: str
+    leaves: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class RankEvidence:
+    """What one process did.
+
+    Args:
+        rank: its rank; 0 for a process that was started alone.
+        ending: how it ended.
+        exit_status: exit status, minus the signal's number where a signal ended it; None where
+            it was killed by the audit.
+        iterations: its passes over data loaders.
+        optimizers: its optimizers that took steps.
+        writes: its changes of the file system.
+        checkpoints: what it saved.
+        output: its standard output.
+        errors: its standard error.
+        place: where it was when it was killed, innermost call first.
+    """
+
+    rank: int
+    ending: Ending = Ending.EXITED
+    exit_status: int | None = 0
+    iterations: tuple[Iteration, ...] = ()
+    optimizers: tuple[OptimizerEvidence, ...] = ()
+    writes: tuple[Write, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
+    output: str = ""
+    errors: str = ""
+    place: str = ""
+
+    @property
+    def training(self) -> tuple[Iteration, ...]:
+        """The passes that train: optimizer steps follow their batches.
+
+        A script that updates parameters without an optimizer is judged by its backward passes.
+        A backward pass alone is otherwise not enough: adversarial evaluation has those, too.
+        """
+        stepping = tuple(entry for entry in self.iterations if entry.steps)
+        return stepping or tuple(entry for entry in self.iterations if entry.backwards)
+
+    @property
+    def evaluation(self) -> tuple[Iteration, ...]:
+        """The passes that do not train.
+
+        A glance at a loader that also trains (one batch to draw or to trace with) is left out: it
+        is not there to be complete.
+        """
+        training = self.training
+        numbers = {entry.number for entry in training}
+        loaders = {entry.loader for entry in training}
+        return tuple(
+            entry
+            for entry in self.iterations
+            if entry.number not in numbers
+            and entry.batches
+            and (entry.exhausted or entry.loader not in loaders)
+        )
+
+
+@dataclass(frozen=True)
+class RunEvidence:
+    """What one run of a script did.
+
+    Args:
+        world_size: number of processes; 0 for the original script.
+        ranks: evidence of each, in the order of ranks.
+        files: files within the job's folder that are new or changed after the run.
+        seconds: how long the run took.
+    """
+
+    world_size: int
+    ranks: tuple[RankEvidence, ...]
+    files: frozenset[str] = frozenset()
+    seconds: float = 0.0
+
+    @property
+    def finished(self) -> bool:
+        """Whether every process ended by itself with exit status 0."""
+        return all(rank.ending is Ending.EXITED and rank.exit_status == 0 for rank in self.ranks)
+
+    @property
+    def first(self) -> RankEvidence:
+        """Evidence of rank 0."""
+        return self.ranks[0]
+
+
+@dataclass
+class _Pass:
+    """An :class:`Iteration` while the journal is being read."""
+
+    loader: int
+    dataset: int
+    dataset_length: int | None
+    own_batches: bool
+    handed_out: list[tuple[Sample, ...]] = field(default_factory=list)
+    taken: int = 0
+    exhausted: bool = False
+    backwards: int = 0
+    steps: int = 0
+
+    def iteration(self, number: int) -> Iteration:
+        # With worker processes a loader hands out indices ahead of the batches that are taken.
+        return Iteration(
+            number=number,
+            loader=self.loader,
+            dataset=self.dataset,
+            dataset_length=self.dataset_length,
+            own_batches=self.own_batches,
+            batches=tuple(self.handed_out[: self.taken]),
+            exhausted=self.exhausted,
+            backwards=self.backwards,
+            steps=self.steps,
+        )
+
+
+@dataclass
+class _Optimizer:
+    """An :class:`OptimizerEvidence` while the journal is being read."""
+
+    kind: str
+    shapes: tuple[tuple[int, ...], ...]
+    wrapped: tuple[bool, ...]
+    sharded: bool
+    learning_rates: list[tuple[float, ...]] = field(default_factory=list)
+    first_digest: str | None = None
+    digest: str | None = None
+    values: Path | None = None
+
+
+def read_rank(
+    directory: Path,
+    rank: int,
+    *,
+    ending: Ending = Ending.EXITED,
+    exit_status: int | None = 0,
+    place: str = "",
+) -> RankEvidence:
+    """The evidence that a rank left in its folder; a rank that was killed left only a part.
+
+    Args:
+        directory: folder with the rank's journal, standard output and standard error.
+        rank: the rank.
+        ending: how it ended.
+        exit_status: its exit status.
+        place: where it was when it was killed.
+    """
+    passes: dict[int, _Pass] = {}
+    optimizers: dict[int, _Optimizer] = {}
+    writes: dict[Write, None] = {}
+    checkpoints: list[Checkpoint] = []
+    for event in _events(directory / "journal.jsonl"):
+        kind = event["event"]
+        if kind == "iteration":
+            passes[event["number"]] = _Pass(
+                event["loader"], event["dataset"], event["length"], event["own_batches"]
+            )
+        elif kind == "batch":
+            passes[event["number"]].handed_out.append(tuple(event["samples"]))
+        elif kind == "taken":
+            passes[event["number"]].taken += 1
+        elif kind == "exhausted":
+            passes[event["number"]].exhausted = True
+        elif kind == "backward":
+            for number in event["open"]:
+                passes[number].backwards += 1
+        elif kind == "optimizer":
+            optimizers[event["number"]] = _Optimizer(
+                event["kind"], _shapes(event["shapes"]), tuple(event["wrapped"]), event["sharded"]
+            )
+        elif kind == "step":
+            optimizers[event["number"]].learning_rates.append(tuple(event["learning_rates"]))
+            for number in event["open"]:
+                passes[number].steps += 1
+        elif kind == "first":
+            optimizers[event["number"]].first_digest = event["digest"]
+        elif kind == "final":
+            optimizers[event["number"]].digest = event["digest"]
+            optimizers[event["number"]].values = directory / event["file"]
+        elif kind == "write":
+            writes[Write(event["path"], Touch(event["touch"]), event["how"])] = None
+        elif kind == "save":
+            checkpoints.append(Checkpoint(event["path"], event["leaves"]))
+    return RankEvidence(
+        rank=rank,
+        ending=ending,
+        exit_status=exit_status,
+        iterations=tuple(entry.iteration(number) for number, entry in sorted(passes.items())),
+        optimizers=tuple(
+            OptimizerEvidence(
+                number=number,
+                kind=entry.kind,
+                shapes=entry.shapes,
+                wrapped=entry.wrapped,
+                learning_rates=tuple(entry.learning_rates),
+                first_digest=entry.first_digest,
+                digest=entry.digest,
+                values=entry.values,
+                sharded=entry.sharded,
+            )
+            for number, entry in sorted(optimizers.items())
+        ),
+        writes=tuple(writes),
+        checkpoints=tuple(checkpoints),
+        output=_text(directory / "stdout"),
+        errors=_text(directory / "stderr"),
+        place=place,
+    )
+
+
+def _events(path: Path) -> Iterable[Mapping[str, Any]]:
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            # The last line of a rank that was killed may be cut short.
+            if line.endswith("\n"):
+                yield json.loads(line)
+
+
+def _shapes(shapes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(shape) for shape in shapes)
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""

@@ -1,0 +1,89 @@
+"""Which checks judge which run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from transpile.verify.checks import (
+    checkpoints,
+    evaluation,
+    files,
+    outcome,
+    output,
+    parameters,
+    shards,
+    steps,
+)
+from transpile.verify.evidence import RunEvidence
+from transpile.verify.expectation import Expectation
+from transpile.verify.report import Check, Status
+
+_OUTCOME: tuple[Callable[[RunEvidence], Check], ...] = (outcome.exit_status, outcome.no_hang)
+
+_DISTRIBUTED: tuple[Callable[[RunEvidence, RunEvidence, Expectation], Check], ...] = (
+    parameters.equal_on_all_ranks,
+    shards.disjoint,
+    shards.complete,
+    shards.order,
+    steps.global_batch,
+    steps.optimizer_steps,
+    steps.learning_rates,
+    evaluation.evaluation_complete,
+    files.files_written_once,
+    files.directories_made_once,
+    output.printed_once,
+    output.same_lines,
+    parameters.equivalence,
+    output.printed_numbers,
+)
+
+_EVERY: tuple[Callable[[RunEvidence, RunEvidence], Check], ...] = (
+    files.same_files,
+    checkpoints.checkpoint_keys,
+    checkpoints.checkpoint_loads,
+)
+
+
+def judge_original(original: RunEvidence) -> tuple[Check, ...]:
+    """Whether the original ran at all, so that there is something to compare with."""
+    return tuple(check(original) for check in _OUTCOME)
+
+
+def judge_single(
+    original: RunEvidence, run: RunEvidence, expectation: Expectation
+) -> tuple[Check, ...]:
+    """Judge the converted script started as one process, without a launcher."""
+    ended = tuple(check(run) for check in _OUTCOME)
+    if not run.finished:
+        return ended
+    return (
+        *ended,
+        _both(
+            parameters.single_process_parameters(original, run),
+            output.single_process_output(original, run),
+        ),
+        *(check(original, run) for check in _EVERY),
+    )
+
+
+def judge_distributed(
+    original: RunEvidence, run: RunEvidence, expectation: Expectation
+) -> tuple[Check, ...]:
+    """Judge the converted script started as several processes."""
+    ended = tuple(check(run) for check in _OUTCOME)
+    if not run.finished:
+        # What an unfinished run left undone says nothing about the conversion.
+        return ended
+    return (
+        *ended,
+        *(check(original, run, expectation) for check in _DISTRIBUTED),
+        *(check(original, run) for check in _EVERY),
+    )
+
+
+def _both(first: Check, second: Check) -> Check:
+    """One check that fails where either does."""
+    failures = [check.detail for check in (first, second) if check.failed]
+    if failures:
+        return Check(first.name, Status.FAILED, "\n".join(failures))
+    return first if first.passed else second

@@ -1,0 +1,1 @@
+"""The processes that run the scripts: they alone import the framework."""

@@ -1,0 +1,140 @@
+"""Sees every optimizer step, every backward pass and the parameters that come of them."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import importlib
+from typing import Any
+
+from transpile.verify.worker.journal import Journal
+from transpile.verify.worker.loaders import LoaderObserver
+
+_SEEN = "_audit_seen"
+
+
+class OptimizerObserver:
+    """Watches optimizers, backward passes and the modules that synchronise gradients."""
+
+    def __init__(self, journal: Journal, loaders: LoaderObserver) -> None:
+        self._journal = journal
+        self._loaders = loaders
+        self._torch: Any = importlib.import_module("torch")
+        self._optimizers: list[Any] = []
+        self._stepped: set[int] = set()
+        self._stepping: set[int] = set()
+        self._wrapped: dict[int, Any] = {}
+
+    def install(self) -> None:
+        """Start watching."""
+        self._watch_steps()
+        self._watch_backward()
+        self._watch_wrapping()
+
+    def _watch_steps(self) -> None:
+        optimizer_class = self._torch.optim.Optimizer
+        plain_init = optimizer_class.__init__
+
+        @functools.wraps(plain_init)
+        def init(optimizer: Any, *args: Any, **kwargs: Any) -> None:
+            plain_init(optimizer, *args, **kwargs)
+            self._optimizers.append(optimizer)
+            owner = type(optimizer)
+            if not getattr(owner.step, _SEEN, False):
+                owner.step = self._observed(owner.step)
+
+        optimizer_class.__init__ = init
+
+    def _observed(self, plain_step: Any) -> Any:
+        @functools.wraps(plain_step)
+        def step(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            # A class of the script's own may call its base class's step: that is one step.
+            if id(optimizer) in self._stepping or optimizer not in self._optimizers:
+                return plain_step(optimizer, *args, **kwargs)
+            learning_rates = [float(group.get("lr", 0.0)) for group in optimizer.param_groups]
+            self._stepping.add(id(optimizer))
+            try:
+                result = plain_step(optimizer, *args, **kwargs)
+            finally:
+                self._stepping.discard(id(optimizer))
+            self._record(optimizer, learning_rates)
+            return result
+
+        setattr(step, _SEEN, True)
+        return step
+
+    def _record(self, optimizer: Any, learning_rates: list[float]) -> None:
+        number = next(
+            position for position, known in enumerate(self._optimizers) if known is optimizer
+        )
+        first = number not in self._stepped
+        if first:
+            self._stepped.add(number)
+            parameters = _parameters(optimizer)
+            self._journal.write(
+                "optimizer",
+                number=number,
+                kind=type(optimizer).__name__,
+                shapes=[list(parameter.shape) for parameter in parameters],
+                wrapped=[id(parameter) in self._wrapped for parameter in parameters],
+                sharded=any(hasattr(parameter, "to_local") for parameter in parameters),
+            )
+        self._journal.write(
+            "step", number=number, learning_rates=learning_rates, open=self._loaders.current
+        )
+        if first:
+            digest = hashlib.sha256()
+            for parameter in _parameters(optimizer):
+                digest.update(self._bytes(parameter))
+            self._journal.write("first", number=number, digest=digest.hexdigest())
+
+    def _watch_backward(self) -> None:
+        autograd = self._torch.autograd
+        plain_backward = autograd.backward
+
+        # `Tensor.backward` looks this function up when it is called.
+        @functools.wraps(plain_backward)
+        def backward(*args: Any, **kwargs: Any) -> Any:
+            self._journal.write("backward", open=self._loaders.current)
+            return plain_backward(*args, **kwargs)
+
+        autograd.backward = backward
+
+    def _watch_wrapping(self) -> None:
+        wrapper_class = self._torch.nn.parallel.DistributedDataParallel
+        plain_init = wrapper_class.__init__
+
+        @functools.wraps(plain_init)
+        def init(wrapper: Any, *args: Any, **kwargs: Any) -> None:
+            plain_init(wrapper, *args, **kwargs)
+            for parameter in wrapper.parameters():
+                self._wrapped[id(parameter)] = parameter
+
+        wrapper_class.__init__ = init
+
+    def finish(self) -> None:
+        """Record the parameters as they are now."""
+        for number in sorted(self._stepped):
+            name = f"parameters-{number}.f64"
+            digest = hashlib.sha256()
+            with (self._journal.directory / name).open("wb") as file:
+                for parameter in _parameters(self._optimizers[number]):
+                    data = self._bytes(parameter)
+                    digest.update(data)
+                    file.write(data)
+            self._journal.write("final", number=number, digest=digest.hexdigest(), file=name)
+
+    def _bytes(self, parameter: Any) -> bytes:
+        tensor = parameter.detach()
+        if hasattr(tensor, "to_local"):
+            tensor = tensor.to_local()
+        if tensor.is_complex():
+            tensor = self._torch.view_as_real(tensor)
+        tensor = tensor.to(device="cpu", dtype=self._torch.float64).contiguous()
+        # Not through numpy, which torch does without.
+        return ctypes.string_at(tensor.data_ptr(), tensor.numel() * 8)
+
+
+def _parameters(optimizer: Any) -> list[Any]:
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]

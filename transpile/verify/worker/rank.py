@@ -1,0 +1,172 @@
+"""One rank: a forked process that runs the script under observation."""
+
+from __future__ import annotations
+
+import atexit
+import builtins
+import faulthandler
+import importlib
+import os
+import random
+import signal
+import sys
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transpile.verify.worker.checkpoints import CheckpointObserver
+from transpile.verify.worker.files import FileObserver, PathLabels
+from transpile.verify.worker.journal import Journal
+from transpile.verify.worker.loaders import LoaderObserver
+from transpile.verify.worker.optimizers import OptimizerObserver
+
+STACK_SIGNAL = signal.SIGUSR1
+"""Makes a rank write where it is; handled outside the interpreter, so that a rank that waits in a
+collective answers, too."""
+
+
+@dataclass(frozen=True)
+class RankTask:
+    """What a rank has to do.
+
+    Args:
+        script: the script's path.
+        arguments: its command line arguments.
+        rank: the process's rank.
+        environment: variables to set.
+        working_directory: where it runs.
+        directory: where its evidence goes.
+        folders: see :class:`~transpile.verify.worker.files.PathLabels`.
+        directories: directories of the job that existed when the run started.
+        seed: seed of the generators that the script does not seed.
+        double: whether new tensors are float64 by default.
+    """
+
+    script: Path
+    arguments: tuple[str, ...]
+    rank: int
+    environment: Mapping[str, str]
+    working_directory: Path
+    directory: Path
+    folders: Mapping[str, str]
+    directories: frozenset[str]
+    seed: int
+    double: bool
+
+
+def execute(task: RankTask) -> int:
+    """Run the script as ``python script.py`` would; gives the exit status.
+
+    Raises:
+        SystemExit: the script raised it.
+    """
+    _redirect(task.directory)
+    os.environ.update(task.environment)
+    os.chdir(task.working_directory)
+    sys.argv = [str(task.script), *task.arguments]
+    sys.path.insert(0, str(task.script.parent))
+    _seed(task)
+    _forget_own_modules()
+    stack = (task.directory / "stack").open("w")
+    faulthandler.enable()
+    faulthandler.register(STACK_SIGNAL, file=stack, all_threads=True)
+    _observe(task)
+    return _run_script(task.script)
+
+
+def _redirect(directory: Path) -> None:
+    for name, descriptor in (("stdout", 1), ("stderr", 2)):
+        opened = os.open(directory / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        os.dup2(opened, descriptor)
+        os.close(opened)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    # By line: what was printed before the rank is killed must not be lost in a buffer.
+    sys.stdin = open(0, encoding="utf-8", closefd=False)
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False, buffering=1)
+    sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)
+    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
+
+
+def _seed(task: RankTask) -> None:
+    """Make what the script does not seed itself repeatable, but different on every rank.
+
+    Equal seeds would hide initial weights, splits and orders that ranks do not agree on.
+    """
+    torch: Any = importlib.import_module("torch")
+    seed = task.seed + task.rank
+    random.seed(seed)
+    torch.manual_seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed)
+    if task.double:
+        torch.set_default_dtype(torch.float64)
+
+
+def _forget_own_modules() -> None:
+    """A project may have a module of this package's name: it must find its own."""
+    for name in list(sys.modules):
+        if name.partition(".")[0] == "transpile":
+            del sys.modules[name]
+
+
+def _observe(task: RankTask) -> None:
+    journal = Journal(task.directory)
+    labels = PathLabels(task.working_directory, task.folders)
+    loaders = LoaderObserver(journal)
+    optimizers = OptimizerObserver(journal, loaders)
+    files = FileObserver(journal, labels, task.directories)
+    checkpoints = CheckpointObserver(journal, files)
+    for observer in (loaders, optimizers, files, checkpoints):
+        observer.install()
+
+    def finish() -> None:
+        if journal.own_process:
+            files.finish()
+            optimizers.finish()
+
+    # The first one registered runs last, after what the script registers.
+    atexit.register(finish)
+    plain_exit = os._exit
+
+    def exit_at_once(status: int) -> None:
+        finish()
+        plain_exit(status)
+
+    os._exit = exit_at_once  # type: ignore[assignment]
+
+
+def _run_script(script: Path) -> int:
+    module = types.ModuleType("__main__")
+    module.__file__ = str(script)
+    module.__dict__["__builtins__"] = builtins
+    sys.modules["__main__"] = module
+    try:
+        code = compile(script.read_bytes(), str(script), "exec", dont_inherit=True)
+        exec(code, module.__dict__)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        trace = error.__traceback__
+        sys.excepthook(type(error), error, trace.tb_next if trace is not None else None)
+        return 1
+    return 0
+
+
+def task_of(request: Mapping[str, Any], rank: int, directories: Sequence[str]) -> RankTask:
+    """The task of one rank of a request."""
+    return RankTask(
+        script=Path(request["script"]),
+        arguments=tuple(request["arguments"]),
+        rank=rank,
+        environment=request["environments"][rank],
+        working_directory=Path(request["working_directory"]),
+        directory=Path(request["directories"][rank]),
+        folders=request["folders"],
+        directories=frozenset(directories),
+        seed=request["seed"],
+        double=request["double"],
+    )
