@@ -1,0 +1,60 @@
+"""Rewrites single-process training scripts into distributed ones.
+
+>>> import transpile
+>>> result = transpile.convert(b"print('no training here')")
+>>> result.outcome
+<Outcome.UNCHANGED: 'unchanged'>
+
+The names below are imported when they are first used, so that ``import transpile`` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from transpile.engine import convert
+    from transpile.finding import Finding, Level
+    from transpile.options import Options
+    from transpile.result import Decision, Outcome, Result, Verdict
+    from transpile.source import SourceError
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "convert",
+    "Options",
+    "Result",
+    "Outcome",
+    "Decision",
+    "Verdict",
+    "Finding",
+    "Level",
+    "SourceError",
+    "__version__",
+]
+
+_HOME = {
+    "convert": "transpile.engine",
+    "Options": "transpile.options",
+    "Result": "transpile.result",
+    "Outcome": "transpile.result",
+    "Decision": "transpile.result",
+    "Verdict": "transpile.result",
+    "Finding": "transpile.finding",
+    "Level": "transpile.finding",
+    "SourceError": "transpile.source",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,242 @@
+"""Converting one input after the other, each whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from transpile.cli import codes
+from transpile.cli.inputs import STANDARD_STREAM, Content, Input, InputError, read
+from transpile.cli.terminal import put, tell, wants_colour
+from transpile.finding import Finding, Level
+from transpile.options import Options
+from transpile.report import FileReport
+from transpile.result import Outcome, Result
+
+_DONE = 0
+_LOOK = 1
+_FAILED = 2
+_REFUSED = 3
+
+
+class Mode(Enum):
+    """What is done with the converted text."""
+
+    PRINT = "print"
+    WRITE = "write"
+    IN_PLACE = "in place"
+    DIFF = "diff"
+    CHECK = "check"
+    PLAN = "plan"
+
+    @property
+    def is_preview(self) -> bool:
+        """Whether it only tells what a conversion would change."""
+        return self in (Mode.DIFF, Mode.CHECK)
+
+    @property
+    def uses_standard_output(self) -> bool:
+        """Whether code, a diff or a plan goes to standard output."""
+        return self in (Mode.PRINT, Mode.DIFF, Mode.PLAN)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One script and the file that its conversion goes to, ``-`` where it goes to none."""
+
+    script: Input
+    target: str = STANDARD_STREAM
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that one run of the command is asked for.
+
+    Args:
+        tasks: the scripts and where they go.
+        mode: what is done with the converted text.
+        options: the choices of the conversion.
+        new_folder: the folder of the targets, made when the first of them is written; empty where
+            it must be there.
+        force: overwrite a target that holds something else.
+        output_format: the form of the findings.
+        check_framework: raises where a choice does not fit the framework that a script has.
+    """
+
+    tasks: Sequence[Task]
+    mode: Mode
+    options: Options
+    new_folder: str
+    force: bool
+    output_format: str
+    check_framework: Callable[[str], None]
+
+
+def run(job: Job) -> int:
+    """Convert everything, report everything, and return the exit status."""
+    files = []
+    for task in job.tasks:
+        file = _convert(job, task)
+        if task.script.from_folder and _has_nothing_to_say(file):
+            continue
+        files.append(file)
+        if job.output_format == "text":
+            _tell_findings(job.mode, file.findings)
+    _tell_end(job, files)
+    return max((_status(job.mode, file) for file in files), default=_DONE)
+
+
+def _convert(job: Job, task: Task) -> FileReport:
+    script = task.script
+    try:
+        content = read(script)
+    except InputError as error:
+        return _failed(script, codes.UNREADABLE, script.name, str(error))
+    from transpile.engine import convert
+    from transpile.source import SourceError
+
+    try:
+        result = convert(content.data, job.options, path=script.name)
+    except SourceError as error:
+        failed = _failed(script, codes.UNPARSABLE, script.name, error.message)
+        place = replace(failed.findings[0], line=error.line, column=error.column)
+        return replace(failed, findings=(place,))
+    except Exception as error:
+        failed = _failed(script, codes.INTERNAL, script.name, _describe(error))
+        return replace(failed, outcome=Outcome.REFUSED)
+    framework = result.plan.get("framework")
+    if isinstance(framework, str):
+        job.check_framework(framework)
+    problem = _deliver(job, task, content, result)
+    if problem is not None:
+        return _failed(script, codes.UNWRITABLE, task.target, *problem)
+    return FileReport(script.name, result.outcome, result.findings)
+
+
+def _deliver(job: Job, task: Task, content: Content, result: Result) -> tuple[str, ...] | None:
+    """Print or write the result; return what is in the way, and what to do about it."""
+    if job.mode is Mode.PLAN:
+        put(_plan(task.script.name, result))
+    elif result.outcome is Outcome.REFUSED or job.mode is Mode.CHECK:
+        pass
+    elif job.mode is Mode.DIFF:
+        from transpile.report.diff import unified_diff
+
+        colour = wants_colour(sys.stdout)
+        put(unified_diff(task.script.name, content.data, result.data, colour=colour))
+    elif job.mode is Mode.PRINT:
+        put(result.data)
+    else:
+        return _write(job, task.target, content, result.data)
+    return None
+
+
+def _write(job: Job, target: str, content: Content, data: bytes) -> tuple[str, ...] | None:
+    from transpile.output import read_existing, write_atomically
+
+    try:
+        existing = read_existing(target)
+        if existing == data:
+            return None
+        if job.mode is Mode.IN_PLACE and existing != content.data:
+            return ("has changed while it was converted",)
+        if job.mode is Mode.WRITE and existing and not job.force:
+            return (
+                "exists and holds something else than what would be written",
+                "Name another output, or overwrite it with --force.",
+            )
+        if job.new_folder:
+            os.makedirs(job.new_folder, exist_ok=True)
+        write_atomically(target, data, new_mode=content.mode)
+    except OSError as error:
+        return (f"cannot be written: {error.strerror or error}",)
+    return None
+
+
+def _plan(path: str, result: Result) -> bytes:
+    import json
+
+    from transpile.report.escape import without_surrogates
+
+    document = {
+        "path": without_surrogates(path),
+        "outcome": result.outcome.value,
+        "plan": dict(result.plan),
+        "decisions": [
+            {
+                "rule": decision.rule,
+                "code": decision.code,
+                "verdict": decision.verdict.value,
+                "line": decision.line,
+                "column": decision.column,
+                "reason": decision.reason,
+            }
+            for decision in result.decisions
+        ],
+    }
+    return f"{json.dumps(document, indent=2)}\n".encode()
+
+
+def _failed(script: Input, code: str, path: str, message: str, advice: str = "") -> FileReport:
+    finding = Finding(code, Level.ERROR, path, 0, 0, message, advice)
+    return FileReport(script.name, None, (finding,))
+
+
+def _describe(error: Exception) -> str:
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    place = ""
+    if frame is not None:
+        file = os.path.basename(frame.tb_frame.f_code.co_filename)
+        place = f" ({file}:{frame.tb_lineno})"
+    return f"internal error: {type(error).__name__}: {error}{place}"
+
+
+def _has_nothing_to_say(file: FileReport) -> bool:
+    """In a folder: a file that does not train, or needs nothing."""
+    return file.outcome is Outcome.UNCHANGED and _level(file.findings) is Level.NOTE
+
+
+def _level(findings: Iterable[Finding]) -> Level:
+    return max((finding.level for finding in findings), default=Level.NOTE)
+
+
+def _status(mode: Mode, file: FileReport) -> int:
+    if file.outcome is Outcome.REFUSED:
+        return _REFUSED
+    if file.outcome is None:
+        return _FAILED
+    changes = mode.is_preview and file.outcome is Outcome.CONVERTED
+    return _LOOK if changes or _level(file.findings) >= Level.WARNING else _DONE
+
+
+def _tell_findings(mode: Mode, findings: Sequence[Finding]) -> None:
+    from transpile.report.text import render_findings
+
+    colour = wants_colour(sys.stderr)
+    if mode is Mode.DIFF:
+        by_hand = [finding for finding in findings if finding.level > Level.NOTE]
+        findings = [finding for finding in findings if finding.level is Level.NOTE]
+        if by_hand:
+            tell("Could not be changed, look at it by hand:\n")
+            tell(render_findings(by_hand, colour=colour))
+    tell(render_findings(findings, colour=colour))
+
+
+def _tell_end(job: Job, files: Sequence[FileReport]) -> None:
+    if job.output_format == "text":
+        from transpile.report.text import summary
+
+        tell(summary(files, preview=job.mode.is_preview) + "\n")
+        return
+    from importlib import import_module
+
+    text: str = import_module(f"transpile.report.{job.output_format}").render(files)
+    if job.mode.uses_standard_output:
+        tell(text)
+    else:
+        put(text.encode())

@@ -1,0 +1,237 @@
+"""The command ``disttranspile FILE...``."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, get_args
+
+import click
+
+from transpile import __version__
+from transpile.cli.conversion import Job, Mode, Task, run
+from transpile.cli.framework_option import FrameworkOption, framework_check
+from transpile.cli.inputs import STANDARD_STREAM, Input, find_scripts
+from transpile.cli.targets import TargetError, choose_targets, is_folder
+from transpile.options import (
+    Backend,
+    BatchSize,
+    Evaluation,
+    Framework,
+    Options,
+    ScaleLearningRate,
+    SyncBatchNorm,
+)
+from transpile.report import FORMATS
+
+_DEFAULTS = Options()
+_EPILOG = """\b
+Other commands (a file of such a name is ./verify):
+  disttranspile explain CODE|RULE             what a finding or a rule is about
+  disttranspile verify ORIGINAL CONVERTED     run both and compare what they train
+
+\b
+Exit status:
+  0  done, or nothing to do
+  1  --check or --diff would change something, or there is a warning
+  2  wrong usage, an input that cannot be read or parsed, an output that cannot be written
+  3  refused: nothing is written, the findings say why
+"""
+
+
+def _python_version(
+    context: click.Context, parameter: click.Parameter, value: str
+) -> tuple[int, int]:
+    match = re.fullmatch(r"3\.(\d{1,2})", value)
+    if match is None or int(match[1]) < 6:
+        raise click.BadParameter(f"{value!r} is no version of Python from 3.6 on.")
+    return 3, int(match[1])
+
+
+def _choice(literal: Any) -> click.Choice[str]:
+    return click.Choice(get_args(literal))
+
+
+@click.command(
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("-o", "--output", metavar="FILE|DIR/", help="Write there. A folder ends in a slash.")
+@click.option("--in-place", is_flag=True, help="Overwrite the input.")
+@click.option("--diff", is_flag=True, help="Print what would change, and what could not be.")
+@click.option("--check", is_flag=True, help="Write nothing; the exit status tells.")
+@click.option("--plan", is_flag=True, help="Print what the script is made of, as JSON.")
+@click.option("--allow-partial", is_flag=True, help="Convert the rest in spite of errors.")
+@click.option("--force", is_flag=True, help="Overwrite an output that holds something else.")
+@click.option(
+    "--framework",
+    type=_choice(Framework),
+    default=_DEFAULTS.framework,
+    show_default=True,
+    help="What the script trains with.",
+)
+@click.option(
+    "--batch-size",
+    type=_choice(BatchSize),
+    default=_DEFAULTS.batch_size,
+    show_default=True,
+    help="Whether the script's batch size is that of all processes together or of each.",
+)
+@click.option(
+    "--scale-lr",
+    type=_choice(ScaleLearningRate),
+    default=_DEFAULTS.scale_lr,
+    show_default=True,
+    help="How the learning rate follows the larger global batch; needs --batch-size per-device.",
+)
+@click.option(
+    "--eval",
+    "evaluation",
+    type=_choice(Evaluation),
+    default=_DEFAULTS.evaluation,
+    show_default=True,
+    help="Evaluate everything on every process, or a share on each.",
+)
+@click.option(
+    "--backend",
+    cls=FrameworkOption,
+    frameworks=("pytorch",),
+    type=_choice(Backend),
+    default=_DEFAULTS.backend,
+    show_default=True,
+    help="How processes communicate; auto is NCCL on CUDA and Gloo elsewhere.",
+)
+@click.option(
+    "--script-args",
+    cls=FrameworkOption,
+    frameworks=("pytorch",),
+    is_flag=True,
+    help="Give the script the options --backend, --init-method, --rank and --world-size.",
+)
+@click.option(
+    "--timeout",
+    cls=FrameworkOption,
+    frameworks=("pytorch",),
+    type=click.IntRange(min=1),
+    metavar="MINUTES",
+    help="How long a process waits for the others.",
+)
+@click.option(
+    "--sync-bn",
+    cls=FrameworkOption,
+    frameworks=("pytorch",),
+    type=_choice(SyncBatchNorm),
+    default=_DEFAULTS.sync_batch_norm,
+    show_default=True,
+    help="Whether batch norm takes its statistics over all processes.",
+)
+@click.option(
+    "--target-python",
+    callback=_python_version,
+    metavar="3.N",
+    default=".".join(map(str, _DEFAULTS.target_python)),
+    show_default=True,
+    help="The oldest Python that the converted script shall run on.",
+)
+@click.option(
+    "--output-format",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="Form of the findings. Others than text go to standard output where it is free.",
+)
+@click.version_option(__version__, prog_name="disttranspile")
+@click.pass_context
+def command(context: click.Context, /, **choices: Any) -> int:
+    """Rewrite single-process training scripts into distributed ones.
+
+    The converted script goes to standard output, or where -o says; findings go to standard error.
+    FILE is a script, - is standard input, and with --check or --diff it may be a folder.
+    """
+    scripts = [Input(path) for path in choices["files"]]
+    mode, output = _mode(choices, scripts)
+    check_framework = framework_check(context)
+    if choices["framework"] != "auto":
+        check_framework(choices["framework"])
+    try:
+        options = _options(choices)
+        targets = _targets(scripts, mode, output)
+    except (ValueError, TargetError) as error:
+        raise click.UsageError(f"{error}.") from error
+    tasks = [
+        Task(found, target)
+        for script, target in zip(scripts, targets, strict=True)
+        for found in (_expand(script) if mode.is_preview else [script])
+    ]
+    job = Job(
+        tasks=tasks,
+        mode=mode,
+        options=options,
+        new_folder=output if mode is Mode.WRITE and is_folder(output) else "",
+        force=choices["force"],
+        output_format=choices["output_format"],
+        check_framework=check_framework,
+    )
+    return run(job)
+
+
+def _mode(choices: dict[str, Any], scripts: Sequence[Input]) -> tuple[Mode, str]:
+    """Return what to do with the converted text, and the output that the user named."""
+    output = choices["output"]
+    if output == STANDARD_STREAM:
+        output = None
+    chosen = [
+        mode
+        for mode, is_chosen in (
+            (Mode.WRITE, output is not None),
+            (Mode.IN_PLACE, choices["in_place"]),
+            (Mode.PLAN, choices["plan"]),
+            (Mode.DIFF, choices["diff"]),
+            (Mode.CHECK, choices["check"]),
+        )
+        if is_chosen
+    ]
+    # --check says nothing that --diff does not.
+    if len(chosen) > 1 and chosen != [Mode.DIFF, Mode.CHECK]:
+        raise click.UsageError("-o, --in-place, --diff, --check and --plan exclude each other.")
+    mode = chosen[0] if chosen else Mode.PRINT
+    standard_inputs = sum(script.is_standard_input for script in scripts)
+    if standard_inputs > 1:
+        raise click.UsageError("Standard input can be read once.")
+    if standard_inputs and mode is Mode.IN_PLACE:
+        raise click.UsageError("Standard input cannot be overwritten: --in-place needs a file.")
+    if mode is Mode.PRINT and len(scripts) > 1:
+        raise click.UsageError(
+            "Several inputs need -o DIR/, --in-place, --diff, --check or --plan."
+        )
+    return mode, output or ""
+
+
+def _options(choices: dict[str, Any]) -> Options:
+    return Options(
+        framework=choices["framework"],
+        batch_size=choices["batch_size"],
+        scale_lr=choices["scale_lr"],
+        evaluation=choices["evaluation"],
+        backend=choices["backend"],
+        script_args=choices["script_args"],
+        timeout_minutes=choices["timeout"],
+        sync_batch_norm=choices["sync_bn"],
+        allow_partial=choices["allow_partial"],
+        target_python=choices["target_python"],
+    )
+
+
+def _targets(scripts: Sequence[Input], mode: Mode, output: str) -> list[str]:
+    if mode is Mode.WRITE:
+        return choose_targets(scripts, output)
+    return [script.path for script in scripts]
+
+
+def _expand(script: Input) -> Iterator[Input]:
+    if not script.is_standard_input and os.path.isdir(script.path):
+        yield from find_scripts(script.path)
+    else:
+        yield script

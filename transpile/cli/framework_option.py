@@ -1,0 +1,44 @@
+"""Options that only some frameworks have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+
+class FrameworkOption(click.Option):
+    """An option with the frameworks that it fits.
+
+    Args:
+        frameworks: their names, as ``--framework`` takes them.
+        *args: as for ``click.Option``.
+        **kwargs: as for ``click.Option``.
+    """
+
+    def __init__(self, *args: Any, frameworks: tuple[str, ...], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.frameworks = frameworks
+
+
+def framework_check(context: click.Context) -> Callable[[str], None]:
+    """Return a function that raises ``click.UsageError`` where a given option does not fit.
+
+    Its argument is the name of a framework; an option left at its default fits every one.
+    """
+    given = [
+        option
+        for option in context.command.params
+        if isinstance(option, FrameworkOption)
+        and option.name is not None
+        and context.get_parameter_source(option.name) is not ParameterSource.DEFAULT
+    ]
+
+    def check(framework: str) -> None:
+        for option in given:
+            if framework not in option.frameworks:
+                raise click.UsageError(f"{option.opts[0]} does not fit {framework}.", context)
+
+    return check

@@ -1,0 +1,68 @@
+"""Findings for a terminal: ``path:line:col: CODE message``, advice indented under it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from transpile.finding import Finding, Level
+from transpile.report import FileReport, count_levels
+from transpile.report.escape import log_line
+from transpile.result import Outcome
+
+_COLOURS = {Level.ERROR: "31", Level.WARNING: "33", Level.NOTE: "36"}
+_OUTCOMES: dict[Outcome | None, str] = {
+    Outcome.CONVERTED: "converted",
+    Outcome.UNCHANGED: "unchanged",
+    Outcome.REFUSED: "refused",
+    None: "failed",
+}
+
+
+def render(files: Sequence[FileReport]) -> str:
+    """Return all findings and the summary line."""
+    findings = "".join(render_findings(file.findings) for file in files)
+    return findings + summary(files) + "\n"
+
+
+def render_findings(findings: Iterable[Finding], *, colour: bool = False) -> str:
+    """Return a line for each finding, and its advice.
+
+    Args:
+        findings: in the order in which they shall appear.
+        colour: mark code and level with the colours of a terminal.
+    """
+    return "".join(_finding(finding, colour) for finding in findings)
+
+
+def summary(files: Sequence[FileReport], *, preview: bool = False) -> str:
+    """Return one line that counts outcomes and findings.
+
+    Args:
+        files: all of the run.
+        preview: nothing was written, so what is converted would be.
+    """
+    outcomes = []
+    for outcome, word in _OUTCOMES.items():
+        number = sum(file.outcome is outcome for file in files)
+        if number:
+            would = "would be " if preview and outcome is Outcome.CONVERTED else ""
+            outcomes.append(f"{number} {would}{word}")
+    levels = [
+        f"{number} {level.label}{'' if number == 1 else 's'}"
+        for level, number in count_levels(files).items()
+        if number
+    ]
+    return (", ".join(outcomes) or "no training script found") + (
+        f" ({', '.join(levels)})" if levels else ""
+    )
+
+
+def _finding(finding: Finding, colour: bool) -> str:
+    place = f"{finding.path}:{max(finding.line, 1)}:{max(finding.column, 1)}:"
+    code, level = finding.code, f"[{finding.level.label}]"
+    if colour:
+        code = f"\x1b[1;{_COLOURS[finding.level]}m{code}\x1b[0m"
+        level = f"\x1b[{_COLOURS[finding.level]}m{level}\x1b[0m"
+    lines = [f"{log_line(place)} {code} {log_line(finding.message)} {level}"]
+    lines += (f"    {log_line(line)}" for line in finding.advice.splitlines())
+    return "".join(f"{line}\n" for line in lines)
