@@ -75,9 +75,7 @@ def decode(data: bytes) -> DecodedText:
     """
     for mark, name in _WIDE_MARKS:
         if data.startswith(mark):
-            raise SourceError(
-                f"the file is {name} text, which Python does not run: save it as UTF-8"
-            )
+            raise SourceError(f"{name} text, which Python does not run: save it as UTF-8")
     has_bom = data.startswith(codecs.BOM_UTF8)
     body = data[len(codecs.BOM_UTF8) :] if has_bom else data
     nul = body.find(b"\0")
@@ -121,9 +119,7 @@ def _checked(name: str, line: int, has_bom: bool) -> str:
     if _READABLE.fullmatch(encoding) is None:
         raise SourceError(f"encoding {name!r} is not one that source files are written in", line)
     if has_bom and encoding != "utf-8":
-        raise SourceError(
-            f"a UTF-8 byte-order mark contradicts the declared encoding {name!r}", line
-        )
+        raise SourceError(f"the UTF-8 byte-order mark contradicts the encoding {name!r}", line)
     return encoding
 
 

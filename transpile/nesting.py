@@ -92,10 +92,9 @@ def check_nesting(text: str) -> None:
             depth -= levels - 1
         elif kind == "line" or kind == "word":
             word = token["word"]
-            if len(chains) > 1:
-                if word not in _HEADERS:
-                    continue
-                # A header inside brackets: a syntax error that the parser will find right here.
+            if len(chains) > 1 and word not in _HEADERS:
+                continue
+            # A header inside brackets is a syntax error, and the parser stops right there.
             indent = token.end() - token.start() - 1 - len(word or "")
             base = _enter_line(blocks, indent, word)
             depth = base

@@ -266,7 +266,7 @@ def _into_original(
 class _PlacingState(CodegenState):
     """Writes the tree out as libcst does and notes the offsets on the way."""
 
-    __slots__ = ("offset", "spans", "parents", "stack", "starts", "start_of", "around")
+    __slots__ = ("offset", "parents", "spans", "stack", "starts")
 
     def __init__(self, tree: libcst.Module) -> None:
         super().__init__(default_indent=tree.default_indent, default_newline=tree.default_newline)
@@ -296,7 +296,7 @@ class _PlacingState(CodegenState):
         if node not in self.spans:
             self.spans[node] = (start, self.offset)
 
-    def record_syntactic_position(
+    def record_syntactic_position(  # type: ignore[override]  # a generator would cost more
         self,
         node: libcst.CSTNode,
         *,
@@ -309,7 +309,7 @@ class _PlacingState(CodegenState):
 class _SyntacticPlace:
     """Notes a node's place without the whitespace and parentheses around it."""
 
-    __slots__ = ("state", "node", "start_node", "end_node", "start")
+    __slots__ = ("end_node", "node", "start", "start_node", "state")
 
     def __init__(
         self,
