@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from transpile.verify import Expectation, LaunchError, audit, format_report
+from transpile.verify import LaunchError, audit, format_report
 
 DEFAULT_TOLERANCE = 1e-5
 
@@ -26,12 +26,10 @@ def main(arguments: Sequence[str]) -> int:
             world_sizes=options.world_sizes,
             arguments=script_arguments,
             timeout_seconds=options.timeout,
-            expectation=Expectation(
-                batch_size=options.batch_size,
-                tolerance=tolerance,
-                printed_numbers=options.printed_numbers,
-            ),
-            double=tolerance is not None and not options.single_precision,
+            batch_size=options.batch_size,
+            tolerance=tolerance,
+            printed_numbers=options.printed_numbers,
+            double=False if options.single_precision else None,
             workdir_seed=options.seed_dir,
             start_folder=options.start_folder,
             python=options.python,
@@ -39,9 +37,9 @@ def main(arguments: Sequence[str]) -> int:
             cuda=options.cuda,
         )
     except (LaunchError, OSError, ValueError) as error:
-        print(f"verify: {error}", file=sys.stderr)
+        sys.stderr.write(f"verify: {error}\n")
         return 2
-    print(format_report(report), end="")
+    sys.stdout.write(format_report(report))
     return 0 if report.passed else 1
 
 

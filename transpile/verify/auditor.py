@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
+from typing import Literal
 
 from transpile.verify.evidence import RunEvidence
 from transpile.verify.expectation import Expectation
@@ -64,8 +65,10 @@ class Auditor(AbstractContextManager["Auditor"]):
         arguments: Sequence[str] = (),
         converted_arguments: Sequence[str] | None = None,
         timeout_seconds: float = 120.0,
-        expectation: Expectation | None = None,
-        double: bool = False,
+        batch_size: Literal["global", "per-device"] = "global",
+        tolerance: float | None = None,
+        printed_numbers: bool = False,
+        double: bool | None = None,
         workdir_seed: Path | None = None,
         start_folder: str = ".",
     ) -> AuditReport:
@@ -78,21 +81,27 @@ class Auditor(AbstractContextManager["Auditor"]):
             arguments: command line arguments of both scripts.
             converted_arguments: those of the converted script, where they differ.
             timeout_seconds: when the processes of a run are killed.
-            expectation: what the conversion promises; the defaults are those of the tool.
-            double: make float64 the default type of new tensors in all runs.
+            batch_size: what the original's batch size stands for in the converted script; see
+                :class:`Expectation` for this and the next two.
+            tolerance: largest relative difference of the final parameters; None for no comparison.
+            printed_numbers: whether printed numbers are compared, too.
+            double: make float64 the default type of new tensors in all runs; where None, as soon
+                as there is a tolerance.
             workdir_seed: folder whose content every run finds in its fresh working directory.
             start_folder: where in that content the scripts start.
 
         Raises:
             LaunchError: the process that runs the ranks died.
-            ValueError: a world size is below 1.
+            ValueError: a world size is below 1, or printed numbers are compared with no tolerance.
             OSError: a script or the seed cannot be read.
         """
         if any(size < 1 for size in world_sizes):
             raise ValueError("a world size is at least 1")
         for script in (original, converted):
             script.read_bytes()
-        expected = expectation or Expectation()
+        expectation = Expectation(batch_size, tolerance, printed_numbers)
+        if double is None:
+            double = tolerance is not None
         with tempfile.TemporaryDirectory(prefix="disttranspile-", ignore_cleanup_errors=True) as t:
             scratch = Path(t)
 
@@ -117,7 +126,7 @@ class Auditor(AbstractContextManager["Auditor"]):
                 for size in world_sizes:
                     evidence = run(converted, size)
                     judge = judge_single if size == 1 else judge_distributed
-                    reports.append(_report(evidence, judge(reference, evidence, expected)))
+                    reports.append(_report(evidence, judge(reference, evidence, expectation)))
                     shutil.rmtree(scratch / f"run-{size}", ignore_errors=True)
         return AuditReport(tuple(reports))
 
@@ -171,8 +180,10 @@ def audit(
     arguments: Sequence[str] = (),
     converted_arguments: Sequence[str] | None = None,
     timeout_seconds: float = 120.0,
-    expectation: Expectation | None = None,
-    double: bool = False,
+    batch_size: Literal["global", "per-device"] = "global",
+    tolerance: float | None = None,
+    printed_numbers: bool = False,
+    double: bool | None = None,
     workdir_seed: Path | None = None,
     start_folder: str = ".",
     python: str | None = None,
@@ -183,7 +194,7 @@ def audit(
 
     Raises:
         LaunchError: the interpreter or its torch cannot be used.
-        ValueError: a world size is below 1.
+        ValueError: a world size is below 1, or printed numbers are compared with no tolerance.
         OSError: a script or the seed cannot be read.
     """
     with Auditor(python=python, site=site, preload=_preload(original), cuda=cuda) as auditor:
@@ -194,7 +205,9 @@ def audit(
             arguments=arguments,
             converted_arguments=converted_arguments,
             timeout_seconds=timeout_seconds,
-            expectation=expectation,
+            batch_size=batch_size,
+            tolerance=tolerance,
+            printed_numbers=printed_numbers,
             double=double,
             workdir_seed=workdir_seed,
             start_folder=start_folder,

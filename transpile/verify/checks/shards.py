@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 from transpile.verify.evidence import Iteration, RankEvidence, RunEvidence, Sample
 from transpile.verify.expectation import Expectation
@@ -139,7 +140,7 @@ def _changes(epochs: Sequence[Iteration]) -> bool | None:
     """Whether the order differs between epochs; None where that cannot be told."""
     orders = [entry.samples for entry in epochs if len(entry.samples) > 1]
     if len(orders) > 1:
-        return any(left != right for left, right in zip(orders, orders[1:], strict=False))
+        return any(left != right for left, right in pairwise(orders))
     if orders and all(isinstance(sample, int) for sample in orders[0]):
         numbers = [sample for sample in orders[0] if isinstance(sample, int)]
         # The padding of a shard starts over with the first samples.
@@ -149,7 +150,7 @@ def _changes(epochs: Sequence[Iteration]) -> bool | None:
 
 
 def _ascends(numbers: Sequence[int]) -> bool:
-    return all(left < right for left, right in zip(numbers, numbers[1:], strict=False))
+    return all(left < right for left, right in pairwise(numbers))
 
 
 def _outcome(name: str, problems: Sequence[str]) -> Check:

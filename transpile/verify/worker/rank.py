@@ -85,10 +85,15 @@ def _redirect(directory: Path) -> None:
     os.dup2(nothing, 0)
     os.close(nothing)
     # By line: what was printed before the rank is killed must not be lost in a buffer.
-    sys.stdin = open(0, encoding="utf-8", closefd=False)
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False, buffering=1)
-    sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)
-    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
+    streams: tuple[tuple[str, int, Any], ...] = (
+        ("stdin", 0, "r"),
+        ("stdout", 1, "w"),
+        ("stderr", 2, "w"),
+    )
+    for name, descriptor, mode in streams:
+        stream = os.fdopen(descriptor, mode, encoding="utf-8", closefd=False, buffering=1)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
 
 
 def _seed(task: RankTask) -> None:

@@ -9,6 +9,7 @@ one thread per pool.
 from __future__ import annotations
 
 import ctypes
+import gc
 import importlib
 import json
 import os
@@ -35,12 +36,18 @@ def main(preload: Sequence[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for name in ("torch", "torch.distributed", "torch.nn.parallel", "torch.utils.data"):
         importlib.import_module(name)
-    for name in preload:
+    # The compiler is imported by the first optimizer that is made, which would take every rank
+    # a second; older versions have none.
+    for name in ("torch._dynamo", *preload):
         try:
             importlib.import_module(name)
         except Exception:
             # The script that asks for it will say so itself.
             continue
+    # A forked rank would otherwise copy every page of what was imported, by visiting it in its
+    # last garbage collection.
+    gc.collect()
+    gc.freeze()
     _answer({"ready": True})
     task = _serve()
     if task is not None:
