@@ -1,0 +1,1 @@
+"""The rules: one package for each framework, one file for each rule."""

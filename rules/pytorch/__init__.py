@@ -1,0 +1,119 @@
+"""PyTorch: the vocabulary that gives roles to what a script calls."""
+
+from __future__ import annotations
+
+from transpile.facts.state import Dialect
+from transpile.plan.table import Table
+
+#: Re-exports and older spellings, to the documented name.
+ALIASES = {
+    "torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
+    "torch.utils.data.dataset.Dataset": "torch.utils.data.Dataset",
+    "torch.utils.data.dataset.TensorDataset": "torch.utils.data.TensorDataset",
+    "torch.utils.data.dataset.random_split": "torch.utils.data.random_split",
+    "torch.utils.data.dataset.Subset": "torch.utils.data.Subset",
+    "torch.utils.data.sampler.SubsetRandomSampler": "torch.utils.data.SubsetRandomSampler",
+    "torch.utils.data.sampler.RandomSampler": "torch.utils.data.RandomSampler",
+    "torch.utils.data.sampler.SequentialSampler": "torch.utils.data.SequentialSampler",
+    "torch.utils.data.sampler.WeightedRandomSampler": "torch.utils.data.WeightedRandomSampler",
+    "torch.utils.data.sampler.BatchSampler": "torch.utils.data.BatchSampler",
+    "torch.utils.data.sampler.Sampler": "torch.utils.data.Sampler",
+    "torch.utils.data.distributed.DistributedSampler": (
+        "torch.utils.data.distributed.DistributedSampler"
+    ),
+    "torch.utils.data.DistributedSampler": "torch.utils.data.distributed.DistributedSampler",
+    "torch.nn.modules.module.Module": "torch.nn.Module",
+    "torch.nn.modules.Module": "torch.nn.Module",
+    "torch.nn.parallel.DataParallel": "torch.nn.DataParallel",
+    "torch.nn.parallel.data_parallel.DataParallel": "torch.nn.DataParallel",
+    "torch.nn.parallel.distributed.DistributedDataParallel": (
+        "torch.nn.parallel.DistributedDataParallel"
+    ),
+    "torch.nn.init.xavier_uniform": "torch.nn.init.xavier_uniform_",
+    "torch.cuda.amp.autocast": "torch.autocast",
+    "torch.amp.autocast": "torch.autocast",
+    "torch.cuda.amp.GradScaler": "torch.amp.GradScaler",
+    "torch.cuda.amp.grad_scaler.GradScaler": "torch.amp.GradScaler",
+    "torch.autograd.grad_mode.no_grad": "torch.no_grad",
+    "tqdm.std.tqdm": "tqdm.tqdm",
+    "tqdm.auto.tqdm": "tqdm.tqdm",
+    "tqdm.autonotebook.tqdm": "tqdm.tqdm",
+    "tqdm.notebook.tqdm": "tqdm.tqdm",
+    "tqdm.tqdm_notebook": "tqdm.tqdm",
+    "tqdm.auto.trange": "tqdm.trange",
+    "tensorboardX.SummaryWriter": "torch.utils.tensorboard.SummaryWriter",
+    "torch.utils.tensorboard.writer.SummaryWriter": "torch.utils.tensorboard.SummaryWriter",
+}
+
+LOADER = (
+    "dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn",
+    "pin_memory", "drop_last", "timeout", "worker_init_fn", "multiprocessing_context",
+    "generator",
+)  # fmt: skip
+
+SAME_MODULE = frozenset(
+    {
+        "to", "cuda", "cpu", "train", "eval", "float", "double", "half", "bfloat16", "apply",
+        "requires_grad_", "to_empty", "type", "share_memory", "xpu",
+    }
+)  # fmt: skip
+
+
+def canonical(name: str) -> str:
+    """The documented spelling of a dotted name."""
+    return ALIASES.get(name, name)
+
+
+TABLE = Table(
+    framework="pytorch",
+    prefix="PT",
+    packages=frozenset({"torch"}),
+    dialect=Dialect(
+        canonical=canonical,
+        instance_call={"torch.nn.Module": "forward"},
+        returns_receiver={"torch.nn.Module": SAME_MODULE},
+        iterates_argument=frozenset(
+            {"tqdm.tqdm", "rich.progress.track", "itertools.islice", "itertools.cycle"}
+        ),
+    ),
+    module_bases=frozenset({"torch.nn.Module"}),
+    loader_parameters={"torch.utils.data.DataLoader": LOADER},
+    optimizer_packages=("torch.optim.",),
+    not_optimizers=("torch.optim.lr_scheduler.", "torch.optim.swa_utils."),
+    parameter_methods=frozenset({"parameters", "named_parameters"}),
+    backward_methods=frozenset({"backward"}),
+    backward_functions=frozenset({"torch.autograd.backward"}),
+    step_methods=frozenset({"step"}),
+    no_gradient=frozenset({"torch.no_grad", "torch.inference_mode"}),
+    layer_packages=("torch.nn.",),
+    distributed_starts=frozenset({"torch.distributed.init_process_group"}),
+    distributed_uses=frozenset(
+        {
+            "torch.nn.parallel.DistributedDataParallel",
+            "torch.distributed.fsdp.FullyShardedDataParallel",
+            "torch.distributed.fsdp.fully_shard",
+            "torch.distributed.tensor.parallel.parallelize_module",
+            "torch.distributed.all_reduce",
+            "torch.distributed.rpc.init_rpc",
+        }
+    ),
+    distributed_engines={
+        "accelerate.Accelerator": "Accelerate",
+        "lightning.": "Lightning",
+        "pytorch_lightning.": "Lightning",
+        "horovod.torch.init": "Horovod",
+        "deepspeed.initialize": "DeepSpeed",
+        "torch.distributed.rpc.init_rpc": "RPC",
+        "transformers.Trainer": "the Trainer of transformers",
+        "transformers.Seq2SeqTrainer": "the Trainer of transformers",
+        "colossalai.launch": "ColossalAI",
+        "ray.train.": "Ray Train",
+        "composer.Trainer": "Composer",
+        "apex.parallel.DistributedDataParallel": "apex",
+    },
+    gradient_functions=frozenset(
+        {"torch.autograd.grad", "torch.func.grad", "torch.func.functional_call"}
+    ),
+    rank_calls=frozenset({"torch.distributed.get_rank"}),
+    world_size_calls=frozenset({"torch.distributed.get_world_size"}),
+)

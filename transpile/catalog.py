@@ -1,0 +1,64 @@
+"""Finding the rules: every module of a framework's package that has a ``decide``."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+
+from transpile.plan.model import Plan
+from transpile.plan.table import Table
+from transpile.rule import Change, Rule, Ruling, Rulings
+
+
+def _no_edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterable[Change]:
+    """The edits of a rule that only looks."""
+    return ()
+
+
+@cache
+def frameworks() -> tuple[str, ...]:
+    """The frameworks that have rules, in alphabetical order."""
+    import transpile.rules
+
+    return tuple(
+        sorted(found.name for found in pkgutil.iter_modules(transpile.rules.__path__) if found.ispkg)
+    )
+
+
+@cache
+def table(framework: str) -> Table:
+    """A framework's vocabulary."""
+    found: Table = import_module(f"transpile.rules.{framework}").TABLE
+    return found
+
+
+@cache
+def rules(framework: str | None = None) -> tuple[Rule, ...]:
+    """The rules of a framework, or of all, in the order of their names.
+
+    A rule is a module of ``transpile.rules.<framework>`` with ``CODES`` and ``decide``; its
+    ``edits`` may be absent.
+    """
+    if framework is None:
+        return tuple(rule for name in frameworks() for rule in rules(name))
+    package = import_module(f"transpile.rules.{framework}")
+    found = []
+    for info in pkgutil.iter_modules(package.__path__):
+        if info.ispkg or info.name.startswith("_"):
+            continue
+        module = import_module(f"{package.__name__}.{info.name}")
+        if not hasattr(module, "decide"):
+            continue
+        found.append(
+            Rule(
+                name=info.name.replace("_", "-"),
+                codes=dict(module.CODES),
+                decide=module.decide,
+                edits=getattr(module, "edits", _no_edits),
+                doc=module.__doc__ or "",
+                framework=framework,
+            )
+        )
+    return tuple(sorted(found, key=lambda rule: rule.name))

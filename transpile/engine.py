@@ -1,0 +1,242 @@
+"""The pipeline: source, facts, plan, decisions, edits, output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import libcst as cst
+
+from transpile import catalog
+from transpile.edit import Edit, apply_edits
+from transpile.facts.interpreter import Facts, interpret
+from transpile.facts.module import Module
+from transpile.facts.state import TooComplex
+from transpile.finding import Finding, Level
+from transpile.options import Options
+from transpile.plan.closing import unclaimed
+from transpile.plan.describe import describe
+from transpile.plan.gate import distributed_already, trains
+from transpile.plan.model import Plan
+from transpile.plan.roles import build_plan
+from transpile.prelude import prelude_edits
+from transpile.project import Project
+from transpile.result import Decision, Outcome, Result, Verdict
+from transpile.rule import Helper, In, Remark, Rule, Ruling, Rulings, finding_of, place
+from transpile.source import Source, read_source
+
+#: Codes of findings that belong to no framework.
+CODES = {
+    "DT001": "the script is too complex to follow",
+    "DT002": "the script does not train with a framework that has rules",
+    "DT003": "the script is distributed already",
+    "DT004": "the script does not train",
+    "DT005": "a place that matters for training is not claimed by any rule",
+    "DT006": "an edit is needed in another module of the project",
+    "DT007": "a module of the project cannot be read",
+}
+
+
+def convert(
+    source: bytes | str,
+    options: Options | None = None,
+    *,
+    path: str = "<string>",
+    folder: Path | None = None,
+) -> Result:
+    """Convert one script; nothing is written and no code of it runs.
+
+    Args:
+        source: the script, as bytes or as text.
+        options: what the user chose.
+        path: how findings name the script.
+        folder: where the modules that it imports are looked up; default: the folder of `path`
+            where that is a file.
+
+    Raises:
+        SourceError: the script cannot be read or parsed.
+    """
+    options = options or Options()
+    data = source.encode() if isinstance(source, str) else source
+    read = read_source(data, path)
+    if folder is None and path != "<string>" and Path(path).is_file():
+        folder = Path(path).resolve().parent
+    project = Project(read, folder)
+    framework = framework_of(read, options, project)
+    if framework is None:
+        return unchanged(read, "DT002", "no framework that has rules is imported here")
+    table = catalog.table(framework)
+    try:
+        facts = interpret(project.entry, table.dialect, project.find)
+    except (TooComplex, RecursionError):
+        finding = Finding(
+            "DT001",
+            Level.ERROR,
+            path,
+            0,
+            0,
+            "the script is too complex to follow: its calls branch too often or nest too deeply",
+            "split the script, or convert the part that trains on its own",
+        )
+        return Result(Outcome.REFUSED, read.text, data, {}, (), (finding,))
+    plan = build_plan(facts, table, options)
+    notes = [
+        Finding("DT007", Level.WARNING, where, 0, 0, f"this module of the project is not read: {why}")
+        for where, why in project.unreadable
+    ]
+    if options.respect_distributed:
+        why = distributed_already(plan)
+        if why:
+            return unchanged(read, "DT003", why, plan, notes)
+    if not trains(plan):
+        return unchanged(read, "DT004", "no backward pass is reached from this script", plan, notes)
+    return decide_and_edit(plan, read, options, notes)
+
+
+def framework_of(source: Source, options: Options, project: Project) -> str | None:
+    """The framework that a script uses, through its project; None where there is none."""
+    if options.framework != "auto":
+        return options.framework if options.framework in catalog.frameworks() else None
+    pending: list[Module] = [project.entry]
+    seen: set[str] = set()
+    while pending:
+        module = pending.pop(0)
+        for dotted in imported_names(module.source.tree):
+            for framework in catalog.frameworks():
+                if dotted.split(".")[0] in catalog.table(framework).packages:
+                    return framework
+            found = project.find(dotted, module)
+            if found is not None and found.name not in seen:
+                seen.add(found.name)
+                pending.append(found)
+    return None
+
+
+def imported_names(tree: cst.Module) -> Iterable[str]:
+    """The modules that a module imports, wherever the import stands."""
+    stack: list[cst.CSTNode] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, cst.Import):
+            for alias in node.names:
+                yield tree.code_for_node(alias.name)
+        elif isinstance(node, cst.ImportFrom):
+            name = tree.code_for_node(node.module) if node.module is not None else ""
+            dots = "." * len(node.relative)
+            yield dots + name
+            if not isinstance(node.names, cst.ImportStar):
+                for alias in node.names:
+                    separator = "." if name else ""
+                    yield f"{dots}{name}{separator}{tree.code_for_node(alias.name)}"
+        elif isinstance(node, (cst.Module, cst.BaseCompoundStatement, cst.IndentedBlock, cst.Else,
+                               cst.Finally, cst.ExceptHandler, cst.SimpleStatementLine)):
+            stack.extend(node.children)
+
+
+def decide_and_edit(
+    plan: Plan, read: Source, options: Options, notes: list[Finding]
+) -> Result:
+    """Ask every rule, and carry out what they want if none refuses."""
+    chosen = catalog.rules(plan.table.framework)
+    answers = [(rule, answer) for rule in chosen for answer in rule.decide(plan)]
+    rulings = Rulings({})
+    findings = list(notes)
+    for rule, answer in answers:
+        if isinstance(answer, Ruling):
+            rulings.by_rule.setdefault(rule.name, []).append(answer)
+        finding = finding_of(answer)
+        if finding is not None:
+            findings.append(finding)
+    refused = any(finding.level is Level.ERROR for finding in findings)
+    if not refused:
+        findings.extend(
+            filter(None, (finding_of(remark) for remark in unclaimed(plan, rulings)))
+        )
+    edits, helpers = collect(plan, rulings, chosen)
+    foreign = sorted({module.source.path for module in edits if not module.is_entry})
+    for elsewhere in foreign:
+        findings.append(
+            Finding(
+                "DT006",
+                Level.ERROR,
+                elsewhere,
+                0,
+                0,
+                "this module of the project must be edited too, which is not done yet",
+                "move the training code into the script",
+            )
+        )
+    findings = sorted(set(findings), key=lambda finding: finding.sort_key)
+    decisions = public_decisions(answers)
+    errors = any(finding.level is Level.ERROR for finding in findings)
+    description = describe(plan, rulings)
+    if errors and not options.allow_partial:
+        return Result(
+            Outcome.REFUSED, read.text, read.data, description, decisions, tuple(findings)
+        )
+    own = edits.get(plan.entry, [])
+    own = [*own, *prelude_edits(plan, helpers)]
+    text = apply_edits(read.text, own)
+    check_parses(text)
+    outcome = Outcome.CONVERTED if text != read.text else Outcome.UNCHANGED
+    return Result(
+        outcome, text, read.encode(text), description, decisions, tuple(findings)
+    )
+
+
+def collect(
+    plan: Plan, rulings: Rulings, chosen: Iterable[Rule]
+) -> tuple[dict[Module, list[Edit]], set[str]]:
+    """The edits of every ruling to apply, by module, and the helper functions they need."""
+    edits: dict[Module, list[Edit]] = {}
+    helpers: set[str] = set()
+    for rule in chosen:
+        for ruling in rulings.of(rule.name, Verdict.APPLY):
+            for change in rule.edits(plan, ruling, rulings):
+                if isinstance(change, Helper):
+                    helpers.add(change.name)
+                elif isinstance(change, In):
+                    edits.setdefault(change.module, []).append(change.edit)
+    return edits, helpers
+
+
+def public_decisions(answers: Iterable[tuple[Rule, Any]]) -> tuple[Decision, ...]:
+    """The rulings as users see them, in the order of the places."""
+    found = []
+    for rule, answer in answers:
+        if isinstance(answer, Remark):
+            continue
+        _, line, column = place(answer.module, answer.node)
+        found.append(
+            Decision(rule.name, answer.code, answer.verdict, line, column, answer.reason)
+        )
+    return tuple(sorted(found, key=lambda decision: (decision.line, decision.column, decision.rule)))
+
+
+def check_parses(text: str) -> None:
+    """Make sure that what is given out is Python: anything else is an error of the tool."""
+    import ast
+
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError):
+        cst.parse_module(text)
+
+
+def unchanged(
+    read: Source,
+    code: str,
+    why: str,
+    plan: Plan | None = None,
+    notes: Iterable[Finding] = (),
+) -> Result:
+    """The result for a script that is left as it is."""
+    note = Finding(code, Level.NOTE, read.path, 0, 0, f"left as it is: {why}")
+    description = describe(plan, Rulings({})) if plan is not None else {}
+    return Result(
+        Outcome.UNCHANGED, read.text, read.data, description, (), (*notes, note)
+    )
+
+
+__all__ = ["CODES", "Facts", "convert"]

@@ -1,0 +1,388 @@
+"""What the builtins that move values do."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from transpile.facts.expressions import Expressions
+from transpile.facts.state import external, unknown
+from transpile.facts.values import (
+    Argument,
+    Arguments,
+    Class,
+    Constant,
+    External,
+    Generator,
+    Instance,
+    Mapping,
+    Opaque,
+    Sequence,
+    Super,
+    Value,
+    Values,
+    join,
+    only_constant,
+)
+
+
+class BuiltinCalls(Expressions):
+    """The part of the interpreter that knows builtins and container methods."""
+
+    def builtin_call(
+        self, callee: External, arguments: Arguments, node: cst.CSTNode
+    ) -> Values | None:
+        """The result of a modelled callable; None where it is not modelled."""
+        name = callee.name
+        if name in self.dialect.iterates_argument and arguments.items:
+            return (self.passing_iterator(arguments.items[0].values, node),)
+        if not name.startswith("builtins."):
+            return None
+        word = name[len("builtins.") :]
+        method = getattr(self, f"builtin_{word}", None)
+        if method is None:
+            return self.container_method(word, arguments, node)
+        found: Values | None = method(arguments, node)
+        return found
+
+    # Iteration.
+
+    def builtin_sequence(
+        self, node: cst.CSTNode, kind: str, elements: list[Values], rest: Values = ()
+    ) -> Sequence:
+        """The sequence that a builtin makes at this place."""
+        key = ("sequence", id(node), self.context)
+        made = self.nodes.get(key)
+        if not isinstance(made, Sequence):
+            made = Sequence(kind, node, elements, rest)
+            self.nodes[key] = made
+        else:
+            made.elements = elements
+            made.rest = join(made.rest, rest)
+        return made
+
+    def passing_iterator(self, values: Values, node: cst.CSTNode) -> Opaque:
+        """An iterator over its argument that is also an object of its own (a progress bar)."""
+        return self.opaque("operation", node, "iterate", (values,))
+
+    def elements_of(self, value: Value, node: cst.CSTNode) -> Values:
+        """What iterating gives, seeing through iterators over something else."""
+        if isinstance(value, Opaque) and value.kind == "operation" and value.name == "iterate":
+            return self.elements(value.operands[0], node)
+        if isinstance(value, Opaque) and value.kind == "operation" and value.name == "enumerate":
+            inner = self.elements(value.operands[0], node)
+            count = self.opaque("operation", node, "index")
+            key = ("pair", id(value), id(node))
+            made = self.nodes.get(key)
+            if not isinstance(made, Sequence):
+                made = Sequence("tuple", node, [(count,), inner])
+                self.nodes[key] = made
+            made.elements[1] = join(made.elements[1], inner)
+            return (made,)
+        if isinstance(value, Opaque) and value.kind == "operation" and value.name == "zip":
+            key = ("zip", id(value), id(node))
+            made = self.nodes.get(key)
+            parts = [self.elements(operand, node) for operand in value.operands]
+            if not isinstance(made, Sequence):
+                made = Sequence("tuple", node, parts)
+                self.nodes[key] = made
+            made.elements = [
+                join(old, new) for old, new in zip(made.elements, parts, strict=False)
+            ]
+            return (made,)
+        return super().elements_of(value, node)
+
+    def builtin_enumerate(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``enumerate(iterable)``."""
+        first = arguments.get("iterable", 0)
+        values = first.values if first is not None else ()
+        return (self.opaque("operation", node, "enumerate", (values,)),)
+
+    def builtin_zip(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``zip(*iterables)``."""
+        operands = tuple(argument.values for argument in arguments.positional())
+        return (self.opaque("operation", node, "zip", operands),)
+
+    def builtin_iter(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``iter(iterable)``."""
+        first = arguments.get("object", 0)
+        values = first.values if first is not None else ()
+        self.record("iterate", node, values, name="iter")
+        return (self.opaque("operation", node, "iterate", (values,)),)
+
+    def builtin_next(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``next(iterator)``."""
+        first = arguments.get("iterator", 0)
+        values = first.values if first is not None else ()
+        self.record("iterate", node, values, name="next")
+        default = arguments.get("default", 1)
+        return join(self.elements(values, node), default.values if default else ())
+
+    def builtin_reversed(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``reversed(sequence)``."""
+        return self.copied(arguments, node, "list", keep_order=False)
+
+    def builtin_sorted(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``sorted(iterable)``."""
+        return self.copied(arguments, node, "list", keep_order=False)
+
+    def builtin_list(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``list(iterable)``."""
+        return self.copied(arguments, node, "list", keep_order=True)
+
+    def builtin_tuple(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``tuple(iterable)``."""
+        return self.copied(arguments, node, "tuple", keep_order=True)
+
+    def builtin_set(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``set(iterable)``."""
+        return self.copied(arguments, node, "set", keep_order=False)
+
+    def copied(
+        self, arguments: Arguments, node: cst.CSTNode, kind: str, keep_order: bool
+    ) -> Values:
+        """A new sequence of the elements of the first argument."""
+        first = arguments.get("iterable", 0)
+        if first is None:
+            return (self.builtin_sequence(node, kind, []),)
+        known = self.known_elements(first.values)
+        if known is not None and keep_order:
+            return (self.builtin_sequence(node, kind, known),)
+        made = self.builtin_sequence(node, kind, [], self.elements(first.values, node))
+        self.record("iterate", node, first.values, name="copy")
+        return (made,)
+
+    def builtin_map(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``map(function, *iterables)``."""
+        ordered = arguments.positional()
+        if len(ordered) < 2:
+            return unknown("map() without an iterable")
+        given = tuple(Argument(self.elements(a.values, node), None) for a in ordered[1:])
+        result = self.invoke(ordered[0].values, Arguments(given), node)
+        return (self.builtin_sequence(node, "generator", [], result),)
+
+    def builtin_filter(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``filter(function, iterable)``: the elements of the iterable."""
+        ordered = arguments.positional()
+        if len(ordered) != 2:
+            return unknown("filter() without an iterable")
+        elements = self.elements(ordered[1].values, node)
+        if not (len(ordered[0].values) == 1 and only_constant(ordered[0].values)):
+            self.invoke(ordered[0].values, Arguments((Argument(elements, None),)), node)
+        made = self.opaque("operation", node, "filter", (ordered[1].values,))
+        made.inner = join(made.inner, elements)
+        return (made,)
+
+    # Objects.
+
+    def builtin_dict(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``dict(mapping, **entries)``."""
+        made = self.new_mapping(node)
+        for argument in arguments.items:
+            if argument.keyword is None:
+                self.update_mapping(made, argument.values)
+            else:
+                self.store_item(
+                    made, (Constant(argument.keyword),), argument.values, argument.node
+                )
+        if arguments.unknown_because:
+            made.open_because = arguments.unknown_because
+        return (made,)
+
+    def builtin_super(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``super()`` with or without arguments."""
+        frames = [frame for frame in self.stack if hasattr(frame, "function")]
+        if not frames:
+            return external("builtins.object")
+        frame = frames[-1]
+        owner = frame.function.owner
+        receiver = frame.receiver[0] if frame.receiver else None
+        if owner is None or receiver is None:
+            return unknown("super() outside a method")
+        return (Super(receiver, owner),)
+
+    def builtin_getattr(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``getattr(object, name)`` with a known name."""
+        ordered = arguments.positional()
+        if len(ordered) < 2:
+            return unknown("getattr() with unknown arguments")
+        constant = only_constant(ordered[1].values)
+        default = ordered[2].values if len(ordered) > 2 else ()
+        if constant is not None and isinstance(constant.value, str):
+            return join(self.attribute(ordered[0].values, constant.value, node), default)
+        made = self.opaque(
+            "operation", node, "getattr", (ordered[0].values, ordered[1].values)
+        )
+        made.cache.setdefault("unknown", "its name is computed when the script runs")
+        return join((made,), default)
+
+    def builtin_setattr(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``setattr(object, name, value)``."""
+        ordered = arguments.positional()
+        if len(ordered) == 3:
+            constant = only_constant(ordered[1].values)
+            for value in ordered[0].values:
+                if constant is not None and isinstance(constant.value, str):
+                    if isinstance(value, (Instance, Opaque)):
+                        self.set_attribute(
+                            value.attributes, constant.value, ordered[2].values, False
+                        )
+            self.record(
+                "store",
+                node,
+                ordered[0].values,
+                result=ordered[2].values,
+                name=str(constant.value) if constant is not None else "?",
+            )
+        return (Constant(None),)
+
+    def builtin_isinstance(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``isinstance``: decided for objects of project classes."""
+        ordered = arguments.positional()
+        if len(ordered) == 2 and len(ordered[0].values) == 1 and len(ordered[1].values) == 1:
+            value, cls = ordered[0].values[0], ordered[1].values[0]
+            if isinstance(value, Instance) and isinstance(cls, (Class, External)):
+                return (Constant(cls in list(value.cls.ancestry())),)
+        return (
+            self.opaque("operation", node, "isinstance", tuple(a.values for a in ordered)),
+        )
+
+    def builtin_len(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``len``: known for sequences of known length."""
+        first = arguments.get("obj", 0)
+        values = first.values if first is not None else ()
+        known = self.known_elements(values)
+        if known is not None and isinstance(values[0], Sequence) and values[0].kind == "tuple":
+            return (Constant(len(known)),)
+        if len(values) == 1 and isinstance(values[0], Instance):
+            method = self.class_attribute(values[0].cls, "__len__", values[0], values[0].cls)
+            if method is not None:
+                self.invoke(method, Arguments(), node)
+        return (self.opaque("operation", node, "len", (values,)),)
+
+    # Methods of containers.
+
+    def container_method(
+        self, word: str, arguments: Arguments, node: cst.CSTNode
+    ) -> Values | None:
+        """Other builtins: a node of the value graph over their arguments."""
+        if word in ("print", "open", "input", "exec", "eval", "compile", "__import__"):
+            return None
+        self.escape(arguments, node)
+        return (
+            self.opaque(
+                "call", node, callee=external(f"builtins.{word}"), arguments=arguments
+            ),
+        )
+
+    def escape(self, arguments: Arguments, node: cst.CSTNode) -> None:
+        """Functions given to the outside; the part that knows calls runs them."""
+
+    def attribute_of(self, value: Value, name: str, node: cst.CSTNode) -> Values:
+        """Methods of lists and dicts of the script become callables that are modelled here."""
+        if isinstance(value, (Sequence, Mapping)):
+            key = ("container-method", id(value), name)
+            made = self.nodes.get(key)
+            if not isinstance(made, Opaque):
+                made = Opaque("attribute", node, self.module, name, operands=((value,),))
+                self.nodes[key] = made
+            return (made,)
+        if isinstance(value, Generator):
+            return unknown("an attribute of a generator")
+        return super().attribute_of(value, name, node)
+
+    def call_container_method(
+        self, callee: Opaque, arguments: Arguments, node: cst.CSTNode
+    ) -> Values | None:
+        """``list.append`` and friends; None where the receiver is no known container."""
+        if callee.kind != "attribute" or len(callee.operands) != 1:
+            return None
+        receivers = callee.operands[0]
+        if len(receivers) != 1:
+            return None
+        receiver = receivers[0]
+        if isinstance(receiver, Mapping):
+            return self.mapping_method(receiver, callee.name, arguments, node)
+        if isinstance(receiver, Sequence):
+            return self.sequence_method(receiver, callee.name, arguments, node)
+        return None
+
+    def mapping_method(
+        self, mapping: Mapping, name: str, arguments: Arguments, node: cst.CSTNode
+    ) -> Values | None:
+        """The methods of a dict."""
+        ordered = arguments.positional()
+        if name == "update":
+            for argument in arguments.items:
+                if argument.keyword is None:
+                    self.update_mapping(mapping, argument.values)
+                else:
+                    self.store_item(
+                        mapping, (Constant(argument.keyword),), argument.values, argument.node
+                    )
+            return (Constant(None),)
+        if name in ("get", "pop", "setdefault") and ordered:
+            constant = only_constant(ordered[0].values)
+            default: Values = ordered[1].values if len(ordered) > 1 else (Constant(None),)
+            if constant is not None and constant.value in mapping.entries:
+                entry = mapping.entries[constant.value]
+                found = join(entry.values, default) if entry.maybe else entry.values
+                if name == "pop":
+                    del mapping.entries[constant.value]
+                    self.heap_version += 1
+                return found
+            if name == "setdefault":
+                self.store_item(mapping, ordered[0].values, default, ordered[-1].node)
+                return default
+            if constant is not None and not mapping.open_because and not mapping.rest:
+                return default
+            return join(mapping.every(), default)
+        if name == "items":
+            pairs: list[Values] = []
+            for key, entry in mapping.entries.items():
+                pair_key = ("pair", id(mapping), key)
+                pair = self.nodes.get(pair_key)
+                if not isinstance(pair, Sequence):
+                    pair = Sequence("tuple", node, [(Constant(key),), entry.values])
+                    self.nodes[pair_key] = pair
+                pair.elements[1] = entry.values
+                pairs.append((pair,))
+            rest = unknown("an entry of a dict") if mapping.open_because else ()
+            return (self.builtin_sequence(node, "list", pairs, rest),)
+        if name == "values":
+            return (
+                self.builtin_sequence(
+                    node, "list", [entry.values for entry in mapping.entries.values()], mapping.rest
+                ),
+            )
+        if name == "keys":
+            return (
+                self.builtin_sequence(node, "list", [(Constant(k),) for k in mapping.entries]),
+            )
+        if name == "copy":
+            made = self.new_mapping(node)
+            self.update_mapping(made, (mapping,))
+            return (made,)
+        return None
+
+    def sequence_method(
+        self, sequence: Sequence, name: str, arguments: Arguments, node: cst.CSTNode
+    ) -> Values | None:
+        """The methods of a list."""
+        ordered = arguments.positional()
+        if name in ("append", "add", "insert", "appendleft") and ordered:
+            added = ordered[-1].values
+            new = join(sequence.rest, added)
+            if new != sequence.rest:
+                sequence.rest = new
+                self.heap_version += 1
+            return (Constant(None),)
+        if name == "extend" and ordered:
+            new = join(sequence.rest, self.elements(ordered[0].values, node))
+            if new != sequence.rest:
+                sequence.rest = new
+                self.heap_version += 1
+            return (Constant(None),)
+        if name == "pop":
+            return sequence.every() or unknown("an element of a list")
+        return None
+

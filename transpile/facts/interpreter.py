@@ -1,0 +1,107 @@
+"""The abstract run of a script and of the project modules that it imports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from transpile.facts.events import Event
+from transpile.facts.module import Module
+from transpile.facts.state import Activation, Dialect
+from transpile.facts.statements import Statements
+from transpile.facts.values import Argument, Arguments, Class, Function, Instance, Scope, Values
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything that the run saw.
+
+    Args:
+        entry: the script.
+        modules: the script and the project modules it imports, by dotted name.
+        events: what happens, in order; those of functions that nothing calls come last.
+        functions: every function that is defined, by the identity of its node.
+        values: what each expression may be, by the identity of its node, over all contexts.
+        unfollowed: statements that the run passed over, with the reason.
+    """
+
+    entry: Module
+    modules: dict[str, Module]
+    events: tuple[Event, ...]
+    functions: dict[int, Function]
+    values: dict[int, Values]
+    unfollowed: tuple[tuple[Module, object, str], ...]
+
+    def values_of(self, node: object) -> Values:
+        """What an expression may be, over all contexts; empty where it never ran."""
+        return self.values.get(id(node), ())
+
+
+class Interpreter(Statements):
+    """Runs modules abstractly; see :func:`interpret`."""
+
+    def import_module(self, module: Module) -> None:
+        """Run a project module once; a module that is running already is left alone."""
+        if module.scope is not None:
+            return
+        module.scope = Scope({}, None, module)
+        self.modules[module.name] = module
+        saved = (self.stack, self.context)
+        saved_activation = getattr(self, "activation", None)
+        self.stack, self.context = (), (id(module),) if not module.is_entry else ()
+        self.activation = Activation(module.scope, module)
+        try:
+            self.execute_body(module.source.tree)
+        finally:
+            self.stack, self.context = saved
+            if saved_activation is not None:
+                self.activation = saved_activation
+
+    def run_detached(self) -> None:
+        """Run every function that nothing called, with unknown arguments."""
+        self.detached = True
+        for function in list(self.functions.values()):
+            if not isinstance(function, Function) or id(function.node) in self.entered:
+                continue
+            self.activation = Activation(
+                function.module.scope or Scope({}, None, function.module), function.module
+            )
+            self.stack, self.context = (), ()
+            given: tuple[Argument, ...] = ()
+            receiver = None
+            if function.owner is not None:
+                receiver = self.representative(function.owner)
+                given = (Argument((receiver,), None),)
+            self.call_function(function, Arguments(given), None, receiver)
+
+    def representative(self, cls: Class) -> Instance:
+        """Some object of a class, to run its methods on."""
+        for value in self.nodes.values():
+            if isinstance(value, Instance) and value.cls is cls:
+                return value
+        made = Instance(cls, cls.node, cls.module)
+        self.nodes[("instance", id(cls.node))] = made
+        return made
+
+
+def interpret(
+    entry: Module, dialect: Dialect, find_module: Callable[[str, Module], Module | None]
+) -> Facts:
+    """Run a script abstractly: no code of it is executed.
+
+    Args:
+        entry: the script, named ``__main__``.
+        dialect: what is known of the frameworks.
+        find_module: a module of the project by dotted name (relative ones with leading dots) as
+            seen from another module; None where it is not part of the project.
+
+    Raises:
+        TooComplex: it needs more steps than the analysis allows.
+    """
+    run = Interpreter(dialect, find_module)
+    run.import_module(entry)
+    run.run_detached()
+    functions = {key: value for key, value in run.functions.items() if isinstance(value, Function)}
+    return Facts(entry, run.modules, tuple(run.events), functions, run.values, tuple(run.unfollowed))
+
+

@@ -1,0 +1,281 @@
+"""The state of one abstract run, and what every part of the interpreter uses."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from transpile.facts.events import Branch, Call, Event, Frame, Stack
+from transpile.facts.module import Module
+from transpile.facts.values import (
+    Arguments,
+    Class,
+    Constant,
+    External,
+    Instance,
+    Opaque,
+    Scope,
+    Unknown,
+    Value,
+    Values,
+    join,
+)
+
+#: Evaluations after which the script counts as too complex to follow.
+MOST_STEPS = 400_000
+#: Calls of project functions within each other.
+DEEPEST_CALLS = 40
+
+
+class TooComplex(Exception):
+    """The script needs more steps than the analysis allows."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What the interpreter must know of a framework and of well-known libraries.
+
+    Args:
+        canonical: a dotted name to its canonical spelling, so that re-exports compare equal.
+        instance_call: base class to the method that calling an instance dispatches to.
+        returns_receiver: base class to methods that give back their receiver.
+        iterates_argument: callables whose result iterates over their first argument.
+        calls_argument: callables and methods (by last word) that call a function given to them.
+        attaches_modules: base class whose instances register others by attribute.
+    """
+
+    canonical: Callable[[str], str]
+    instance_call: Mapping[str, str] = field(default_factory=dict)
+    returns_receiver: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    iterates_argument: frozenset[str] = frozenset()
+    calls_argument: frozenset[str] = frozenset()
+
+
+@dataclass(eq=False)
+class Activation:
+    """One call of a project function, or the run of a module."""
+
+    scope: Scope
+    module: Module
+    returns: Values = ()
+    yields: Values = ()
+    loop_exits: list[list[dict[str, Values]]] = field(default_factory=list)
+
+
+class State(ABC):
+    """Scopes, stack, events and the table of value-graph nodes."""
+
+    def __init__(self, dialect: Dialect, find_module: Callable[[str, Module], Module | None]):
+        self.dialect = dialect
+        self.find_module = find_module
+        self.events: list[Event] = []
+        self.event_table: dict[tuple[object, ...], Event] = {}
+        self.nodes: dict[tuple[object, ...], Value] = {}
+        self.values: dict[int, Values] = {}
+        self.context: tuple[int, ...] = ()
+        self.stack: Stack = ()
+        self.activation: Activation
+        self.heap_version = 0
+        self.steps = 0
+        self.entered: set[int] = set()
+        self.functions: dict[int, object] = {}
+        self.detached = False
+        self.modules: dict[str, Module] = {}
+        self.call_memo: dict[tuple[object, ...], tuple[Values, int]] = {}
+        self.unfollowed: list[tuple[Module, cst.CSTNode, str]] = []
+
+    # What the parts of the interpreter offer to each other.
+
+    @abstractmethod
+    def evaluate(self, node: cst.CSTNode) -> Values:
+        """The values of an expression, in the current scope."""
+
+    @abstractmethod
+    def execute_body(self, body: cst.CSTNode) -> bool:
+        """Run a suite; whether control may leave it at its end."""
+
+    @abstractmethod
+    def invoke(
+        self, callees: Values, arguments: Arguments, node: cst.CSTNode
+    ) -> Values:
+        """Call any of the callees at `node`."""
+
+    @abstractmethod
+    def attribute(self, base: Values, name: str, node: cst.CSTNode) -> Values:
+        """The values of ``base.name``."""
+
+    @abstractmethod
+    def elements(self, values: Values, node: cst.CSTNode) -> Values:
+        """What iterating over `values` gives."""
+
+    @abstractmethod
+    def bind_target(self, target: cst.CSTNode, values: Values) -> None:
+        """Assign `values` to a target."""
+
+    @abstractmethod
+    def import_module(self, module: Module) -> None:
+        """Run a project module once."""
+
+    # Helpers.
+
+    @property
+    def module(self) -> Module:
+        """The module whose code is running."""
+        return self.activation.module
+
+    def step(self) -> None:
+        """Count one evaluation.
+
+        Raises:
+            TooComplex: the allowance is used up.
+        """
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise TooComplex
+
+    def branches(self) -> tuple[Branch, ...]:
+        """The branch arms that lead here."""
+        return tuple(frame for frame in self.stack if isinstance(frame, Branch))
+
+    def pushed(self, *frames: Frame) -> Stack:
+        """The current stack with frames on top."""
+        return (*self.stack, *frames)
+
+    def opaque(
+        self,
+        kind: str,
+        node: cst.CSTNode,
+        name: str = "",
+        operands: tuple[Values, ...] = (),
+        callee: Values = (),
+        arguments: Arguments | None = None,
+        inner: Values = (),
+        index: Values = (),
+    ) -> Opaque:
+        """The node of the value graph for this place and calling context."""
+        key = (kind, id(node), self.context, name)
+        found = self.nodes.get(key)
+        if isinstance(found, Opaque):
+            if len(found.operands) == len(operands):
+                found.operands = tuple(
+                    join(old, new) for old, new in zip(found.operands, operands, strict=True)
+                )
+            found.callee = join(found.callee, callee)
+            found.inner = join(found.inner, inner)
+            found.index = join(found.index, index)
+            if arguments is not None:
+                found.arguments = merge_arguments(found.arguments, arguments)
+            return found
+        made = Opaque(
+            kind,
+            node,
+            self.module,
+            name,
+            callee,
+            arguments or Arguments(),
+            operands,
+            inner,
+            index=index,
+        )
+        self.nodes[key] = made
+        return made
+
+    def record(
+        self,
+        kind: str,
+        node: cst.CSTNode,
+        callee: Values,
+        arguments: Arguments | None = None,
+        result: Values = (),
+        name: str = "",
+    ) -> Event:
+        """Note that something happens here; the same place in the same context is one event."""
+        key = (kind, id(node), self.context, name)
+        found = self.event_table.get(key)
+        if found is not None:
+            found.callee = join(found.callee, callee)
+            found.result = join(found.result, result)
+            if arguments is not None:
+                found.arguments = merge_arguments(found.arguments, arguments)
+            return found
+        event = Event(
+            kind,
+            node,
+            self.module,
+            self.stack,
+            callee,
+            arguments or Arguments(),
+            result,
+            name,
+            len(self.events),
+            self.detached,
+        )
+        self.events.append(event)
+        self.event_table[key] = event
+        return event
+
+    def set_attribute(
+        self, holder: dict[str, Values], name: str, values: Values, definite: bool
+    ) -> None:
+        """Store an attribute: replaced where certain, joined where not."""
+        old = holder.get(name)
+        new = values if old is None or definite else join(old, values)
+        if old != new:
+            holder[name] = new
+            self.heap_version += 1
+
+    def is_subclass(self, cls: Class, base: str) -> bool:
+        """Whether a class of the project derives from an external base."""
+        return any(self.dialect.canonical(name) == base for name in cls.external_bases())
+
+    def dispatch_method(self, instance: Instance) -> str | None:
+        """The method that calling an instance of a framework's class runs."""
+        for base, method in self.dialect.instance_call.items():
+            if self.is_subclass(instance.cls, base):
+                return method
+        return None
+
+
+def merge_arguments(old: Arguments, new: Arguments) -> Arguments:
+    """The arguments of two passes over one call."""
+    if old is new or not old.items:
+        return new
+    if len(old.items) != len(new.items):
+        return new
+    items = []
+    for before, after in zip(old.items, new.items, strict=True):
+        if before.keyword != after.keyword:
+            return new
+        values = join(before.values, after.values)
+        items.append(
+            type(after)(values, after.node, after.keyword, after.mapping, before.maybe or after.maybe)
+        )
+    return Arguments(tuple(items), old.unknown_because or new.unknown_because)
+
+
+def truth(values: Values) -> bool | None:
+    """Whether the values are certainly true, certainly false, or neither (None)."""
+    if len(values) != 1:
+        return None
+    value = values[0]
+    if isinstance(value, Constant):
+        return bool(value.value)
+    return None
+
+
+def unknown(reason: str) -> Values:
+    """A single unknown value."""
+    return (Unknown(reason),)
+
+
+def external(name: str) -> Values:
+    """A single external name."""
+    return (External(name),)
+
+
+def call_frames(stack: Stack) -> tuple[Call, ...]:
+    """The project calls in a stack."""
+    return tuple(frame for frame in stack if isinstance(frame, Call))

@@ -1,0 +1,328 @@
+"""Abstract values: what an expression of the script may stand for.
+
+An expression evaluates to a tuple of alternatives (:data:`Values`), one for each way the script can
+reach it. An alternative is a constant, something of the project (function, class, instance,
+container), a name outside the project, or a node of the value graph: the result of a call, an
+operator, an attribute or an element of something that cannot be looked into. Nodes of the graph
+are made once for a place and a calling context, so loops give cycles and not endless chains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Union
+
+import libcst as cst
+
+if TYPE_CHECKING:
+    from transpile.facts.events import Branch
+    from transpile.facts.module import Module
+
+#: More alternatives than this are no longer told apart.
+MOST_ALTERNATIVES = 12
+
+
+class Constant:
+    """A literal: a number, string, byte string, bool or None."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Constant)
+            and type(self.value) is type(other.value)
+            and self.value == other.value
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
+
+    def __repr__(self) -> str:
+        return f"Constant({self.value!r})"
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A value that the analysis cannot know, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class External:
+    """Something outside the project, by its canonical dotted name, for example ``torch.save``."""
+
+    name: str
+
+
+@dataclass(eq=False)
+class Function:
+    """A function, method or lambda of the project."""
+
+    node: cst.FunctionDef | cst.Lambda
+    module: Module
+    name: str
+    closure: Scope
+    defaults: dict[str, Values]
+    owner: Class | None = None
+    decorators: tuple[Values, ...] = ()
+    is_generator: bool = False
+
+
+@dataclass(eq=False)
+class Class:
+    """A class of the project."""
+
+    node: cst.ClassDef
+    module: Module
+    name: str
+    scope: Scope
+    bases: tuple[Values, ...]
+    is_dataclass: bool = False
+
+    def ancestry(self) -> Iterator[Class | External | Unknown]:
+        """The class itself, then its bases, depth first; a class met twice comes once."""
+        seen: list[object] = []
+        stack: list[Any] = [self]
+        while stack:
+            current = stack.pop(0)
+            if current in seen:
+                continue
+            seen.append(current)
+            if isinstance(current, (Class, External, Unknown)):
+                yield current
+            if isinstance(current, Class):
+                stack[:0] = [base for bases in current.bases for base in bases]
+
+    def external_bases(self) -> tuple[str, ...]:
+        """The dotted names of the bases outside the project."""
+        return tuple(base.name for base in self.ancestry() if isinstance(base, External))
+
+
+@dataclass(eq=False)
+class Instance:
+    """An object of a class of the project, by the place and context that made it."""
+
+    cls: Class
+    node: cst.CSTNode
+    module: Module
+    attributes: dict[str, Values] = field(default_factory=dict)
+    arguments: Arguments | None = None
+
+
+@dataclass(frozen=True)
+class BoundMethod:
+    """A method of the project together with its receiver."""
+
+    receiver: Value
+    function: Function
+
+
+@dataclass(eq=False)
+class Sequence:
+    """A list, tuple or set whose elements are known as far as `elements` goes.
+
+    `rest` stands for elements of unknown position or number, such as those appended in a loop.
+    """
+
+    kind: str
+    node: cst.CSTNode
+    elements: list[Values]
+    rest: Values = ()
+
+    def every(self) -> Values:
+        """All elements as alternatives of one value."""
+        return join(*self.elements, self.rest)
+
+
+@dataclass(eq=False)
+class Entry:
+    """One key of a mapping: its values, where they stand, and whether it may be absent."""
+
+    values: Values
+    node: cst.CSTNode | None
+    module: Module | None
+    maybe: bool = False
+
+
+@dataclass(eq=False)
+class Mapping:
+    """A dict with the keys that are known, and the reason why others may be there."""
+
+    node: cst.CSTNode
+    module: Module
+    branches: tuple[Branch, ...]
+    entries: dict[object, Entry] = field(default_factory=dict)
+    open_because: str | None = None
+    rest: Values = ()
+    uses: list[cst.CSTNode] = field(default_factory=list)
+
+    def every(self) -> Values:
+        """All values as alternatives of one value."""
+        return join(*(entry.values for entry in self.entries.values()), self.rest)
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a call.
+
+    Args:
+        values: what it may be.
+        node: the expression; None for an entry of an unpacked mapping without a place.
+        keyword: its keyword, None for a positional one.
+        mapping: the mapping that it was unpacked from.
+        maybe: it may be absent (a key set on one branch only).
+    """
+
+    values: Values
+    node: cst.CSTNode | None
+    keyword: str | None = None
+    mapping: Mapping | None = None
+    maybe: bool = False
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The arguments of a call, unpackings resolved where they are known."""
+
+    items: tuple[Argument, ...] = ()
+    unknown_because: str | None = None
+
+    def positional(self) -> tuple[Argument, ...]:
+        """Those without a keyword, in order."""
+        return tuple(item for item in self.items if item.keyword is None)
+
+    def keyword(self, name: str) -> Argument | None:
+        """The argument with that keyword."""
+        for item in self.items:
+            if item.keyword == name:
+                return item
+        return None
+
+    def get(self, name: str, position: int | None = None) -> Argument | None:
+        """The argument by keyword, else by position."""
+        found = self.keyword(name)
+        if found is None and position is not None:
+            ordered = self.positional()
+            if position < len(ordered):
+                found = ordered[position]
+        return found
+
+
+@dataclass(eq=False)
+class Opaque:
+    """A node of the value graph.
+
+    Args:
+        kind: ``call``, ``operation``, ``attribute``, ``item``, ``element``, ``parameter``.
+        node: where it stands.
+        module: the module of `node`.
+        name: attribute's name or operator's word.
+        callee: what is called, for a call.
+        arguments: of the call.
+        operands: base of an attribute, item or element; operands of an operation.
+        inner: for a call that was followed into the project's code, what that returned.
+        attributes: attributes that the script itself has set on it.
+    """
+
+    kind: str
+    node: cst.CSTNode
+    module: Module
+    name: str = ""
+    callee: Values = ()
+    arguments: Arguments = Arguments()
+    operands: tuple[Values, ...] = ()
+    inner: Values = ()
+    attributes: dict[str, Values] = field(default_factory=dict)
+    index: Values = ()
+    cache: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Opaque({self.kind} {self.name})"
+
+
+@dataclass(eq=False)
+class Generator:
+    """The result of calling a generator function: what it yields."""
+
+    function: Function
+    node: cst.CSTNode
+    yields: Values = ()
+
+
+@dataclass(eq=False)
+class Partial:
+    """``functools.partial``: a callee with arguments already given."""
+
+    callee: Values
+    arguments: Arguments
+    node: cst.CSTNode
+
+
+@dataclass(frozen=True)
+class Super:
+    """``super()`` within a method: looks names up behind a class."""
+
+    receiver: Value
+    behind: Class
+
+
+Value = Union[
+    Constant,
+    Unknown,
+    External,
+    Function,
+    Class,
+    Instance,
+    BoundMethod,
+    Sequence,
+    Mapping,
+    Opaque,
+    Generator,
+    Partial,
+    Super,
+    "ModuleValue",
+]
+Values = tuple[Value, ...]
+
+
+@dataclass(eq=False)
+class ModuleValue:
+    """A module of the project as a value."""
+
+    module: Module
+
+
+@dataclass(eq=False)
+class Scope:
+    """Names bound in a module, class body or function call, and the scope around it."""
+
+    names: dict[str, Values]
+    parent: Scope | None
+    module: Module
+    is_class: bool = False
+    globals_declared: set[str] = field(default_factory=set)
+    nonlocals_declared: set[str] = field(default_factory=set)
+
+
+def join(*several: Iterable[Value]) -> Values:
+    """The alternatives of all arguments, each once, in the order met."""
+    kept: list[Value] = []
+    for values in several:
+        for value in values:
+            if value not in kept:
+                kept.append(value)
+    if len(kept) > MOST_ALTERNATIVES:
+        return (*kept[:MOST_ALTERNATIVES], Unknown("too many different values meet here"))
+    return tuple(kept)
+
+
+def only_constant(values: Values) -> Constant | None:
+    """The constant that the values are, where they are exactly one constant."""
+    if len(values) == 1 and isinstance(values[0], Constant):
+        return values[0]
+    return None

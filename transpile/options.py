@@ -1,0 +1,52 @@
+"""What a user may choose about a conversion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Framework = Literal["auto", "pytorch", "mxnet", "paddle", "fluid", "singa", "tensorflow"]
+BatchSize = Literal["global", "per-device"]
+ScaleLearningRate = Literal["none", "linear", "sqrt"]
+Evaluation = Literal["replicate", "shard"]
+Backend = Literal["auto", "nccl", "gloo", "mpi"]
+SyncBatchNorm = Literal["auto", "on", "off"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Choices of one conversion; the defaults are those of the command.
+
+    Args:
+        framework: the framework of the script; ``auto`` looks at what it imports.
+        batch_size: whether the script's batch size is that of all processes together (``global``:
+            each takes its share) or of each process (``per-device``).
+        scale_lr: how the learning rate follows the larger global batch; needs ``per-device``.
+        evaluation: every rank evaluates everything (``replicate``), or its shard, reduced.
+        backend: communication backend; ``auto`` is NCCL on CUDA and Gloo elsewhere.
+        script_args: add ``--backend``, ``--init-method``, ``--rank`` and ``--world-size`` to the
+            script's own argument parser.
+        timeout_minutes: how long a collective may wait; None keeps the framework's default.
+        sync_batch_norm: whether batch norm takes its statistics over all ranks.
+        allow_partial: give the converted text in spite of errors.
+        respect_distributed: leave a script that is already distributed alone; tests switch it off.
+        target_python: oldest Python (major, minor) that the emitted syntax must run on.
+    """
+
+    framework: Framework = "auto"
+    batch_size: BatchSize = "global"
+    scale_lr: ScaleLearningRate = "none"
+    evaluation: Evaluation = "replicate"
+    backend: Backend = "auto"
+    script_args: bool = False
+    timeout_minutes: int | None = None
+    sync_batch_norm: SyncBatchNorm = "auto"
+    allow_partial: bool = False
+    respect_distributed: bool = True
+    target_python: tuple[int, int] = (3, 6)
+
+    def __post_init__(self) -> None:
+        if self.scale_lr != "none" and self.batch_size != "per-device":
+            raise ValueError("scale_lr needs batch_size='per-device': a global batch does not grow")
+        if self.timeout_minutes is not None and self.timeout_minutes < 1:
+            raise ValueError("timeout_minutes must be at least 1")

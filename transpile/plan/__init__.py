@@ -1,0 +1,1 @@
+"""What the script means for training: roles and sites."""

@@ -1,0 +1,129 @@
+"""Walking the value graph backwards: what a value came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from transpile.facts.values import (
+    BoundMethod,
+    External,
+    Generator,
+    Instance,
+    Mapping,
+    Opaque,
+    Partial,
+    Sequence,
+    Value,
+    Values,
+)
+
+#: Operations that look at an iterable without drawing from it.
+SIZE_OPERATIONS = frozenset({"len", "isinstance"})
+
+
+def parents(value: Value) -> Iterator[Values]:
+    """The groups of values that one value is made of."""
+    if isinstance(value, Opaque):
+        yield from value.operands
+        if value.kind == "call":
+            yield value.callee
+            for argument in value.arguments.items:
+                yield argument.values
+        yield value.inner
+        yield value.index
+    elif isinstance(value, Sequence):
+        yield from value.elements
+        yield value.rest
+    elif isinstance(value, Mapping):
+        for entry in value.entries.values():
+            yield entry.values
+        yield value.rest
+    elif isinstance(value, BoundMethod):
+        yield (value.receiver,)
+    elif isinstance(value, Partial):
+        yield value.callee
+        for argument in value.arguments.items:
+            yield argument.values
+    elif isinstance(value, Generator):
+        yield value.yields
+
+
+def walk_back(
+    values: Values, enter: Callable[[Value], bool] = lambda value: True
+) -> Iterator[Value]:
+    """Every value that `values` came from, themselves included, each once.
+
+    Args:
+        values: where to start.
+        enter: whether to go on to what a value is made of.
+    """
+    seen: set[int] = set()
+    stack = list(reversed(values))
+    while stack:
+        value = stack.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        yield value
+        if enter(value):
+            for group in parents(value):
+                stack.extend(group)
+
+
+def called_names(value: Value) -> tuple[str, ...]:
+    """The external names that a call node calls; empty for anything else."""
+    if not isinstance(value, Opaque) or value.kind != "call":
+        return ()
+    return tuple(callee.name for callee in value.callee if isinstance(callee, External))
+
+
+def method_calls(value: Value) -> tuple[tuple[str, Values], ...]:
+    """The (method, receiver) pairs that a call node calls on something opaque."""
+    if not isinstance(value, Opaque) or value.kind != "call":
+        return ()
+    return tuple(
+        (callee.name, callee.operands[0])
+        for callee in value.callee
+        if isinstance(callee, Opaque) and callee.kind == "attribute"
+    )
+
+
+#: Methods that give back what they are called on: the same object or the same data elsewhere.
+SAME_OBJECT = frozenset(
+    {
+        "to", "cuda", "cpu", "train", "eval", "float", "double", "half", "bfloat16", "apply",
+        "requires_grad_", "to_empty", "type", "share_memory", "contiguous", "xpu", "mps",
+    }
+)  # fmt: skip
+
+
+def origin(value: Value) -> Value:
+    """The object behind ``.to(device)`` and other methods that give back their receiver."""
+    seen = 0
+    while seen < 50:
+        seen += 1
+        step = None
+        for name, receiver in method_calls(value):
+            if name in SAME_OBJECT and len(receiver) == 1:
+                step = receiver[0]
+        if step is None:
+            return value
+        value = step
+    return value
+
+
+def origins(values: Values) -> tuple[Value, ...]:
+    """The objects behind each alternative, each once."""
+    found: list[Value] = []
+    for value in values:
+        behind = origin(value)
+        if not any(behind is other for other in found):
+            found.append(behind)
+    return tuple(found)
+
+
+def is_instance_of(value: Value, bases: frozenset[str]) -> bool:
+    """Whether a value is an object of a project class that derives from one of `bases`."""
+    return isinstance(value, Instance) and any(
+        name in bases for name in value.cls.external_bases()
+    )

@@ -1,0 +1,148 @@
+"""The plan: what a script is made of, in the terms of training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import libcst as cst
+
+from transpile.facts.events import Event, Loop, Stack
+from transpile.facts.interpreter import Facts
+from transpile.facts.module import Module
+from transpile.facts.values import Argument, Instance, Opaque, Value, Values
+from transpile.options import Options
+from transpile.plan.names import Names
+from transpile.plan.table import Table
+
+
+@dataclass(eq=False)
+class Loader:
+    """Something that delivers batches.
+
+    Args:
+        value: the object.
+        event: the call that makes it.
+        parameters: the parameters of its class, in order.
+        iterations: the events that iterate over it.
+        training: a backward pass depends on what it delivers.
+        wrapped: it reaches its loop through something that cannot be looked into.
+    """
+
+    value: Opaque | Instance
+    event: Event
+    parameters: tuple[str, ...]
+    iterations: list[Event] = field(default_factory=list)
+    training: bool = False
+    wrapped: str = ""
+
+    @property
+    def node(self) -> cst.CSTNode:
+        """The call that makes it."""
+        return self.event.node
+
+    def argument(self, name: str) -> Argument | None:
+        """The argument for a parameter, by keyword or by position."""
+        position = self.parameters.index(name) if name in self.parameters else None
+        return self.event.arguments.get(name, position)
+
+
+@dataclass(eq=False)
+class Model:
+    """Something with parameters that is called.
+
+    Args:
+        value: the object, device moves and the like looked through.
+        forwards: calls of it outside of other models.
+        trained: an optimizer holds parameters of it and a backward pass goes through it.
+        optimizers: those that hold parameters of it.
+    """
+
+    value: Value
+    forwards: list[Event] = field(default_factory=list)
+    trained: bool = False
+    optimizers: list[Optimizer] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Optimizer:
+    """Something that updates parameters.
+
+    Args:
+        value: the object.
+        event: the call that makes it.
+        modules: the objects whose parameters it was given.
+        steps: the calls that update.
+    """
+
+    value: Opaque | Instance
+    event: Event
+    modules: tuple[Value, ...] = ()
+    steps: list[Event] = field(default_factory=list)
+    unknown_because: str = ""
+
+
+@dataclass(eq=False)
+class Backward:
+    """A backward pass.
+
+    Args:
+        event: the call.
+        loss: what it is called on.
+        loaders: the loaders whose batches the loss depends on.
+        models: the models that the loss went through.
+        batch_loop: the loop that draws the batches.
+        epoch_loops: the loops around the batch loop, outermost first.
+    """
+
+    event: Event
+    loss: Values
+    loaders: tuple[Loader, ...] = ()
+    models: tuple[Model, ...] = ()
+    batch_loop: Loop | None = None
+    epoch_loops: tuple[Loop, ...] = ()
+    iteration: Event | None = None
+
+
+@dataclass(eq=False)
+class Plan:
+    """What a script is made of, and what the rules need to decide and to edit.
+
+    Args:
+        facts: what the run saw.
+        table: the framework's vocabulary.
+        options: what the user chose.
+        names: names for what is inserted into the entry.
+        loaders, models, optimizers, backwards: the roles.
+        memo: results that rules share, by a key of theirs.
+    """
+
+    facts: Facts
+    table: Table
+    options: Options
+    names: Names
+    loaders: list[Loader] = field(default_factory=list)
+    models: list[Model] = field(default_factory=list)
+    optimizers: list[Optimizer] = field(default_factory=list)
+    backwards: list[Backward] = field(default_factory=list)
+    memo: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def entry(self) -> Module:
+        """The script."""
+        return self.facts.entry
+
+    @property
+    def trained_models(self) -> list[Model]:
+        """The models that learn."""
+        return [model for model in self.models if model.trained]
+
+    @property
+    def training_loaders(self) -> list[Loader]:
+        """The loaders that feed a backward pass."""
+        return [loader for loader in self.loaders if loader.training]
+
+    def in_training(self, stack: Stack) -> bool:
+        """Whether a place runs once for each training batch."""
+        loops = {id(b.batch_loop.node) for b in self.backwards if b.batch_loop is not None}
+        return any(isinstance(frame, Loop) and id(frame.node) in loops for frame in stack)

@@ -1,0 +1,79 @@
+"""Names for what is inserted: none that the script uses already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from transpile.facts.module import Module
+from transpile.facts.values import External
+
+
+def identifiers(tree: cst.CSTNode) -> set[str]:
+    """Every name that occurs in a module, in whatever part."""
+    found: set[str] = set()
+    stack: list[cst.CSTNode] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, cst.Name):
+            found.add(node.value)
+            continue
+        stack.extend(node.children)
+    return found
+
+
+@dataclass(eq=False)
+class Names:
+    """The names that one module's conversion inserts; asking twice gives the same name."""
+
+    module: Module
+    used: set[str] = field(default_factory=set)
+    given: dict[str, str] = field(default_factory=dict)
+    imports: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.used:
+            self.used = identifiers(self.module.source.tree)
+
+    def fresh(self, wanted: str, purpose: str | None = None) -> str:
+        """A name like `wanted` that the script does not have.
+
+        Args:
+            wanted: the name where it is free.
+            purpose: what it is for; the same purpose gets the same name. Default: `wanted`.
+        """
+        key = purpose or wanted
+        if key not in self.given:
+            name, count = wanted, 2
+            while name in self.used:
+                name = f"{wanted}_{count}"
+                count += 1
+            self.used.add(name)
+            self.given[key] = name
+        return self.given[key]
+
+    def imported(self, dotted: str, wanted: str) -> str:
+        """The name under which `dotted` can be used: the script's own, else a fresh one.
+
+        A fresh one comes with an import, see :attr:`imports`.
+        """
+        scope = self.module.scope
+        if scope is not None and dotted not in self.imports:
+            for name, values in scope.names.items():
+                if len(values) == 1 and values[0] == External(dotted):
+                    return name
+        if dotted not in self.imports:
+            name = self.fresh(wanted, f"import {dotted}")
+            self.imports[dotted] = import_line(dotted, name)
+        return self.given[f"import {dotted}"]
+
+
+def import_line(dotted: str, name: str) -> str:
+    """The import statement that binds `name` to `dotted`."""
+    package, _, last = dotted.rpartition(".")
+    if not package:
+        return f"import {dotted}" if dotted == name else f"import {dotted} as {name}"
+    if last[:1].isupper() or package in ("contextlib", "datetime"):
+        return f"from {package} import {last}" + ("" if last == name else f" as {name}")
+    return f"import {dotted} as {name}"

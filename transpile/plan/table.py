@@ -1,0 +1,63 @@
+"""What the machine must be told about a framework: its vocabulary, by meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from transpile.facts.state import Dialect
+
+
+@dataclass(frozen=True)
+class Table:
+    """The vocabulary of one framework.
+
+    Args:
+        framework: its name, as the command line says it.
+        prefix: the letters of its codes.
+        packages: top-level packages whose import makes a script one of this framework.
+        dialect: what the interpreter must know.
+        module_bases: base classes of models.
+        loader_parameters: loader class to its parameters, in order, without ``self``.
+        optimizer_packages: dotted prefixes of optimizer classes.
+        not_optimizers: dotted prefixes below those that are something else.
+        parameter_methods: methods of a model that give its parameters.
+        backward_methods: methods of a loss that start the backward pass.
+        backward_functions: functions that do.
+        step_methods: methods of an optimizer that update the parameters.
+        no_gradient: managers and decorators that switch gradients off.
+        layer_packages: dotted prefixes of classes that make layers.
+        distributed_starts: calls that join a process group.
+        distributed_uses: calls that make use of one for training.
+        distributed_engines: dotted prefixes of libraries that distribute by themselves, to the
+            name that people know.
+        gradient_functions: functions that take gradients without a backward pass.
+        rank_calls: calls whose result differs from rank to rank.
+        world_size_calls: calls whose result is the number of processes.
+    """
+
+    framework: str
+    prefix: str
+    packages: frozenset[str]
+    dialect: Dialect
+    module_bases: frozenset[str] = frozenset()
+    loader_parameters: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    optimizer_packages: tuple[str, ...] = ()
+    not_optimizers: tuple[str, ...] = ()
+    parameter_methods: frozenset[str] = frozenset()
+    backward_methods: frozenset[str] = frozenset()
+    backward_functions: frozenset[str] = frozenset()
+    step_methods: frozenset[str] = frozenset()
+    no_gradient: frozenset[str] = frozenset()
+    layer_packages: tuple[str, ...] = ()
+    distributed_starts: frozenset[str] = frozenset()
+    distributed_uses: frozenset[str] = frozenset()
+    distributed_engines: dict[str, str] = field(default_factory=dict)
+    gradient_functions: frozenset[str] = frozenset()
+    rank_calls: frozenset[str] = frozenset()
+    world_size_calls: frozenset[str] = frozenset()
+
+    def is_optimizer(self, name: str) -> bool:
+        """Whether a dotted name is an optimizer class."""
+        return name.startswith(self.optimizer_packages) and not name.startswith(
+            self.not_optimizers
+        )

@@ -1,0 +1,75 @@
+"""Helper functions that conversions insert below the imports, only those that are used.
+
+A framework keeps its helpers as a mapping from name to :class:`HelperSource`. The templates name
+modules and other helpers as ``$name``, so that nothing of the script is shadowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from string import Template
+
+from transpile.edit import Edit
+from transpile.layout import insert_after_imports, insert_import
+from transpile.plan.model import Plan
+
+
+@dataclass(frozen=True)
+class HelperSource:
+    """The source of one helper.
+
+    Args:
+        code: Python source; ``$module`` and ``$helper`` stand for their local names.
+        modules: placeholder to the dotted name that it imports.
+        helpers: other helpers that it calls.
+    """
+
+    code: str
+    modules: tuple[tuple[str, str], ...] = ()
+    helpers: tuple[str, ...] = ()
+
+
+def prelude_of(framework: str) -> Mapping[str, HelperSource]:
+    """The helpers of a framework, in the order in which they are written."""
+    found: Mapping[str, HelperSource] = import_module(
+        f"transpile.rules.{framework}._prelude"
+    ).HELPERS
+    return found
+
+
+def closed(names: Iterable[str], sources: Mapping[str, HelperSource]) -> list[str]:
+    """The helpers and everything that they call, in the order of the mapping."""
+    wanted: set[str] = set()
+    pending = list(names)
+    while pending:
+        name = pending.pop()
+        if name not in wanted:
+            wanted.add(name)
+            pending.extend(sources[name].helpers)
+    return [name for name in sources if name in wanted]
+
+
+def prelude_edits(plan: Plan, names: Iterable[str]) -> Iterable[Edit]:
+    """The edits that insert helpers and imports into the entry."""
+    sources = prelude_of(plan.table.framework)
+    blocks = []
+    for name in closed(names, sources):
+        source = sources[name]
+        words = {key: plan.names.imported(dotted, key) for key, dotted in source.modules}
+        words.update({helper: plan.names.fresh(helper) for helper in (*source.helpers, name)})
+        blocks.append(Template(source.code.strip("\n")).substitute(words))
+    edits: list[Edit] = []
+    lines = sorted(plan.names.imports.values(), key=import_order)
+    if lines:
+        edits.extend(insert_import(plan.entry.source, lines))
+    if blocks:
+        edits.extend(insert_after_imports(plan.entry.source, "\n\n\n".join(blocks)))
+    return edits
+
+
+def import_order(line: str) -> tuple[int, str]:
+    """Standard library first, as people sort imports."""
+    standard = line.split()[1].split(".")[0] in {"contextlib", "os", "random", "logging", "datetime"}
+    return (0 if standard else 1, line)

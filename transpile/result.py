@@ -1,0 +1,73 @@
+"""What a conversion gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from transpile.finding import Finding, Level
+
+
+class Outcome(Enum):
+    """What became of a script."""
+
+    CONVERTED = "converted"
+    UNCHANGED = "unchanged"
+    REFUSED = "refused"
+
+
+class Verdict(Enum):
+    """What a rule decided about one place."""
+
+    APPLY = "apply"
+    ALREADY_DONE = "already done"
+    REFUSE = "refuse"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One rule's answer about one place.
+
+    Args:
+        rule: the rule's name, for example ``shard-training-data``.
+        code: the code that its findings carry.
+        verdict: what it decided.
+        line: 1-based line of the place.
+        column: 1-based column of the place.
+        reason: why, in one sentence.
+    """
+
+    rule: str
+    code: str
+    verdict: Verdict
+    line: int
+    column: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of converting one script.
+
+    Args:
+        outcome: converted, unchanged (nothing to do, or distributed already) or refused.
+        text: the converted text; the input's own where the outcome is not ``CONVERTED``.
+        data: `text` encoded as the input was (byte-order mark, encoding, newlines).
+        plan: what the script is made of, as plain data that JSON can hold.
+        decisions: every rule's answers, in the order of the places.
+        findings: every remark, in the order of the places.
+    """
+
+    outcome: Outcome
+    text: str
+    data: bytes
+    plan: Mapping[str, Any]
+    decisions: tuple[Decision, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def level(self) -> Level:
+        """The gravest level among the findings; ``NOTE`` where there are none."""
+        return max((finding.level for finding in self.findings), default=Level.NOTE)
