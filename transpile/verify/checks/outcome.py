@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from transpile.verify.evidence import Ending, RankEvidence, RunEvidence
 from transpile.verify.report import Check, failed, not_applicable, passed
+
+# PyTorch prefixes tracebacks with the rank once there is a process group.
+_EXCEPTION = re.compile(r"(?:\[rank\d+\]: ?)?((?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)\b.*)")
 
 
 def exit_status(run: RunEvidence) -> Check:
@@ -12,8 +17,6 @@ def exit_status(run: RunEvidence) -> Check:
     ended = [rank for rank in run.ranks if rank.ending is Ending.EXITED]
     bad = [rank for rank in ended if rank.exit_status != 0]
     if bad:
-        # Others fail in its wake, as a rule by a lost connection: the one that failed in the
-        # script's own code is the one to read, and it says more.
         return failed(name, "\n".join(_failure(rank) for rank in bad))
     if len(ended) < len(run.ranks):
         return not_applicable(name, "the run was ended at the time limit")
@@ -32,8 +35,18 @@ def no_hang(run: RunEvidence) -> Check:
 def _failure(rank: RankEvidence) -> str:
     status = rank.exit_status or 0
     how = f"ended by signal {-status}" if status < 0 else f"exit status {status}"
-    lines = [line for line in rank.errors.splitlines() if line.strip()]
-    return f"rank {rank.rank}: {how}" + (f": {lines[-1].strip()}" if lines else "")
+    reason = _reason(rank.errors)
+    return f"rank {rank.rank}: {how}" + (f": {reason}" if reason else "")
+
+
+def _reason(errors: str) -> str:
+    """The exception that standard error tells of, or else its last line."""
+    lines = [line for line in errors.splitlines() if line.strip()]
+    for line in reversed(lines):
+        exception = _EXCEPTION.match(line)
+        if exception:
+            return exception.group(1)
+    return lines[-1].strip() if lines else ""
 
 
 def _waiting(rank: RankEvidence, seconds: float) -> str:

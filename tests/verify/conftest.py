@@ -1,0 +1,15 @@
+"""One start of the framework serves all audits of the session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from transpile.verify import Auditor
+
+
+@pytest.fixture(scope="session")
+def auditor() -> Iterator[Auditor]:
+    with Auditor() as running:
+        yield running
