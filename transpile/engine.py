@@ -15,8 +15,8 @@ from transpile.facts.module import Module
 from transpile.facts.state import TooComplex
 from transpile.finding import Finding, Level
 from transpile.options import Options
-from transpile.plan.closing import unclaimed
-from transpile.plan.describe import describe
+from transpile.closing import unclaimed
+from transpile.describe import describe
 from transpile.plan.gate import distributed_already, trains
 from transpile.plan.model import Plan
 from transpile.plan.roles import build_plan

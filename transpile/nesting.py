@@ -8,6 +8,8 @@ hostile file is refused on every machine alike, and before anything recurses.
 from __future__ import annotations
 
 import re
+from itertools import islice
+from string import ascii_lowercase
 
 from transpile.decoding import SourceError
 
@@ -20,6 +22,8 @@ MAXIMUM_DEPTH = 200
 MAXIMUM_PATTERN_DEPTH = 6
 """Deepest brackets in a ``case`` pattern: each level multiplies the parser's time by up to four."""
 
+_LETTERS = ascii_lowercase
+_PREFIX = re.compile(r"[A-Za-z]+\Z")
 _BRACKET = 4
 _BLOCK = 4
 
@@ -29,17 +33,26 @@ _STRING = (
     r"|\"(?:[^\"\\\n]+|\\.)*\"?"
     r"|'(?:[^'\\\n]+|\\.)*'?"
 )
-_WORDS = "elif|else|case|def|class|import|return|raise|while|with|try"
+_HEADERS = frozenset({"def", "class", "import", "return", "raise", "while", "with", "try"})
+_LINE_WORDS = "|".join(sorted(_HEADERS | {"elif", "else", "case"}))
 _TOKEN = re.compile(
-    rf"(?P<string>{_STRING})|(?P<comment>\#[^\n]*)|(?P<joined>\\\r?\n)"
-    r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<comma>[,;])|(?P<colon>:)"
-    rf"|(?P<line>\n[ \t\f]*(?=[^\s\#])(?P<word>(?:{_WORDS})\b)?)"
-    r"|(?P<chain>\*\*|//|<<|>>|[-+*/%@&|^~.]|\b(?:and|or|not|if|for|await)\b)"
-    r"|(?P<lambda>\blambda\b)",
+    rf"{_STRING}|\#[^\n]*|\\\r?\n"
+    r"|[(\[{)\]},;:]"
+    rf"|\n[ \t\f]*(?=[^\s\#])(?:(?:{_LINE_WORDS})\b)?"
+    r"|\*\*|//|<<|>>|[-+*/%@&|^~.]|\b(?:and|or|not|if|for|await|lambda)\b",
     re.DOTALL,
 )
+_CHAIN, _OPEN, _CLOSE, _COMMA, _COLON, _LAMBDA = range(6)
+_OPERATORS = ("**", "//", "<<", ">>", *"-+*/%@&|^~.", "and", "or", "not", "if", "for", "await")
+_KINDS = {
+    **dict.fromkeys(_OPERATORS, _CHAIN),
+    **dict.fromkeys("([{", _OPEN),
+    **dict.fromkeys(")]}", _CLOSE),
+    **dict.fromkeys(",;", _COMMA),
+    ":": _COLON,
+    "lambda": _LAMBDA,
+}
 _FIELD = re.compile(r"[{}]|[-+*/%@&|^~.(\[<]|\b(?:and|or|not|if|for|lambda)\b")
-_HEADERS = frozenset({"def", "class", "import", "return", "raise", "while", "with", "try"})
 
 
 def check_nesting(text: str) -> None:
@@ -53,59 +66,84 @@ def check_nesting(text: str) -> None:
     """
     if len(text) > MAXIMUM_LENGTH:
         raise SourceError(f"the file is longer than {MAXIMUM_LENGTH} characters")
+    index = _first_too_deep(text, _TOKEN.findall(text))
+    if index is not None:
+        line = text.count("\n", 0, _offset(text, index)) + 1
+        message = "nested too deeply to be analysed (a chain of operators or brackets)"
+        raise SourceError(message, line)
+
+
+def _first_too_deep(text: str, tokens: list[str]) -> int | None:
+    """Index of the first token at which the nesting exceeds a limit.
+
+    Args:
+        text: the text that the tokens are from.
+        tokens: strings, comments, brackets, operators and beginnings of lines, in order.
+    """
     blocks: list[tuple[int, int]] = [(0, 0)]
-    base = depth = 0
+    depth = 0
+    # For each open bracket: operators since the last comma, and lambdas without their colon.
     chains = [0]
     lambdas = [0]
     pattern = False
-    for token in _TOKEN.finditer(text):
-        kind = token.lastgroup
-        if kind == "chain" or kind == "lambda":
+    kind_of = _KINDS.get
+    for index, token in enumerate(tokens):
+        kind = kind_of(token)
+        if kind == _CHAIN:
             chains[-1] += 1
             depth += 1
-            if kind == "lambda":
-                lambdas[-1] += 1
-        elif kind == "open":
+        elif kind == _OPEN:
             chains[-1] += 1
             chains.append(0)
             lambdas.append(0)
             depth += 1 + _BRACKET
             if pattern and len(chains) > MAXIMUM_PATTERN_DEPTH + 1:
-                raise _too_deep(text, token.start())
-        elif kind == "close":
+                return index
+        elif kind == _CLOSE:
             if len(chains) > 1:
                 depth -= _BRACKET + chains.pop()
                 lambdas.pop()
-        elif kind == "comma":
+            continue
+        elif kind == _COMMA:
             if not lambdas[-1]:
                 depth -= chains[-1]
                 chains[-1] = 0
-        elif kind == "colon":
+            continue
+        elif kind == _COLON:
             if lambdas[-1]:
                 lambdas[-1] -= 1
-        elif kind == "string":
-            levels = 1 + _field_depth(text, token.start(), token.end())
+            continue
+        elif kind == _LAMBDA:
             chains[-1] += 1
-            depth += levels
-            if depth > MAXIMUM_DEPTH:
-                raise _too_deep(text, token.start())
-            depth -= levels - 1
-        elif kind == "line" or kind == "word":
-            word = token["word"]
-            if len(chains) > 1 and word not in _HEADERS:
-                continue
-            # A header inside brackets is a syntax error, and the parser stops right there.
-            indent = token.end() - token.start() - 1 - len(word or "")
-            base = _enter_line(blocks, indent, word)
-            depth = base
-            chains = [0]
-            lambdas = [0]
+            lambdas[-1] += 1
+            depth += 1
+        elif token[0] in "\"'":
+            chains[-1] += 1
+            depth += 1
+            if (
+                "{" in token
+                and depth + _field_depth(token) > MAXIMUM_DEPTH
+                and _is_formatted(text, _offset(text, index))
+            ):
+                return index
+        elif token[0] == "\n":
+            bare = token.rstrip(_LETTERS)
+            word = token[len(bare) :]
+            if len(chains) > 1:
+                if word not in _HEADERS:
+                    continue
+                # A header inside brackets is a syntax error, and the parser stops right there.
+                chains = [0]
+                lambdas = [0]
+            depth = _enter_line(blocks, len(bare) - 1, word)
+            chains[0] = lambdas[0] = 0
             pattern = word == "case"
         if depth > MAXIMUM_DEPTH:
-            raise _too_deep(text, token.start())
+            return index
+    return None
 
 
-def _enter_line(blocks: list[tuple[int, int]], indent: int, word: str | None) -> int:
+def _enter_line(blocks: list[tuple[int, int]], indent: int, word: str) -> int:
     """Open and close blocks by a line's indentation; return the depth that they make.
 
     An ``elif`` counts one level: the tree holds it in the ``else`` of the clause above.
@@ -121,18 +159,15 @@ def _enter_line(blocks: list[tuple[int, int]], indent: int, word: str | None) ->
     return _BLOCK * (len(blocks) - 1) + sum(clauses for _, clauses in blocks)
 
 
-def _field_depth(text: str, start: int, end: int) -> int:
-    """How deep the replacement fields of a formatted string nest; 0 for other strings."""
-    if not ("f" in (prefix := text[max(0, start - 2) : start].lower()) or "t" in prefix):
-        return 0
+def _field_depth(string: str) -> int:
+    """How deep the replacement fields nest, should the string be a formatted one."""
     deepest = depth = 0
     fields: list[int] = []
-    for token in _FIELD.finditer(text, start, end):
-        character = token.group()
-        if character == "{":
+    for token in _FIELD.findall(string):
+        if token == "{":
             fields.append(_BRACKET)
             depth += _BRACKET
-        elif character == "}":
+        elif token == "}":
             if fields:
                 depth -= fields.pop()
         elif fields:
@@ -142,9 +177,15 @@ def _field_depth(text: str, start: int, end: int) -> int:
     return deepest
 
 
-def _too_deep(text: str, offset: int) -> SourceError:
-    line = text.count("\n", 0, offset) + 1
-    return SourceError("nested too deeply to be analysed (a chain of operators or brackets)", line)
+def _is_formatted(text: str, quote: int) -> bool:
+    """Whether the string whose quote stands at an offset has a prefix that formats it."""
+    prefix = _PREFIX.search(text, max(0, quote - 2), quote)
+    return prefix is not None and bool(set(prefix.group().lower()) & {"f", "t"})
+
+
+def _offset(text: str, index: int) -> int:
+    """Offset of a token by its index."""
+    return next(islice(_TOKEN.finditer(text), index, None)).start()
 
 
 _PYTHON_2 = (
@@ -202,7 +243,8 @@ def _without_strings(text: str) -> str:
     return _TOKEN.sub(_blanked, text)
 
 
-def _blanked(token: re.Match[str]) -> str:
-    if token.lastgroup == "string":
-        return "''" + "\n" * token.group().count("\n")
-    return "" if token.lastgroup == "comment" else token.group()
+def _blanked(found: re.Match[str]) -> str:
+    token = found.group()
+    if token[0] in "\"'":
+        return "''" + "\n" * token.count("\n")
+    return "" if token[0] == "#" else token

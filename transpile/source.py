@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import accumulate
 
 import libcst
 from libcst._nodes.internal import CodegenState
@@ -80,12 +80,17 @@ class Source:
         Raises:
             KeyError: the node is not part of this source's tree.
         """
-        return Span(*self._places.spans[node])
+        return self._places.span(node)
 
     def code(self, node: libcst.CSTNode) -> str:
         """The text of a node's span."""
-        start, end = self._places.spans[node]
-        return self.text[start:end]
+        span = self._places.span(node)
+        return self.text[span.start : span.end]
+
+    @property
+    def nodes(self) -> Iterable[libcst.CSTNode]:
+        """Every node of the tree, each before what it holds."""
+        return self._places.parents
 
     def parent(self, node: libcst.CSTNode) -> libcst.CSTNode | None:
         """The node that holds this one; None for the module.
@@ -135,9 +140,10 @@ class Source:
         text = self.text
         return tuple(
             sorted(
-                Span(start, end)
-                for node, (start, end) in self._places.spans.items()
-                if isinstance(node, _STRINGS) and "\n" in text[start:end]
+                span
+                for node in self._places.parents
+                if isinstance(node, _STRINGS)
+                and "\n" in text[(span := self.span(node)).start : span.end]
             )
         )
 
@@ -215,10 +221,26 @@ def _syntax_error(text: str, error: libcst.ParserSyntaxError) -> SourceError:
 
 @dataclass(frozen=True)
 class _Places:
-    """Start and end of every node, and the node that holds it."""
+    """Where every node stands, and the node that holds it.
 
-    spans: dict[libcst.CSTNode, tuple[int, int]]
+    Args:
+        first: for each node the number of tokens before it.
+        last: for each node the number of tokens up to its end.
+        starts: offset of a beginning by the number of tokens before it.
+        ends: offset of an end by the number of tokens before it.
+        parents: for each node the one that holds it.
+    """
+
+    first: dict[libcst.CSTNode, int]
+    last: dict[libcst.CSTNode, int]
+    starts: list[int]
+    ends: list[int]
     parents: dict[libcst.CSTNode, libcst.CSTNode | None]
+
+    def span(self, node: libcst.CSTNode) -> Span:
+        """Where a node stands."""
+        start = self.starts[self.first[node]]
+        return Span(start, max(start, self.ends[self.last[node]]))
 
 
 def _locate(tree: libcst.Module, text: str) -> _Places:
@@ -239,62 +261,56 @@ def _locate(tree: libcst.Module, text: str) -> _Places:
         same = next((index for index, (a, b) in enumerate(pairs) if a != b), 0)
         line = parsable.count("\n", 0, same) + 1
         raise SourceError("the parser does not reproduce the whitespace of this line", line)
+    starts = [0, *accumulate(map(len, state.tokens))]
+    ends = starts
     if parsable != text:
-        return _Places(_into_original(state.spans, text), state.parents)
-    return _Places(state.spans, state.parents)
+        starts, ends = _into_original(starts, text)
+    return _Places(state.first, state.last, starts, ends, state.parents)
 
 
-def _into_original(
-    spans: dict[libcst.CSTNode, tuple[int, int]], text: str
-) -> dict[libcst.CSTNode, tuple[int, int]]:
-    """Turn offsets into what the parser read into offsets into the text itself."""
+def _into_original(offsets: list[int], text: str) -> tuple[list[int], list[int]]:
+    """Turn offsets into what the parser read into offsets into the text, as starts and as ends."""
     cuts: list[int] = []
-    removed = 0
     for found in _FORM_FEED.finditer(text):
-        for _ in range(len(found.group())):
-            cuts.append(found.start() - removed)
-        removed += len(found.group())
-    length = len(text)
-
-    def moved(start: int, end: int) -> tuple[int, int]:
-        after_cuts = start + bisect_right(cuts, start)
-        return min(after_cuts, length), min(max(after_cuts, end + bisect_left(cuts, end)), length)
-
-    return {node: moved(start, end) for node, (start, end) in spans.items()}
+        cuts += [found.start() - len(cuts)] * len(found.group())
+    starts = [min(offset + bisect_right(cuts, offset), len(text)) for offset in offsets]
+    ends = [min(offset + bisect_left(cuts, offset), len(text)) for offset in offsets]
+    return starts, ends
 
 
 class _PlacingState(CodegenState):
-    """Writes the tree out as libcst does and notes the offsets on the way."""
+    """Writes the tree out as libcst does and notes how many tokens stand before each node.
 
-    __slots__ = ("offset", "parents", "spans", "stack", "starts")
+    The methods that run for every token and node are closures and a bare ``list.append``: this is
+    most of what a conversion costs beyond parsing.
+    """
+
+    __slots__ = ("add_token", "after_codegen", "before_codegen", "first", "last", "parents")
 
     def __init__(self, tree: libcst.Module) -> None:
         super().__init__(default_indent=tree.default_indent, default_newline=tree.default_newline)
-        self.offset = 0
-        self.spans: dict[libcst.CSTNode, tuple[int, int]] = {}
-        self.parents: dict[libcst.CSTNode, libcst.CSTNode | None] = {}
-        self.starts: list[int] = []
-        self.stack: list[libcst.CSTNode | None] = [None]
+        tokens = self.tokens
+        first: dict[libcst.CSTNode, int] = {}
+        last: dict[libcst.CSTNode, int] = {}
+        parents: dict[libcst.CSTNode, libcst.CSTNode | None] = {}
+        around: list[libcst.CSTNode | None] = [None]
 
-    def add_indent_tokens(self) -> None:
-        self.tokens.extend(self.indent_tokens)
-        for token in self.indent_tokens:
-            self.offset += len(token)
+        def before_codegen(node: libcst.CSTNode) -> None:
+            parents[node] = around[-1]
+            around.append(node)
+            first[node] = len(tokens)
 
-    def add_token(self, value: str) -> None:
-        self.tokens.append(value)
-        self.offset += len(value)
+        def after_codegen(node: libcst.CSTNode) -> None:
+            around.pop()
+            if node not in last:
+                last[node] = len(tokens)
 
-    def before_codegen(self, node: libcst.CSTNode) -> None:
-        self.parents[node] = self.stack[-1]
-        self.stack.append(node)
-        self.starts.append(self.offset)
-
-    def after_codegen(self, node: libcst.CSTNode) -> None:
-        self.stack.pop()
-        start = self.starts.pop()
-        if node not in self.spans:
-            self.spans[node] = (start, self.offset)
+        self.first = first
+        self.last = last
+        self.parents = parents
+        self.add_token = tokens.append  # type: ignore[assignment, method-assign]
+        self.before_codegen = before_codegen  # type: ignore[method-assign]
+        self.after_codegen = after_codegen  # type: ignore[method-assign]
 
     def record_syntactic_position(  # type: ignore[override]  # a generator would cost more
         self,
@@ -322,13 +338,13 @@ class _SyntacticPlace:
         self.node = node
         self.start_node = start_node
         self.end_node = end_node
-        self.start = 0
 
     def __enter__(self) -> None:
-        self.start = self.state.offset
+        self.start = len(self.state.tokens)
 
-    def __exit__(self, *error: Any) -> None:
-        state = self.state
-        start = self.start if self.start_node is None else state.spans[self.start_node][0]
-        end = state.offset if self.end_node is None else state.spans[self.end_node][1]
-        state.spans[self.node] = (start, end)
+    def __exit__(self, *error: object) -> None:
+        state, node = self.state, self.node
+        state.first[node] = self.start if self.start_node is None else state.first[self.start_node]
+        state.last[node] = (
+            len(state.tokens) if self.end_node is None else state.last[self.end_node]
+        )

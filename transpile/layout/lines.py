@@ -14,6 +14,11 @@ from transpile.span import Span
 Statement: TypeAlias = (
     libcst.BaseSmallStatement | libcst.SimpleStatementLine | libcst.BaseCompoundStatement
 )
+STATEMENTS = (
+    libcst.BaseSmallStatement,
+    libcst.SimpleStatementLine,
+    libcst.BaseCompoundStatement,
+)
 Block: TypeAlias = libcst.SimpleStatementLine | libcst.SimpleStatementSuite
 
 

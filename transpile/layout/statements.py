@@ -9,6 +9,7 @@ import libcst
 
 from transpile.edit import Edit, Insert, Replace
 from transpile.layout.lines import (
+    STATEMENTS,
     Statement,
     holder,
     in_file_style,
@@ -172,7 +173,7 @@ def body_statements(owner: libcst.CSTNode) -> list[Statement]:
     body = getattr(owner, "body", None)
     if not isinstance(body, libcst.BaseSuite):
         raise TypeError(f"{type(owner).__name__} has no block")
-    return list(body.body)
+    return [statement for statement in body.body if isinstance(statement, STATEMENTS)]
 
 
 def end_of_statement(source: Source, statement: Statement) -> int:

@@ -1,0 +1,105 @@
+"""The command ``disttranspile verify``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from transpile.cli.terminal import put
+
+_DEFAULT_TOLERANCE = 1e-5
+_MISSING = "No module named"
+_INSTALL = "The scripts need their framework: pip install 'disttranspile[verify]'"
+_SCRIPT = click.Path(exists=True, dir_okay=False, path_type=Path)
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+def _world_sizes(
+    context: click.Context, parameter: click.Parameter, value: str
+) -> tuple[int, ...]:
+    try:
+        sizes = tuple(int(part) for part in value.split(","))
+    except ValueError:
+        sizes = ()
+    if not sizes or min(sizes) < 1:
+        raise click.BadParameter(f"{value!r} is no list of numbers such as 1,2.")
+    return sizes
+
+
+@click.command(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit status: 0 where every check passed, 1 where one failed, 2 on wrong usage.",
+)
+@click.argument("original", type=_SCRIPT)
+@click.argument("converted", type=_SCRIPT)
+@click.argument("arguments", nargs=-1, metavar="[-- SCRIPT ARGUMENTS]")
+@click.option(
+    "--world-sizes",
+    callback=_world_sizes,
+    default="1,2",
+    show_default=True,
+    metavar="N,...",
+    help="How many processes the converted script runs with.",
+)
+@click.option(
+    "--equivalence",
+    is_flag=True,
+    help="Final parameters must equal the original's: for scripts without randomness, in float64.",
+)
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(min=0),
+    help=f"Relative difference that --equivalence allows.  [default: {_DEFAULT_TOLERANCE}]",
+)
+@click.option("--printed-numbers", is_flag=True, help="Printed numbers must be equal, too.")
+@click.option("--single-precision", is_flag=True, help="Keep float32 with --equivalence.")
+@click.option(
+    "--batch-size",
+    type=click.Choice(["global", "per-device"]),
+    default="global",
+    show_default=True,
+    help="How the script was converted.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=120.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="When a run is ended.",
+)
+@click.option("--seed-dir", type=_FOLDER, help="Folder whose content every run starts with.")
+@click.option("--cuda", is_flag=True, help="Let the scripts see CUDA devices.")
+def command(original: Path, converted: Path, arguments: tuple[str, ...], **choices: Any) -> int:
+    """Run ORIGINAL and CONVERTED, and compare what they train.
+
+    ORIGINAL runs once, CONVERTED as one process and as several; then parameters, shards, batches,
+    files and prints are judged. This runs both scripts: look at them first if they are not yours.
+    """
+    from transpile.verify import LaunchError, audit, format_report
+
+    tolerance = choices["tolerance"]
+    if tolerance is None and (choices["equivalence"] or choices["printed_numbers"]):
+        tolerance = _DEFAULT_TOLERANCE
+    try:
+        report = audit(
+            original,
+            converted,
+            world_sizes=choices["world_sizes"],
+            arguments=arguments,
+            timeout_seconds=choices["timeout"],
+            batch_size=choices["batch_size"],
+            tolerance=tolerance,
+            printed_numbers=choices["printed_numbers"],
+            double=False if choices["single_precision"] else None,
+            workdir_seed=choices["seed_dir"],
+            cuda=choices["cuda"],
+        )
+    except LaunchError as error:
+        raise click.UsageError(f"{error}. {_INSTALL if _MISSING in str(error) else ''}") from error
+    except (OSError, ValueError) as error:
+        raise click.UsageError(str(error)) from error
+    put(format_report(report).encode())
+    return 0 if report.passed else 1
