@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -285,7 +284,15 @@ class _PlacingState(CodegenState):
     most of what a conversion costs beyond parsing.
     """
 
-    __slots__ = ("add_token", "after_codegen", "before_codegen", "first", "last", "parents")
+    __slots__ = (
+        "add_token",
+        "after_codegen",
+        "before_codegen",
+        "first",
+        "last",
+        "parents",
+        "record_syntactic_position",
+    )
 
     def __init__(self, tree: libcst.Module) -> None:
         super().__init__(default_indent=tree.default_indent, default_newline=tree.default_newline)
@@ -305,46 +312,54 @@ class _PlacingState(CodegenState):
             if node not in last:
                 last[node] = len(tokens)
 
+        syntactic = _SyntacticPlaces(tokens, first, last)
+        under_way = syntactic.under_way
+
+        def record_syntactic_position(
+            node: libcst.CSTNode,
+            *,
+            start_node: libcst.CSTNode | None = None,
+            end_node: libcst.CSTNode | None = None,
+        ) -> _SyntacticPlaces:
+            first[node] = len(tokens)
+            under_way.append((node, start_node, end_node))
+            return syntactic
+
         self.first = first
         self.last = last
+        self.record_syntactic_position = record_syntactic_position  # type: ignore[assignment]
         self.parents = parents
         self.add_token = tokens.append  # type: ignore[assignment, method-assign]
         self.before_codegen = before_codegen  # type: ignore[method-assign]
         self.after_codegen = after_codegen  # type: ignore[method-assign]
 
-    def record_syntactic_position(  # type: ignore[override]  # a generator would cost more
-        self,
-        node: libcst.CSTNode,
-        *,
-        start_node: libcst.CSTNode | None = None,
-        end_node: libcst.CSTNode | None = None,
-    ) -> AbstractContextManager[None]:
-        return _SyntacticPlace(self, node, start_node, end_node)
 
+class _SyntacticPlaces:
+    """Notes the places of nodes without the whitespace and parentheses around them.
 
-class _SyntacticPlace:
-    """Notes a node's place without the whitespace and parentheses around it."""
+    One context manager serves all nodes; it keeps those under way on a stack.
+    """
 
-    __slots__ = ("end_node", "node", "start", "start_node", "state")
+    __slots__ = ("first", "last", "tokens", "under_way")
 
     def __init__(
         self,
-        state: _PlacingState,
-        node: libcst.CSTNode,
-        start_node: libcst.CSTNode | None,
-        end_node: libcst.CSTNode | None,
+        tokens: list[str],
+        first: dict[libcst.CSTNode, int],
+        last: dict[libcst.CSTNode, int],
     ) -> None:
-        self.state = state
-        self.node = node
-        self.start_node = start_node
-        self.end_node = end_node
+        self.tokens = tokens
+        self.first = first
+        self.last = last
+        self.under_way: list[
+            tuple[libcst.CSTNode, libcst.CSTNode | None, libcst.CSTNode | None]
+        ] = []
 
     def __enter__(self) -> None:
-        self.start = len(self.state.tokens)
+        return None
 
     def __exit__(self, *error: object) -> None:
-        state, node = self.state, self.node
-        state.first[node] = self.start if self.start_node is None else state.first[self.start_node]
-        state.last[node] = (
-            len(state.tokens) if self.end_node is None else state.last[self.end_node]
-        )
+        node, start_node, end_node = self.under_way.pop()
+        if start_node is not None:
+            self.first[node] = self.first[start_node]
+        self.last[node] = len(self.tokens) if end_node is None else self.last[end_node]
