@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from transpile.verify import AuditReport, Auditor, RunReport, format_report
+from transpile.verify import Auditor, AuditReport, RunReport, format_report
 
 SCRIPTS = Path(__file__).parent / "scripts"
 

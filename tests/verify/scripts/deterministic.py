@@ -14,7 +14,7 @@ model = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 1))
 criterion = nn.MSELoss(reduction="sum")
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 
-for epoch in range(2):
+for _ in range(2):
     for x, y in train_loader:
         optimizer.zero_grad()
         loss = criterion(model(x), y)
