@@ -19,7 +19,7 @@ IDLE = b"print('no training')\n"
 received: list[Options] = []
 
 
-def convert(source: bytes | str, options: Options = Options(), *, path: str = "<string>") -> Result:  # noqa: B008
+def convert(source: bytes | str, options: Options = Options(), *, path: str = "<string>") -> Result:
     received.append(options)
     data = source.encode() if isinstance(source, str) else source
     if b"# syntax" in data:

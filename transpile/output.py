@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 
 
@@ -56,7 +55,7 @@ def _replace(target: str, data: bytes, existing: os.stat_result | None, new_mode
         raise PermissionError("write-protected")
     mode = new_mode if existing is None else stat.S_IMODE(existing.st_mode)
     folder = os.path.dirname(target)
-    temporary = os.path.join(folder, f".disttranspile-{secrets.token_hex(8)}.tmp")
+    temporary = os.path.join(folder, f".disttranspile-{os.urandom(8).hex()}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     descriptor = os.open(temporary, flags, stat.S_IMODE(mode) & 0o777)
     try:

@@ -25,7 +25,7 @@ overwrites it); or its folder is missing, write-protected or full. The file is a
 """,
     INTERNAL: """The tool itself has failed.
 
-A mistake of the tool, not of the script. Nothing was written. Please report it with the message and,
-if you can, with a script that shows it.
+A mistake of the tool, not of the script. Nothing was written. Please report it with the message
+and, if you can, with a script that shows it.
 """,
 }

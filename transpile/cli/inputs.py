@@ -15,7 +15,7 @@ _NEW_FILE_MODE = 0o666
 # Folders that hold other people's code or none.
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages"})
 _KINDS = (
-        (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISFIFO, "a named pipe"),
     (stat.S_ISSOCK, "a socket"),
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),

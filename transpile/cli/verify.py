@@ -16,9 +16,7 @@ _SCRIPT = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
-def _world_sizes(
-    context: click.Context, parameter: click.Parameter, value: str
-) -> tuple[int, ...]:
+def _world_sizes(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
     try:
         sizes = tuple(int(part) for part in value.split(","))
     except ValueError:
