@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 
 import libcst
-from libcst._nodes.internal import CodegenState
 
 from transpile.decoding import DecodedText, SourceError, decode
 from transpile.nesting import check_nesting, find_python2, find_python2_handler
+from transpile.places import Places, locate, parsable
 from transpile.span import Span
 
 __all__ = ["Source", "SourceError", "read_source"]
 
 _INDENTATION = re.compile(r"[ \t\f]*")
-_FORM_FEED = re.compile(r"^\f+(?=\S)", re.MULTILINE)
 _POSITION = re.compile(r"error at (\d+):(\d+)")
 _STRINGS = tuple(
     getattr(libcst, name)
@@ -38,7 +36,9 @@ class Source:
         decoded: its text, encoding and byte-order mark.
         newline: the newline that most of its lines end in.
         indent: one level of its indentation.
-        tree: its concrete syntax tree.
+        tree: its concrete syntax tree; it ends with the last statement, comments behind that are
+            in the text alone.
+        places: where the nodes of the tree stand.
     """
 
     path: str
@@ -47,6 +47,7 @@ class Source:
     newline: str
     indent: str
     tree: libcst.Module
+    places: Places
 
     @property
     def text(self) -> str:
@@ -79,17 +80,17 @@ class Source:
         Raises:
             KeyError: the node is not part of this source's tree.
         """
-        return self._places.span(node)
+        return self.places.span(node)
 
     def code(self, node: libcst.CSTNode) -> str:
         """The text of a node's span."""
-        span = self._places.span(node)
+        span = self.places.span(node)
         return self.text[span.start : span.end]
 
     @property
     def nodes(self) -> Iterable[libcst.CSTNode]:
         """Every node of the tree, each before what it holds."""
-        return self._places.parents
+        return self.places.parents
 
     def parent(self, node: libcst.CSTNode) -> libcst.CSTNode | None:
         """The node that holds this one; None for the module.
@@ -97,11 +98,11 @@ class Source:
         Raises:
             KeyError: the node is not part of this source's tree.
         """
-        return self._places.parents[node]
+        return self.places.parents[node]
 
     def parents(self, node: libcst.CSTNode) -> Iterator[libcst.CSTNode]:
         """The nodes around this one, from the nearest to the module."""
-        parents = self._places.parents
+        parents = self.places.parents
         outer = parents[node]
         while outer is not None:
             yield outer
@@ -140,7 +141,7 @@ class Source:
         return tuple(
             sorted(
                 span
-                for node in self._places.parents
+                for node in self.places.parents
                 if isinstance(node, _STRINGS)
                 and "\n" in text[(span := self.span(node)).start : span.end]
             )
@@ -149,10 +150,6 @@ class Source:
     @cached_property
     def _line_starts(self) -> list[int]:
         return [0] + [found.end() for found in re.finditer("\n", self.text)]
-
-    @cached_property
-    def _places(self) -> _Places:
-        return _locate(self.tree, self.text)
 
 
 def read_source(data: bytes, path: str) -> Source:
@@ -168,8 +165,10 @@ def read_source(data: bytes, path: str) -> Source:
     decoded = decode(data)
     text = decoded.text
     check_nesting(text)
+    read = parsable(text)
     try:
-        tree = libcst.parse_module(_parsable(text))
+        tree = libcst.parse_module(read)
+        places = locate(tree, read, text)
     except libcst.ParserSyntaxError as error:
         raise _syntax_error(text, error) from None
     except RecursionError:
@@ -184,14 +183,8 @@ def read_source(data: bytes, path: str) -> Source:
         newline="\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n",
         indent=tree.default_indent.strip("\f") or "    ",
         tree=tree,
+        places=places,
     )
-
-
-def _parsable(text: str) -> str:
-    """The text as the parser can reproduce it: with a last newline, no form feed before code."""
-    if "\f" in text:
-        text = _FORM_FEED.sub("", text)
-    return text if text.endswith("\n") else text + "\n"
 
 
 def _syntax_error(text: str, error: libcst.ParserSyntaxError) -> SourceError:
@@ -216,150 +209,3 @@ def _syntax_error(text: str, error: libcst.ParserSyntaxError) -> SourceError:
         return SourceError("syntax error", int(found.group(1)), int(found.group(2)) + 1)
     message = error.message.splitlines()[0].removeprefix("tokenizer error: ")
     return SourceError(f"syntax error: {message}", error.raw_line, error.raw_column + 1)
-
-
-@dataclass(frozen=True)
-class _Places:
-    """Where every node stands, and the node that holds it.
-
-    Args:
-        first: for each node the number of tokens before it.
-        last: for each node the number of tokens up to its end.
-        starts: offset of a beginning by the number of tokens before it.
-        ends: offset of an end by the number of tokens before it.
-        parents: for each node the one that holds it.
-    """
-
-    first: dict[libcst.CSTNode, int]
-    last: dict[libcst.CSTNode, int]
-    starts: list[int]
-    ends: list[int]
-    parents: dict[libcst.CSTNode, libcst.CSTNode | None]
-
-    def span(self, node: libcst.CSTNode) -> Span:
-        """Where a node stands."""
-        start = self.starts[self.first[node]]
-        return Span(start, max(start, self.ends[self.last[node]]))
-
-
-def _locate(tree: libcst.Module, text: str) -> _Places:
-    """Find every node's place in one pass over the tree.
-
-    Raises:
-        SourceError: the tree does not give the text back, so that no place could be trusted.
-    """
-    state = _PlacingState(tree)
-    try:
-        tree._codegen(state)
-    except RecursionError:
-        raise SourceError("the script is nested too deeply to be analysed") from None
-    parsable = _parsable(text)
-    generated = "".join(state.tokens)
-    if generated != parsable:
-        pairs = zip(generated, parsable, strict=False)
-        same = next((index for index, (a, b) in enumerate(pairs) if a != b), 0)
-        line = parsable.count("\n", 0, same) + 1
-        raise SourceError("the parser does not reproduce the whitespace of this line", line)
-    starts = [0, *accumulate(map(len, state.tokens))]
-    ends = starts
-    if parsable != text:
-        starts, ends = _into_original(starts, text)
-    return _Places(state.first, state.last, starts, ends, state.parents)
-
-
-def _into_original(offsets: list[int], text: str) -> tuple[list[int], list[int]]:
-    """Turn offsets into what the parser read into offsets into the text, as starts and as ends."""
-    cuts: list[int] = []
-    for found in _FORM_FEED.finditer(text):
-        cuts += [found.start() - len(cuts)] * len(found.group())
-    starts = [min(offset + bisect_right(cuts, offset), len(text)) for offset in offsets]
-    ends = [min(offset + bisect_left(cuts, offset), len(text)) for offset in offsets]
-    return starts, ends
-
-
-class _PlacingState(CodegenState):
-    """Writes the tree out as libcst does and notes how many tokens stand before each node.
-
-    The methods that run for every token and node are closures and a bare ``list.append``: this is
-    most of what a conversion costs beyond parsing.
-    """
-
-    __slots__ = (
-        "add_token",
-        "after_codegen",
-        "before_codegen",
-        "first",
-        "last",
-        "parents",
-        "record_syntactic_position",
-    )
-
-    def __init__(self, tree: libcst.Module) -> None:
-        super().__init__(default_indent=tree.default_indent, default_newline=tree.default_newline)
-        tokens = self.tokens
-        first: dict[libcst.CSTNode, int] = {}
-        last: dict[libcst.CSTNode, int] = {}
-        parents: dict[libcst.CSTNode, libcst.CSTNode | None] = {}
-        around: list[libcst.CSTNode | None] = [None]
-
-        def before_codegen(node: libcst.CSTNode) -> None:
-            parents[node] = around[-1]
-            around.append(node)
-            first[node] = len(tokens)
-
-        def after_codegen(node: libcst.CSTNode) -> None:
-            around.pop()
-            if node not in last:
-                last[node] = len(tokens)
-
-        syntactic = _SyntacticPlaces(tokens, first, last)
-        under_way = syntactic.under_way
-
-        def record_syntactic_position(
-            node: libcst.CSTNode,
-            *,
-            start_node: libcst.CSTNode | None = None,
-            end_node: libcst.CSTNode | None = None,
-        ) -> _SyntacticPlaces:
-            first[node] = len(tokens)
-            under_way.append((node, start_node, end_node))
-            return syntactic
-
-        self.first = first
-        self.last = last
-        self.record_syntactic_position = record_syntactic_position  # type: ignore[assignment]
-        self.parents = parents
-        self.add_token = tokens.append  # type: ignore[assignment, method-assign]
-        self.before_codegen = before_codegen  # type: ignore[method-assign]
-        self.after_codegen = after_codegen  # type: ignore[method-assign]
-
-
-class _SyntacticPlaces:
-    """Notes the places of nodes without the whitespace and parentheses around them.
-
-    One context manager serves all nodes; it keeps those under way on a stack.
-    """
-
-    __slots__ = ("first", "last", "tokens", "under_way")
-
-    def __init__(
-        self,
-        tokens: list[str],
-        first: dict[libcst.CSTNode, int],
-        last: dict[libcst.CSTNode, int],
-    ) -> None:
-        self.tokens = tokens
-        self.first = first
-        self.last = last
-        self.under_way: list[
-            tuple[libcst.CSTNode, libcst.CSTNode | None, libcst.CSTNode | None]
-        ] = []
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *error: object) -> None:
-        node, start_node, end_node = self.under_way.pop()
-        if start_node is not None:
-            self.first[node] = self.first[start_node]
-        self.last[node] = len(self.tokens) if end_node is None else self.last[end_node]
