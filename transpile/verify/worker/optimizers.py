@@ -39,7 +39,7 @@ class OptimizerObserver:
         @functools.wraps(plain_init)
         def init(optimizer: Any, *args: Any, **kwargs: Any) -> None:
             plain_init(optimizer, *args, **kwargs)
-            self._optimizers.append(optimizer)
+            self._number(optimizer)
             owner = type(optimizer)
             if not getattr(owner.step, _SEEN, False):
                 owner.step = self._observed(owner.step)
@@ -50,7 +50,7 @@ class OptimizerObserver:
         @functools.wraps(plain_step)
         def step(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
             # A class of the script's own may call its base class's step: that is one step.
-            if id(optimizer) in self._stepping or optimizer not in self._optimizers:
+            if id(optimizer) in self._stepping:
                 return plain_step(optimizer, *args, **kwargs)
             learning_rates = [float(group.get("lr", 0.0)) for group in optimizer.param_groups]
             self._stepping.add(id(optimizer))
@@ -64,10 +64,16 @@ class OptimizerObserver:
         setattr(step, _SEEN, True)
         return step
 
+    def _number(self, optimizer: Any) -> int:
+        for position, known in enumerate(self._optimizers):
+            if known is optimizer:
+                return position
+        # Also from its first step: copies and unpickled ones are made without `__init__`.
+        self._optimizers.append(optimizer)
+        return len(self._optimizers) - 1
+
     def _record(self, optimizer: Any, learning_rates: list[float]) -> None:
-        number = next(
-            position for position, known in enumerate(self._optimizers) if known is optimizer
-        )
+        number = self._number(optimizer)
         first = number not in self._stepped
         if first:
             self._stepped.add(number)

@@ -1,4 +1,4 @@
-"""One start of the framework serves all audits of the session."""
+"""What several test modules share."""
 
 from __future__ import annotations
 
@@ -11,5 +11,6 @@ from transpile.verify import Auditor
 
 @pytest.fixture(scope="session")
 def auditor() -> Iterator[Auditor]:
+    """One start of the framework serves all audits of the session."""
     with Auditor() as running:
         yield running
