@@ -10,8 +10,8 @@ from transpile.options import Options
 from transpile.result import Decision, Outcome, Result, Verdict
 from transpile.source import SourceError
 
-TRAINING = b"# convert\nx = 'single'\n"
-CONVERTED = b"# convert\nx = 'distributed'\n"
+TRAINING = b"# convert torch\nx = 'single'\n"
+CONVERTED = b"# convert torch\nx = 'distributed'\n"
 WARNED = TRAINING + b"# warn\n"
 REFUSED = b"# refuse\nx = 'single'\n"
 IDLE = b"print('no training')\n"

@@ -324,7 +324,8 @@ class TestCheck:
     def test_a_folder_is_searched_for_what_trains(self, command: Command) -> None:
         script("project/train.py", fake_engine.TRAINING)
         script("project/deep/er/train.py", fake_engine.WARNED)
-        script("project/idle.py", fake_engine.IDLE)
+        script("project/idle.py", b"# torch\n" + fake_engine.IDLE)
+        script("project/gated.py", b"# crash\n")
         script("project/notes.txt", fake_engine.TRAINING)
         script("project/.hidden/train.py", fake_engine.TRAINING)
         script("project/env/pyvenv.cfg", b"")
@@ -338,6 +339,16 @@ class TestCheck:
         places = [line.split(":")[0] for line in run.errors.splitlines() if "PT100" in line]
         assert places == ["project/train.py", "project/deep/er/train.py"]
         assert run.errors.endswith("2 would be converted (1 warning, 2 notes)\n")
+
+    def test_a_large_folder_is_shared_among_processes(self, command: Command) -> None:
+        contents = [fake_engine.TRAINING, fake_engine.IDLE + b"# torch", fake_engine.REFUSED]
+        for index in range(30):
+            script(f"project/{index:02}.py", contents[index % 3] + b"# torch\n")
+        alone = [command(f"project/{index:02}.py", "--diff") for index in range(30)]
+        run = command("project", "--diff")
+        assert run.status == 3
+        assert run.output == b"".join(each.output for each in alone)
+        assert run.errors.endswith("10 would be converted, 10 refused (10 errors, 20 notes)\n")
 
     def test_a_folder_without_training_is_done(self, command: Command) -> None:
         script("project/idle.py", fake_engine.IDLE)
@@ -375,7 +386,7 @@ class TestDiff:
         assert run.status == 1
         assert run.output == (
             b"--- a/train.py\n+++ b/train.py\n@@ -1,2 +1,2 @@\n"
-            b" # convert\n-x = 'single'\n+x = 'distributed'\n"
+            b" # convert torch\n-x = 'single'\n+x = 'distributed'\n"
         )
         assert path.read_bytes() == fake_engine.TRAINING
 
@@ -414,16 +425,6 @@ class TestPlan:
             "path": "train.py",
             "outcome": "converted",
             "plan": {"framework": "pytorch", "models": [{"name": "x"}]},
-            "decisions": [
-                {
-                    "rule": "wrap-model",
-                    "code": "PT100",
-                    "verdict": "apply",
-                    "line": 1,
-                    "column": 1,
-                    "reason": "it is trained",
-                }
-            ],
         }
 
     def test_a_refused_script_has_one_too(self, command: Command) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -20,6 +20,8 @@ _DONE = 0
 _LOOK = 1
 _FAILED = 2
 _REFUSED = 3
+# Below that, starting a process costs more than it saves.
+_SCRIPTS_PER_WORKER = 4
 
 
 class Mode(Enum):
@@ -75,11 +77,19 @@ class Job:
     check_framework: Callable[[str], None]
 
 
+@dataclass(frozen=True)
+class _Converted:
+    """A script that could be read, and what the engine made of it."""
+
+    content: Content
+    result: Result
+
+
 def run(job: Job) -> int:
     """Convert everything, report everything, and return the exit status."""
     files = []
-    for task in job.tasks:
-        file = _convert(job, task)
+    for task, answer in zip(job.tasks, _convert_all(job), strict=True):
+        file = _finish(job, task, answer) if isinstance(answer, _Converted) else answer
         if task.script.from_folder and _has_nothing_to_say(file):
             continue
         files.append(file)
@@ -89,8 +99,44 @@ def run(job: Job) -> int:
     return max((_status(job.mode, file) for file in files), default=_DONE)
 
 
-def _convert(job: Job, task: Task) -> FileReport:
-    script = task.script
+def _convert_all(job: Job) -> Iterator[_Converted | FileReport]:
+    """Convert one after the other; the files of a folder, on all cores."""
+    scripts = [task.script for task in job.tasks]
+    workers = min(_cores(), len(scripts) // _SCRIPTS_PER_WORKER)
+    if workers > 1 and any(script.from_folder for script in scripts):
+        yield from _convert_in_parallel(scripts, job.options, workers)
+    else:
+        for script in scripts:
+            yield _convert(job.options, script)
+
+
+def _convert_in_parallel(
+    scripts: Sequence[Input], options: Options, workers: int
+) -> Iterator[_Converted | FileReport]:
+    import multiprocessing
+    import signal
+    from concurrent.futures import ProcessPoolExecutor
+    from functools import partial
+
+    # Elsewhere a fork is not safe; on Linux it saves every process the imports.
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else None)
+    # An interruption is for this process to report, once.
+    ignore = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    with ProcessPoolExecutor(workers, context, initializer=ignore) as executor:
+        try:
+            yield from executor.map(partial(_convert, options), scripts)
+        except BaseException:
+            executor.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _convert(options: Options, script: Input) -> _Converted | FileReport:
     try:
         content = read(script)
     except InputError as error:
@@ -99,7 +145,7 @@ def _convert(job: Job, task: Task) -> FileReport:
     from transpile.source import SourceError
 
     try:
-        result = convert(content.data, job.options, path=script.name)
+        return _Converted(content, convert(content.data, options, path=script.name))
     except SourceError as error:
         failed = _failed(script, codes.UNPARSABLE, script.name, error.message)
         place = replace(failed.findings[0], line=error.line, column=error.column)
@@ -107,13 +153,17 @@ def _convert(job: Job, task: Task) -> FileReport:
     except Exception as error:
         failed = _failed(script, codes.INTERNAL, script.name, _describe(error))
         return replace(failed, outcome=Outcome.REFUSED)
+
+
+def _finish(job: Job, task: Task, converted: _Converted) -> FileReport:
+    content, result = converted.content, converted.result
     framework = result.plan.get("framework")
     if isinstance(framework, str):
         job.check_framework(framework)
     problem = _deliver(job, task, content, result)
     if problem is not None:
-        return _failed(script, codes.UNWRITABLE, task.target, *problem)
-    return FileReport(script.name, result.outcome, result.findings)
+        return _failed(task.script, codes.UNWRITABLE, task.target, *problem)
+    return FileReport(task.script.name, result.outcome, result.findings)
 
 
 def _deliver(job: Job, task: Task, content: Content, result: Result) -> tuple[str, ...] | None:
@@ -165,17 +215,6 @@ def _plan(path: str, result: Result) -> bytes:
         "path": without_surrogates(path),
         "outcome": result.outcome.value,
         "plan": dict(result.plan),
-        "decisions": [
-            {
-                "rule": decision.rule,
-                "code": decision.code,
-                "verdict": decision.verdict.value,
-                "line": decision.line,
-                "column": decision.column,
-                "reason": decision.reason,
-            }
-            for decision in result.decisions
-        ],
     }
     return f"{json.dumps(document, indent=2)}\n".encode()
 

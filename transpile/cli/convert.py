@@ -231,7 +231,16 @@ def _targets(scripts: Sequence[Input], mode: Mode, output: str) -> list[str]:
 
 
 def _expand(script: Input) -> Iterator[Input]:
-    if not script.is_standard_input and os.path.isdir(script.path):
-        yield from find_scripts(script.path)
-    else:
+    """Yield the script, or where it is a folder the scripts below it that may train."""
+    if script.is_standard_input or not os.path.isdir(script.path):
         yield script
+        return
+    from transpile import catalog
+    from transpile.cli.gate import Gate
+
+    gate = Gate(
+        package for name in catalog.frameworks() for package in catalog.table(name).packages
+    )
+    for found in find_scripts(script.path):
+        if found.problem or gate.lets_through(found.path):
+            yield found

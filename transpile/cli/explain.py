@@ -25,13 +25,19 @@ def command(subject: str | None) -> int:
 def _explain(subject: str) -> str:
     from transpile.catalog import rules
 
-    if subject.upper() in codes.EXPLANATIONS:
-        return f"{subject.upper()}\n\n{codes.EXPLANATIONS[subject.upper()]}"
-    parts = [
-        f"{rule.name} ({', '.join(rule.codes)})\n\n{inspect.cleandoc(rule.doc)}\n"
-        for rule in rules()
-        if subject.upper() in rule.codes or subject == rule.name
-    ]
+    code = subject.upper()
+    if code in codes.EXPLANATIONS:
+        return f"{code}: {codes.EXPLANATIONS[code]}"
+    parts = []
+    for rule in rules():
+        doc = inspect.cleandoc(rule.doc)
+        if code in rule.codes:
+            parts.append(f"{code}: {rule.codes[code]}\n\nFrom the rule {rule.name}:\n\n{doc}\n")
+        elif subject == rule.name:
+            own = "".join(f"{code}  {text}\n" for code, text in sorted(rule.codes.items()))
+            parts.append(f"{rule.name}\n\n{doc}\n\nFindings:\n\n{own}")
+    if not parts:
+        parts = [f"{code}: {text}.\n" for code, text in _engine_codes().items() if code == subject]
     if not parts:
         raise click.UsageError(
             f"There is no code or rule {subject!r}; disttranspile explain lists them all."
@@ -42,7 +48,14 @@ def _explain(subject: str) -> str:
 def _list() -> str:
     from transpile.catalog import rules
 
-    entries = [(", ".join(rule.codes), rule.name) for rule in rules()]
-    entries += [(code, text.splitlines()[0]) for code, text in codes.EXPLANATIONS.items()]
-    width = max(len(entry) for entry, _ in entries)
-    return "".join(f"{entry:<{width}}  {name}\n" for entry, name in sorted(entries))
+    found = {code: text.splitlines()[0] for code, text in codes.EXPLANATIONS.items()}
+    found |= _engine_codes()
+    for rule in rules():
+        found |= {code: f"{text} ({rule.name})" for code, text in rule.codes.items()}
+    return "".join(f"{code}  {text}\n" for code, text in sorted(found.items()))
+
+
+def _engine_codes() -> dict[str, str]:
+    from transpile.engine import CODES
+
+    return CODES

@@ -1,0 +1,110 @@
+"""Telling, without parsing, which files of a folder cannot be training scripts."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+_CONTINUATION = re.compile(r"\\\r?\n")
+_IMPORT = re.compile(
+    r"(?:^|[;:])[ \t]*(?:from[ \t]*(?P<origin>\.*[ \t]*[\w.]*)[ \t]+import[ \t]*"
+    r"(?P<names>\([^)]*\)|[^\n;]*)|import[ \t]+(?P<modules>[^\n;]*))",
+    re.MULTILINE,
+)
+_NAME = re.compile(r"\w+")
+_DOTTED = re.compile(r"[\w.]+")
+
+
+@dataclass(frozen=True)
+class _File:
+    """What the gate wants to know of a file: whether it names a framework, and what it imports."""
+
+    names_framework: bool
+    imports: tuple[str, ...] = ()
+
+
+class Gate:
+    """Lets through what names a framework, or imports through its project what does.
+
+    It looks at words, so it lets too much through rather than too little.
+
+    Args:
+        packages: the top-level packages of the frameworks.
+    """
+
+    def __init__(self, packages: Iterable[str]) -> None:
+        words = "|".join(sorted(map(re.escape, packages)))
+        self._framework = re.compile(rf"\b(?:{words})\b")
+        self._files: dict[str, _File | None] = {}
+
+    def lets_through(self, path: str) -> bool:
+        """Whether the file at `path` may be a training script; one that cannot be read may."""
+        folder = os.path.dirname(path)
+        file = self._look(path)
+        if file is None:
+            return True
+        # A module by its dotted name from the script's folder, and whether it is a package.
+        pending = [("", False, file)]
+        seen: set[str] = set()
+        while pending:
+            name, is_package, file = pending.pop()
+            if file.names_framework:
+                return True
+            for dotted in file.imports:
+                absolute = _absolute(dotted, name, is_package)
+                if absolute and absolute not in seen:
+                    seen.add(absolute)
+                    pending.extend(self._modules(folder, absolute))
+        return False
+
+    def _modules(self, folder: str, name: str) -> Iterator[tuple[str, bool, _File]]:
+        base = os.path.join(folder, *name.split("."))
+        for path, is_package in ((os.path.join(base, "__init__.py"), True), (f"{base}.py", False)):
+            file = self._look(path) if os.path.isfile(path) else None
+            if file is not None:
+                yield name, is_package, file
+
+    def _look(self, path: str) -> _File | None:
+        if path not in self._files:
+            self._files[path] = self._read(path)
+        return self._files[path]
+
+    def _read(self, path: str) -> _File | None:
+        try:
+            with open(path, "rb") as stream:
+                text = stream.read().decode("latin-1")
+        except OSError:
+            return None
+        if self._framework.search(text):
+            return _File(names_framework=True)
+        return _File(names_framework=False, imports=tuple(_imports(text)))
+
+
+def _imports(text: str) -> Iterator[str]:
+    """The dotted names that may be modules; leading dots stay."""
+    for match in _IMPORT.finditer(_CONTINUATION.sub(" ", text)):
+        if match["modules"] is not None:
+            yield from _DOTTED.findall(match["modules"])
+            continue
+        origin = re.sub(r"\s", "", match["origin"])
+        yield origin
+        separator = "" if origin.endswith(".") else "."
+        for name in _NAME.findall(match["names"]):
+            yield f"{origin}{separator}{name}"
+
+
+def _absolute(dotted: str, importer: str, is_package: bool) -> str:
+    """The name from the script's folder; empty where a relative import leaves it."""
+    stripped = dotted.lstrip(".")
+    level = len(dotted) - len(stripped)
+    if level == 0:
+        return stripped
+    package = importer.split(".") if importer else []
+    if importer and not is_package:
+        package.pop()
+    if level - 1 > len(package):
+        return ""
+    kept = package[: len(package) - (level - 1)]
+    return ".".join([*kept, stripped] if stripped else kept)
