@@ -171,9 +171,11 @@ class _ListWriter:
     def _alone(self, index: int) -> bool:
         """Whether an item shares its lines with nothing but its comma and a comment."""
         item = self.items[index]
-        return (
-            self._begins_line(item.start) and _REST_OF_LINE.match(self.text, item.end) is not None
-        )
+        rest = _REST_OF_LINE.match(self.text, item.end)
+        if rest is None or not self._begins_line(item.start):
+            return False
+        comma = self._comma_after(item.end)
+        return comma is None or comma <= rest.end()
 
     def _lines(self, index: int) -> Span:
         item = self.items[index]

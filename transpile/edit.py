@@ -143,10 +143,14 @@ class _Renderer:
         self.protected = _merged(
             span for edit in self.edits if isinstance(edit, Indent) for span in edit.protected
         )
-        self.under_way: list[Move] = []
+        self.arrived: set[int] = set()
 
     def render(self) -> list[_Chunk]:
-        return self._render_region(self.root)
+        chunks = self._render_region(self.root)
+        for region in _all_regions(self.root):
+            if isinstance(region.owner, Move) and id(region.owner) not in self.arrived:
+                raise EditConflict(region.owner, self.root.span, "text that moves into itself")
+        return chunks
 
     def _region_tree(self, whole: Span) -> _Region:
         root = _Region(whole, None)
@@ -204,11 +208,8 @@ class _Renderer:
         return [_Chunk("drop", self.text[region.span.start : region.span.end])]
 
     def _moved(self, move: Move) -> list[_Chunk]:
-        if move in self.under_way:
-            raise EditConflict(move, self.under_way[-1], "texts move into each other")
-        self.under_way.append(move)
+        self.arrived.add(id(move))
         inside = self._render_region(self.moved[id(move)])
-        self.under_way.pop()
         return [
             _Chunk("add", chunk.text, chunk.protected) for chunk in inside if chunk.kind != "drop"
         ]

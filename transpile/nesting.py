@@ -202,8 +202,12 @@ _PYTHON_2 = (
     ("octal number", re.compile(r"(?<![\w.])0[0-7]+(?![\w.])")),
     ("ur'' string", re.compile(r"\b[uU][rR]''")),
 )
-_HANDLER = re.compile(
-    r"^[ \t]*except[ \t]+(?:\([^()\n]*\)|[\w.]+)[ \t]*,[ \t]*[a-z_]\w*[ \t]*:", re.MULTILINE
+_READABLE_PYTHON_2 = (
+    (
+        "'except X, e' clause",
+        re.compile(r"(?m)^[ \t]*except[ \t]+(?:\([^()\n]*\)|[\w.]+)[ \t]*,[ \t]*[a-z_]\w*[ \t]*:"),
+    ),
+    ("print statement", re.compile(r"(?m)^[ \t]*print[ \t]*>>")),
 )
 
 
@@ -216,26 +220,29 @@ def find_python2(text: str) -> tuple[str, int]:
     Returns:
         What was found, and its 1-based line; ``("", 0)`` where nothing was.
     """
-    bare = _without_strings(text)
-    places = ((found.start(), name) for name, form in _PYTHON_2 for found in form.finditer(bare))
-    start, name = min(places, default=(-1, ""))
-    return (name, bare.count("\n", 0, start) + 1) if name else ("", 0)
+    return _first_form(_without_strings(text), _PYTHON_2)
 
 
-def find_python2_handler(text: str) -> int:
-    """Look for ``except X, e:``, which a newer grammar reads as a tuple of two exceptions.
+def find_readable_python2(text: str) -> tuple[str, int]:
+    """Look for statements of Python 2 that mean something else in Python 3.
+
+    ``except X, e:`` is a tuple of two exceptions for newer grammars, ``print >>f, x`` a shift.
 
     Args:
         text: a text that the parser accepted.
 
     Returns:
-        The 1-based line of the first one whose second part is named like a variable; 0 for none.
+        What was found, and its 1-based line; ``("", 0)`` where nothing was.
     """
-    if _HANDLER.search(text) is None:
-        return 0
-    bare = _without_strings(text)
-    found = _HANDLER.search(bare)
-    return bare.count("\n", 0, found.start()) + 1 if found else 0
+    if not any(form.search(text) for _, form in _READABLE_PYTHON_2):
+        return "", 0
+    return _first_form(_without_strings(text), _READABLE_PYTHON_2)
+
+
+def _first_form(bare: str, forms: tuple[tuple[str, re.Pattern[str]], ...]) -> tuple[str, int]:
+    places = ((found.start(), name) for name, form in forms for found in form.finditer(bare))
+    start, name = min(places, default=(-1, ""))
+    return (name, bare.count("\n", 0, start) + 1) if name else ("", 0)
 
 
 def _without_strings(text: str) -> str:

@@ -11,7 +11,7 @@ from functools import cached_property
 import libcst
 
 from transpile.decoding import DecodedText, SourceError, decode
-from transpile.nesting import check_nesting, find_python2, find_python2_handler
+from transpile.nesting import check_nesting, find_python2, find_readable_python2
 from transpile.places import Places, locate, parsable
 from transpile.span import Span
 
@@ -173,9 +173,9 @@ def read_source(data: bytes, path: str) -> Source:
         raise _syntax_error(text, error) from None
     except RecursionError:
         raise SourceError("the script is nested too deeply to be analysed") from None
-    line = find_python2_handler(text)
-    if line:
-        raise SourceError("this looks like Python 2 ('except X, e' clause)", line, 1)
+    construct, line = find_readable_python2(text)
+    if construct:
+        raise _python2(construct, line)
     return Source(
         path=path,
         data=data,
@@ -187,11 +187,15 @@ def read_source(data: bytes, path: str) -> Source:
     )
 
 
+def _python2(construct: str, line: int) -> SourceError:
+    return SourceError(f"this looks like Python 2 ({construct})", line, 1)
+
+
 def _syntax_error(text: str, error: libcst.ParserSyntaxError) -> SourceError:
     """Say what is wrong in Python's own words, which are better than a parser generator's."""
     construct, line = find_python2(text)
     if construct:
-        return SourceError(f"this looks like Python 2 ({construct})", line, 1)
+        return _python2(construct, line)
     import ast
     import warnings
 

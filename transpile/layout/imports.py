@@ -2,36 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import libcst
 
 from transpile.edit import Edit, Insert
 from transpile.layout.lines import Statement, in_file_style
-from transpile.layout.statements import end_of_statement, insert_after, insert_before
+from transpile.layout.statements import end_of_statement, insert_after, insert_before, is_docstring
 from transpile.source import Source
 
 _BLOCK_ORDER = 1000
+_LAST = 1_000_000
+_STANDARD_LIBRARY_NAMES = """
+abc argparse ast asyncio base64 bisect builtins calendar collections concurrent configparser
+contextlib copy csv ctypes datetime decimal difflib enum errno fnmatch fractions functools gc
+getpass glob gzip hashlib heapq html http importlib inspect io itertools json logging math
+multiprocessing numbers operator os pathlib pdb pickle platform pprint queue random re resource
+shutil signal socket sqlite3 ssl statistics string struct subprocess sys tarfile tempfile textwrap
+threading time timeit traceback types typing unicodedata unittest urllib uuid warnings weakref xml
+zipfile zlib
+"""
+# Not sys.stdlib_module_names: the same script must give the same output on every Python.
+_STANDARD_LIBRARY = frozenset(_STANDARD_LIBRARY_NAMES.split())
+
+
+@dataclass(frozen=True)
+class _Binding:
+    """What one clause of an import statement binds.
+
+    Args:
+        module: the module, relative ones with their dots.
+        name: what is taken from it; empty for the module itself.
+        bound: the name that it is bound to.
+    """
+
+    module: str
+    name: str
+    bound: str
+
+    @property
+    def group(self) -> tuple[bool, str]:
+        """What it is listed with: its kind of statement, and its top-level package.
+
+        All of the standard library counts as one package.
+        """
+        package = self.module.partition(".")[0]
+        return bool(self.name), "" if package in _STANDARD_LIBRARY else package
 
 
 def insert_import(source: Source, lines: Sequence[str], order: int = 0) -> tuple[Edit, ...]:
-    """Add imports at the end of the leading import section, but none that is there already.
+    """Add imports to the leading import section, but none that is there already.
 
-    An import of the same top-level package draws the new one next to it.
+    An import goes where a reader looks for it: into the alphabetical order of its package's
+    imports, behind them where they have none, at the end of the section where it is the first of
+    its package; the standard library comes first.
 
     Args:
         source: the script.
         lines: import statements.
-        order: rank among the imports that are added there; smaller comes first.
+        order: rank among the imports that are added at one place; smaller comes first.
     """
-    known = {binding for line in _top_level_imports(source) for binding in _bindings(line)}
+    section = list(_section(source))
+    known = {binding for statement in section for binding in _bindings(statement)}
     edits: list[Edit] = []
     for line in lines:
-        wanted = set(_bindings(libcst.parse_statement(line)))
-        if wanted and wanted <= known:
-            continue
-        place = _last_import(source, {binding[0].partition(".")[0] for binding in wanted})
-        edits += _insert_at(source, place, [line], order)
+        wanted = list(_bindings(libcst.parse_statement(line)))
+        if not wanted or not known.issuperset(wanted):
+            edits += _insertion(source, section, line, wanted[0] if wanted else None, order)
     return tuple(edits)
 
 
@@ -43,94 +81,115 @@ def insert_after_imports(source: Source, block: str, order: int = 0) -> tuple[Ed
         block: definitions, without blank lines at either end.
         order: rank among the blocks that are put there; smaller comes first.
     """
-    place = _last_import(source, set())
+    order += _BLOCK_ORDER
     newline = source.newline
-    text = newline.join(in_file_style(source, block.strip("\n").split("\n"), "")) + newline
+    lines = block.strip("\n").split("\n")
+    text = newline.join(in_file_style(source, lines, "")) + newline
+    place = next(reversed(list(_section(source))), None)
     if place is None:
-        first = next(iter(source.tree.body), None)
-        if first is None:
-            return (Insert(len(source.text), text, _BLOCK_ORDER + order),)
-        lines = block.strip("\n").split("\n")
-        return insert_before(source, first, [*lines, "", ""], _BLOCK_ORDER + order)
+        if not source.tree.body:
+            return (Insert(len(source.text), text, order),)
+        return insert_before(source, source.tree.body[0], [*lines, "", ""], order)
     offset = end_of_statement(source, place)
     anchor = source.span(place)
-    if offset == len(source.text):
-        if not source.text.endswith("\n"):
+    following = source.text[offset:]
+    if not following.strip():
+        if offset and not source.text.endswith("\n"):
             text = newline + text.removesuffix(newline)
-        text = newline * 2 + text
-        return (Insert(offset, text, _BLOCK_ORDER + order, "after", anchor),)
-    filler = newline * max(0, 2 - _blank_lines(source, offset))
-    edits: list[Edit] = [Insert(offset, newline * 2 + text, _BLOCK_ORDER + order, "after", anchor)]
-    if filler and source.text[offset:].strip():
-        edits.append(Insert(offset, filler, _BLOCK_ORDER * 1000, "after", anchor))
+        return (Insert(offset, newline * 2 + text, order, "after", anchor),)
+    edits: list[Edit] = [Insert(offset, newline * 2 + text, order, "after", anchor)]
+    blank = len(following[: len(following) - len(following.lstrip())].split("\n")) - 1
+    if blank < 2:
+        edits.append(Insert(offset, newline * (2 - blank), _LAST, "after", anchor))
     return tuple(edits)
 
 
-def _insert_at(
-    source: Source, place: Statement | None, lines: Sequence[str], order: int
+def _insertion(
+    source: Source,
+    section: list[Statement],
+    line: str,
+    wanted: _Binding | None,
+    order: int,
 ) -> tuple[Edit, ...]:
-    if place is not None:
-        return insert_after(source, place, lines, order)
-    first = next(iter(source.tree.body), None)
-    if first is None:
-        text = source.newline.join(lines) + source.newline
-        return (Insert(len(source.text), text, order),)
-    return insert_before(source, first, [*lines, ""], order)
+    """The edits that add one import."""
+    imports = [
+        (binding, statement)
+        for statement in section
+        for binding in list(_bindings(statement))[:1]
+        if binding.module != "__future__"
+    ]
+    order = 2 * order + (wanted is not None and bool(wanted.name))
+    if wanted is not None:
+        group = [pair for pair in imports if pair[0].group == wanted.group]
+        if group:
+            names = [binding.module for binding, _ in group]
+            if names != sorted(names):
+                return insert_after(source, group[-1][1], [line], order)
+            smaller = [statement for binding, statement in group if binding.module <= wanted.module]
+            if smaller:
+                return insert_after(source, smaller[-1], [line], order)
+            return insert_before(source, group[0][1], [line], order)
+        package = wanted.group[1]
+        related = [statement for binding, statement in imports if binding.group[1] == package]
+        if related:
+            return insert_after(source, related[-1], [line], order)
+        if not package and imports:
+            return _with_blank_line(source, imports[0][1], insert_before, [line], order)
+    if not section:
+        if not source.tree.body:
+            return (Insert(len(source.text), line + source.newline, order),)
+        return _with_blank_line(source, source.tree.body[0], insert_before, [line], order)
+    if is_docstring(section[-1]):
+        return _with_blank_line(source, section[-1], insert_after, [line], order)
+    return insert_after(source, section[-1], [line], order)
 
 
-def _last_import(source: Source, packages: set[str]) -> Statement | None:
-    """The statement behind which an import goes; None where there is no import to follow.
-
-    Args:
-        source: the script.
-        packages: top-level packages whose own last import is preferred.
-    """
-    last: Statement | None = None
-    related: Statement | None = None
-    for statement in _section(source):
-        bindings = list(_bindings(statement))
-        if bindings or isinstance(statement, libcst.BaseCompoundStatement):
-            last = statement
-        elif not _is_docstring(statement):
-            continue
-        else:
-            last = statement
-        if any(binding[0].partition(".")[0] in packages for binding in bindings):
-            related = statement
-    return related or last
+def _with_blank_line(
+    source: Source,
+    place: Statement,
+    insert: Callable[[Source, Statement, Sequence[str], int], tuple[Edit, ...]],
+    lines: Sequence[str],
+    order: int,
+) -> tuple[Edit, ...]:
+    """Insert lines, and between them and the place one blank line for all insertions there."""
+    blank_order = -_LAST if insert is insert_after else _LAST
+    return (*insert(source, place, [""], blank_order), *insert(source, place, lines, order))
 
 
 def _section(source: Source) -> Iterator[Statement]:
     """The statements of the leading import section, a docstring included.
 
     Calls and item assignments between imports (``sys.path.append``, ``os.environ[...] = ...``)
-    belong to it where another import follows.
+    belong to the section but are not listed.
     """
-    waiting: list[Statement] = []
     for index, statement in enumerate(source.tree.body):
-        if (index == 0 and _is_docstring(statement)) or _is_import_statement(statement):
-            yield from waiting
-            waiting = []
+        if (index == 0 and is_docstring(statement)) or _imports(statement):
             yield statement
-        elif isinstance(statement, libcst.SimpleStatementLine) and all(
+        elif not isinstance(statement, libcst.SimpleStatementLine) or not all(
             _may_stand_between(small) for small in statement.body
         ):
-            waiting.append(statement)
-        else:
             return
 
 
-def _is_import_statement(statement: Statement | libcst.BaseSmallStatement) -> bool:
-    """Whether a statement imports, or is an ``if`` or ``try`` that does nothing else."""
+def _imports(statement: Statement) -> bool:
+    """Whether a statement imports, or is an ``if`` or ``try`` that does hardly anything else."""
     if isinstance(statement, libcst.SimpleStatementLine):
         return any(isinstance(small, libcst.Import | libcst.ImportFrom) for small in statement.body)
     if isinstance(statement, libcst.If | libcst.Try):
-        inner = list(_small_statements(statement))
-        return any(isinstance(small, libcst.Import | libcst.ImportFrom) for small in inner) and all(
-            not isinstance(small, libcst.Expr | libcst.Return) or _may_stand_between(small)
-            for small in inner
+        inner = list(_inner_statements(statement))
+        return any(_imports(small) for small in inner) and not any(
+            isinstance(small, libcst.For | libcst.While | libcst.With) for small in inner
         )
     return False
+
+
+def _inner_statements(node: libcst.CSTNode) -> Iterator[Statement]:
+    """The lines and compound statements inside a statement, at any depth."""
+    for child in node.children:
+        if isinstance(child, libcst.SimpleStatementLine | libcst.BaseCompoundStatement):
+            yield child
+        if not isinstance(child, libcst.BaseExpression):
+            yield from _inner_statements(child)
 
 
 def _may_stand_between(small: libcst.BaseSmallStatement) -> bool:
@@ -144,50 +203,25 @@ def _may_stand_between(small: libcst.BaseSmallStatement) -> bool:
     return False
 
 
-def _small_statements(node: libcst.CSTNode) -> Iterator[libcst.BaseSmallStatement]:
-    for child in node.children:
-        if isinstance(child, libcst.BaseSmallStatement):
-            yield child
-        elif not isinstance(child, libcst.BaseExpression):
-            yield from _small_statements(child)
-
-
-def _top_level_imports(source: Source) -> Iterator[libcst.CSTNode]:
-    return (line for line in _section(source) if isinstance(line, libcst.SimpleStatementLine))
-
-
-def _bindings(node: libcst.CSTNode) -> Iterator[tuple[str, str, str]]:
-    """Module, imported name (empty for a module) and bound name of every import in a line."""
-    smalls = node.body if isinstance(node, libcst.SimpleStatementLine) else ()
+def _bindings(statement: libcst.CSTNode) -> Iterator[_Binding]:
+    """What the imports of one line bind."""
+    smalls = statement.body if isinstance(statement, libcst.SimpleStatementLine) else ()
     for small in smalls:
         if isinstance(small, libcst.Import):
             for alias in small.names:
-                yield (alias.evaluated_name, "", alias.evaluated_alias or alias.evaluated_name)
-        elif isinstance(small, libcst.ImportFrom) and not isinstance(
-            small.names, libcst.ImportStar
-        ):
+                module = alias.evaluated_name
+                yield _Binding(module, "", alias.evaluated_alias or module)
+        elif isinstance(small, libcst.ImportFrom):
             module = "." * len(small.relative) + _dotted(small.module)
+            if isinstance(small.names, libcst.ImportStar):
+                yield _Binding(module, "*", "*")
+                continue
             for alias in small.names:
-                yield (module, alias.evaluated_name, alias.evaluated_alias or alias.evaluated_name)
+                name = alias.evaluated_name
+                yield _Binding(module, name, alias.evaluated_alias or name)
 
 
 def _dotted(node: libcst.BaseExpression | None) -> str:
     if isinstance(node, libcst.Attribute):
         return f"{_dotted(node.value)}.{node.attr.value}"
     return node.value if isinstance(node, libcst.Name) else ""
-
-
-def _is_docstring(statement: Statement) -> bool:
-    if not isinstance(statement, libcst.SimpleStatementLine):
-        return False
-    small = statement.body[0]
-    return isinstance(small, libcst.Expr) and isinstance(small.value, libcst.BaseString)
-
-
-def _blank_lines(source: Source, offset: int) -> int:
-    count = 0
-    for line in source.text[offset:].split("\n"):
-        if line.strip():
-            break
-        count += 1
-    return count

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import libcst
 
-from transpile.edit import Edit, Replace
+from transpile.edit import Edit, Insert, Replace
 from transpile.source import Source
 from transpile.span import Span
 
@@ -23,7 +23,13 @@ Block: TypeAlias = libcst.SimpleStatementLine | libcst.SimpleStatementSuite
 
 
 def statement_span(source: Source, statement: Statement) -> Span:
-    """Where a statement stands, its decorators included."""
+    """Where a statement stands, its decorators included.
+
+    Raises:
+        ValueError: the node is an ``elif`` clause, which is no statement of its own.
+    """
+    if isinstance(statement, libcst.If) and isinstance(source.parent(statement), libcst.If):
+        raise ValueError("an elif clause is no statement of its own")
     span = source.span(statement)
     if isinstance(statement, libcst.FunctionDef | libcst.ClassDef) and statement.decorators:
         return Span(source.span(statement.decorators[0]).start, span.end)
@@ -104,7 +110,9 @@ def expand_suite(source: Source, suite: libcst.SimpleStatementSuite) -> tuple[Ed
     while text[colon - 1] != ":":
         colon -= 1
     opening = source.newline + statement_indentation(source, first)
-    return (Replace(Span(colon, start), opening) if colon < start else _insert(start, opening),)
+    if colon == start:
+        return (Insert(start, opening, order=-1000),)
+    return (Replace(Span(colon, start), opening),)
 
 
 def in_file_style(source: Source, lines: Sequence[str], indentation: str) -> list[str]:
@@ -119,9 +127,3 @@ def in_file_style(source: Source, lines: Sequence[str], indentation: str) -> lis
 
 def _index(block: Block, statement: Statement) -> int:
     return next(index for index, candidate in enumerate(block.body) if candidate is statement)
-
-
-def _insert(offset: int, text: str) -> Edit:
-    from transpile.edit import Insert
-
-    return Insert(offset, text, order=-1000)

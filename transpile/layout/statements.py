@@ -92,7 +92,7 @@ def insert_at_start_of_body(
     """
     statements = body_statements(owner)
     first = statements[0]
-    if isinstance(owner, libcst.FunctionDef | libcst.ClassDef) and _is_docstring(first):
+    if isinstance(owner, libcst.FunctionDef | libcst.ClassDef) and is_docstring(first):
         return insert_after(source, first, lines, order)
     return insert_before(source, first, lines, order)
 
@@ -176,6 +176,16 @@ def body_statements(owner: libcst.CSTNode) -> list[Statement]:
     return [statement for statement in body.body if isinstance(statement, STATEMENTS)]
 
 
+def is_docstring(statement: Statement) -> bool:
+    """Whether a statement, the first of its block, is a docstring."""
+    small = statement
+    if isinstance(statement, libcst.SimpleStatementLine):
+        small = statement.body[0]
+    return isinstance(small, libcst.Expr) and isinstance(
+        small.value, libcst.SimpleString | libcst.ConcatenatedString
+    )
+
+
 def end_of_statement(source: Source, statement: Statement) -> int:
     """Offset of the line behind a statement and the comments that end its own block."""
     offset = source.next_line_start(statement_span(source, statement).end)
@@ -197,15 +207,6 @@ def end_of_statement(source: Source, statement: Statement) -> int:
 
 def _is_deeper(indentation: str, than: str) -> bool:
     return len(indentation) > len(than) and indentation.startswith(than)
-
-
-def _is_docstring(statement: Statement) -> bool:
-    small = statement
-    if isinstance(statement, libcst.SimpleStatementLine):
-        small = statement.body[0]
-    return isinstance(small, libcst.Expr) and isinstance(
-        small.value, libcst.SimpleString | libcst.ConcatenatedString
-    )
 
 
 def _shares_line_with_earlier(source: Source, statement: Statement) -> bool:
