@@ -94,8 +94,8 @@ def process(words: Sequence[str], statuses: set[int]) -> float:
 def calls(path: Path) -> dict[str, Measure]:
     """Each as a function, everything imported."""
     import black
-    from black.report import NothingChanged
     import libcst
+    from black.report import NothingChanged
 
     import transpile
 

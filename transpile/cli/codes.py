@@ -8,22 +8,22 @@ UNWRITABLE = "DT903"
 INTERNAL = "DT904"
 
 EXPLANATIONS = {
-    UNREADABLE: """An input cannot be read.
+    UNREADABLE: """an input cannot be read
 
 It does not exist, may not be read, is a pipe, a socket or a device, or is too large to be a script.
 Folders are taken by --check and --diff alone. Nothing was written.
 """,
-    UNPARSABLE: """An input is not Python 3 that can be parsed.
+    UNPARSABLE: """an input is not Python 3 that can be parsed
 
 It has a syntax error, is Python 2, holds NUL bytes, names an encoding that no editor writes, or is
 nested too deeply. Nothing was written. See what `python3 -m py_compile FILE` says of it.
 """,
-    UNWRITABLE: """An output cannot be written.
+    UNWRITABLE: """an output cannot be written
 
 It exists and holds something else than what would be written, which may be yours (--force
 overwrites it); or its folder is missing, write-protected or full. The file is as it was.
 """,
-    INTERNAL: """The tool itself has failed.
+    INTERNAL: """the tool itself has failed
 
 A mistake of the tool, not of the script. Nothing was written. Please report it with the message
 and, if you can, with a script that shows it.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import sys
 
 import click
 
 from transpile.cli import codes
-from transpile.cli.terminal import put
+from transpile.cli.terminal import put, wants_colour
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -18,7 +19,12 @@ def command(subject: str | None) -> int:
     CODE is that of a finding, such as PT101; RULE is the name of a rule. Without either, all rules
     and their codes are listed.
     """
-    put((_list() if subject is None else _explain(subject)).encode())
+    text = _list() if subject is None else _explain(subject)
+    if subject is not None and wants_colour(sys.stdout):
+        from transpile.cli.highlight import highlighted
+
+        text = highlighted(text)
+    put(text.encode())
     return 0
 
 

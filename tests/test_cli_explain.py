@@ -1,0 +1,102 @@
+"""What the command says about codes and rules."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from transpile import catalog
+from transpile.cli import codes, main
+from transpile.cli.highlight import highlighted
+from transpile.engine import CODES
+from transpile.rule import Rule
+
+DOC = """\
+Do it once.
+
+What:
+    One [thing] at a time.
+
+Before:
+    for x in y:
+        print("[red]")
+
+Source:
+    https://docs.example
+"""
+
+RULE = Rule(
+    name="do-once",
+    codes={"XX101": "it is done once", "XX102": "it cannot be done once"},
+    decide=lambda plan: (),
+    edits=lambda plan, ruling, rulings: (),
+    doc=DOC,
+)
+
+
+@pytest.fixture
+def _one_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog, "rules", lambda framework=None: (RULE,))
+
+
+def explain(capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = main(["explain", *words])
+    return (status, *capfd.readouterr())
+
+
+@pytest.mark.usefixtures("_one_rule")
+def test_a_code_shows_its_line_and_its_rule(capfd: pytest.CaptureFixture[str]) -> None:
+    status, output, errors = explain(capfd, "xx102")
+    assert (status, errors) == (0, "")
+    assert output.startswith(
+        "XX102: it cannot be done once\n\nFrom the rule do-once:\n\nDo it once"
+    )
+
+
+@pytest.mark.usefixtures("_one_rule")
+def test_a_rule_shows_its_text_and_its_codes(capfd: pytest.CaptureFixture[str]) -> None:
+    status, output, _ = explain(capfd, "do-once")
+    assert status == 0
+    assert output.startswith("do-once\n\nDo it once.\n\nWhat:\n")
+    assert output.endswith("XX101  it is done once\nXX102  it cannot be done once\n")
+
+
+@pytest.mark.parametrize("code", [*CODES, *codes.EXPLANATIONS])
+def test_every_code_of_the_machine_has_an_explanation(
+    capfd: pytest.CaptureFixture[str], code: str
+) -> None:
+    status, output, _ = explain(capfd, code)
+    assert status == 0
+    assert output.startswith(f"{code}: ")
+
+
+@pytest.mark.usefixtures("_one_rule")
+def test_everything_is_listed(capfd: pytest.CaptureFixture[str]) -> None:
+    status, output, _ = explain(capfd)
+    assert status == 0
+    listed = [line.split()[0] for line in output.splitlines()]
+    assert listed == sorted({*CODES, *codes.EXPLANATIONS, *RULE.codes})
+    assert "XX101  it is done once (do-once)" in output
+
+
+def test_no_two_things_share_a_code() -> None:
+    found = [*CODES, *codes.EXPLANATIONS]
+    found += [code for rule in catalog.rules() for code in rule.codes]
+    assert sorted(found) == sorted(set(found))
+    assert all(re.fullmatch(r"[A-Z]{2}\d{3}", code) for code in found)
+
+
+def test_an_unknown_code_is_a_usage_error(capfd: pytest.CaptureFixture[str]) -> None:
+    status, output, errors = explain(capfd, "XX999")
+    assert (status, output) == (2, "")
+    assert "no code or rule 'XX999'" in errors
+
+
+def test_colour_adds_escapes_alone() -> None:
+    text = f"XX101: it is done once\n\n{DOC}"
+    coloured = highlighted(text)
+    assert "\x1b[1mBefore:\x1b[0m" in coloured
+    assert "\x1b[94" in coloured
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
+    assert plain.strip().split("\n") == text.strip().split("\n")
