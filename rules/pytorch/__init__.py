@@ -75,6 +75,12 @@ TABLE = Table(
         iterates_argument=frozenset(
             {"tqdm.tqdm", "rich.progress.track", "itertools.islice", "itertools.cycle"}
         ),
+        returns_argument={
+            "torch.nn.DataParallel": "module",
+            "torch.nn.parallel.DistributedDataParallel": "module",
+            "torch.nn.SyncBatchNorm.convert_sync_batchnorm": "",
+            "torch.compile": "_orig_mod",
+        },
     ),
     module_bases=frozenset({"torch.nn.Module"}),
     loader_parameters={"torch.utils.data.DataLoader": LOADER},

@@ -299,6 +299,8 @@ class Calls(BuiltinCalls):
                 )
                 self.nodes[key] = made
             return (made,)
+        if name in self.dialect.returns_argument and arguments.items:
+            return arguments.items[0].values
         self.escape(arguments, node)
         return (self.opaque("call", node, callee=(callee,), arguments=arguments),)
 

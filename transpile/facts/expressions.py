@@ -368,6 +368,8 @@ class Expressions(State):
         if isinstance(value, ModuleValue):
             return self.module_attribute(value, name)
         if isinstance(value, Opaque):
+            if name in self.wrapper_attributes and value.kind == "call":
+                return (value,)
             stored = value.attributes.get(name)
             key = ("attribute", id(value), name)
             made = self.nodes.get(key)
@@ -394,6 +396,8 @@ class Expressions(State):
         found = self.class_attribute(value.cls, name, value, value.cls)
         if found is not None:
             return found
+        if name in self.wrapper_attributes:
+            return (value,)
         key = ("attribute", id(value), name)
         made = self.nodes.get(key)
         if not isinstance(made, Opaque):

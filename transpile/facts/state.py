@@ -44,7 +44,8 @@ class Dialect:
         returns_receiver: base class to methods that give back their receiver.
         iterates_argument: callables whose result iterates over their first argument.
         calls_argument: callables and methods (by last word) that call a function given to them.
-        attaches_modules: base class whose instances register others by attribute.
+        returns_argument: callables that give back their first argument, wrapped or changed in
+            place, to the attribute of the wrapper that leads back to it.
     """
 
     canonical: Callable[[str], str]
@@ -52,6 +53,7 @@ class Dialect:
     returns_receiver: Mapping[str, frozenset[str]] = field(default_factory=dict)
     iterates_argument: frozenset[str] = frozenset()
     calls_argument: frozenset[str] = frozenset()
+    returns_argument: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -71,6 +73,7 @@ class State(ABC):
     def __init__(self, dialect: Dialect, find_module: Callable[[str, Module], Module | None]):
         self.dialect = dialect
         self.find_module = find_module
+        self.wrapper_attributes = frozenset(filter(None, dialect.returns_argument.values()))
         self.events: list[Event] = []
         self.event_table: dict[tuple[object, ...], Event] = {}
         self.nodes: dict[tuple[object, ...], Value] = {}

@@ -11,6 +11,7 @@ from transpile.edit import Edit, Insert, Replace
 from transpile.layout.lines import (
     STATEMENTS,
     Statement,
+    expand_suite,
     holder,
     in_file_style,
     is_first,
@@ -70,13 +71,17 @@ def insert_after(
     if not is_last(source, statement):
         text = newline + newline.join(new)
         edit = Insert(span.end, text, order, "after", span)
-        return (*split_after(source, statement), *split_before(source, statement), edit)
+        return (*split_after(source, statement), edit)
     offset = end_of_statement(source, statement)
     if offset == len(source.text) and not source.text.endswith("\n"):
         text = newline + newline.join(new)
     else:
         text = newline.join(new) + newline
-    return (*split_before(source, statement), Insert(offset, text, order, "after", span))
+    edit = Insert(offset, text, order, "after", span)
+    block = holder(source, statement)
+    if isinstance(block, libcst.SimpleStatementSuite):
+        return (*expand_suite(source, block), edit)
+    return (edit,)
 
 
 def insert_at_start_of_body(

@@ -1,0 +1,171 @@
+"""What several rules ask about training loaders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+from transpile.facts.events import Event, Loop
+from transpile.facts.module import Module
+from transpile.facts.values import (
+    Argument,
+    Class,
+    Constant,
+    Instance,
+    Opaque,
+    Sequence,
+    Values,
+    only_constant,
+)
+from transpile.plan.graph import called_names, walk_back
+from transpile.plan.model import Loader, Plan
+from transpile.plan.places import ancestors, function_of
+
+ITERABLE_DATASETS = ("webdataset.", "torch.utils.data.ChainDataset", "torchdata.")
+SAMPLER = "torch.utils.data.distributed.DistributedSampler"
+
+
+@dataclass(eq=False)
+class Site:
+    """One place in the text that makes training loaders, in one or several contexts."""
+
+    module: Module
+    node: cst.Call
+    loaders: list[Loader]
+
+    @property
+    def loader(self) -> Loader:
+        """One of its loaders: their texts are the same."""
+        return self.loaders[0]
+
+
+def sites(plan: Plan) -> list[Site]:
+    """The places that make training loaders, in the order of the run."""
+    found: dict[int, Site] = {}
+    for loader in plan.training_loaders:
+        node = loader.node
+        if isinstance(node, cst.Call):
+            site = found.setdefault(id(node), Site(loader.event.module, node, []))
+            site.loaders.append(loader)
+    return list(found.values())
+
+
+def also_evaluates(plan: Plan, site: Site) -> bool:
+    """Whether the place makes loaders, too, that no backward pass depends on."""
+    return any(loader.node is site.node and not loader.training for loader in plan.loaders)
+
+
+def given(site: Site, name: str) -> Argument | None:
+    """The argument for a parameter, unless it is None."""
+    argument = site.loader.argument(name)
+    if argument is None:
+        return None
+    constant = only_constant(argument.values)
+    if constant is not None and constant.value is None:
+        return None
+    return argument
+
+
+def is_distributed_sampler(values: Values) -> bool:
+    """Whether every alternative is a DistributedSampler, or None for a single process."""
+    found = False
+    for value in values:
+        if isinstance(value, Constant) and value.value is None:
+            continue
+        if SAMPLER not in called_names(value):
+            return False
+        found = True
+    return found
+
+
+def constant_of(argument: Argument | None, default: object) -> object:
+    """The constant that an argument is; `default` without it; ``...`` where it is not known."""
+    if argument is None:
+        return default
+    constant = only_constant(argument.values)
+    if constant is None or argument.maybe:
+        return ...
+    return constant.value
+
+
+def is_simple(node: cst.CSTNode) -> bool:
+    """Whether an expression may be written twice: names, attributes, literals."""
+    if isinstance(node, (cst.Name, cst.Integer, cst.Float, cst.SimpleString)):
+        return True
+    if isinstance(node, cst.Attribute):
+        return is_simple(node.value)
+    if isinstance(node, cst.Subscript):
+        return is_simple(node.value) and all(
+            isinstance(element.slice, cst.Index) and is_simple(element.slice.value)
+            for element in node.slice
+        )
+    return False
+
+
+def in_comprehension(module: Module, node: cst.CSTNode) -> bool:
+    """Whether an expression stands where no statement can be put before it."""
+    function = function_of(module, node)
+    for ancestor in ancestors(module, node):
+        if ancestor is function:
+            return False
+        if isinstance(
+            ancestor, (cst.ListComp, cst.DictComp, cst.SetComp, cst.GeneratorExp, cst.Lambda)
+        ):
+            return True
+    return False
+
+
+def is_iterable_dataset(values: Values) -> bool:
+    """Whether a dataset is certainly iterated and not indexed."""
+    for value in values:
+        if isinstance(value, Instance):
+            bases = value.cls.external_bases()
+            if "torch.utils.data.IterableDataset" in bases:
+                return True
+            defined = {
+                name
+                for ancestor in value.cls.ancestry()
+                if isinstance(ancestor, Class)
+                for name in ancestor.scope.names
+            }
+            if not bases and "__iter__" in defined and "__getitem__" not in defined:
+                return True
+        elif isinstance(value, Opaque):
+            if any(name.startswith(ITERABLE_DATASETS) for name in called_names(value)):
+                return True
+            streaming = value.arguments.keyword("streaming")
+            if streaming is not None and constant_of(streaming, False) is not False:
+                return True
+    return False
+
+
+def epoch_loop(plan: Plan, loader: Loader) -> tuple[Loop, Event] | None:
+    """The loop that repeats passes over a loader, and the event that draws from the loader."""
+    for backward in plan.backwards:
+        if loader not in backward.loaders or backward.batch_loop is None:
+            continue
+        iteration = backward.iteration
+        if iteration is None:
+            continue
+        for loop in reversed(backward.epoch_loops):
+            if not is_literal_loop(plan, loop):
+                return loop, iteration
+    return None
+
+
+def is_literal_loop(plan: Plan, loop: Loop) -> bool:
+    """Whether a loop goes through a short literal sequence, such as the phases of an epoch."""
+    if not isinstance(loop.node, cst.For):
+        return False
+    values = plan.facts.values_of(loop.node.iter)
+    return len(values) == 1 and isinstance(values[0], Sequence) and not values[0].rest
+
+
+def depends_on_world_size(plan: Plan, values: Values) -> bool:
+    """Whether values were computed from the number of processes."""
+    return any(
+        name in plan.table.world_size_calls
+        for value in walk_back(values)
+        for name in called_names(value)
+    )

@@ -1,0 +1,340 @@
+"""What several rules ask about trained models: where they are held and where to wrap them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+from transpile.facts.events import Event
+from transpile.facts.module import Module
+from transpile.facts.values import External, Instance, Opaque, Value
+from transpile.plan.graph import called_names, origin, walk_back
+from transpile.plan.holders import Holder, trace
+from transpile.plan.model import Model, Plan
+from transpile.plan.places import (
+    blocks_around,
+    calls_of,
+    index_in,
+    site_at,
+    statement_in,
+)
+from transpile.plan.roles import gradients_off
+
+DDP = "torch.nn.parallel.DistributedDataParallel"
+#: Methods that change where a model is or what of it learns: they come before the wrap.
+PREPARING = frozenset(
+    {
+        "to", "cuda", "cpu", "half", "float", "double", "bfloat16", "requires_grad_", "apply",
+        "to_empty", "load_state_dict",
+    }
+)  # fmt: skip
+BATCH_NORMS = (
+    "torch.nn.BatchNorm1d", "torch.nn.BatchNorm2d", "torch.nn.BatchNorm3d",
+    "torch.nn.LazyBatchNorm1d", "torch.nn.LazyBatchNorm2d", "torch.nn.LazyBatchNorm3d",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Wrap:
+    """Where a model is wrapped.
+
+    Args:
+        models: the models that the variable may hold.
+        module: the module of the place.
+        text: the variable.
+        before: the statement before which the wrap stands.
+        order: events from this position on see the wrapped model.
+        function: the function that the place is in.
+    """
+
+    models: tuple[Model, ...]
+    module: Module
+    text: str
+    before: cst.CSTNode
+    order: int
+    function: cst.FunctionDef | None
+
+
+def training_forwards(plan: Plan, model: Model) -> list[Event]:
+    """The calls of a model whose result a backward pass depends on."""
+    reached = reached_by_losses(plan)
+    return [
+        event
+        for event in model.forwards
+        if not event.detached
+        and not gradients_off(event.stack, plan.table)
+        and (not event.result or any(id(v) in reached for v in outputs(event)))
+    ]
+
+
+def outputs(event: Event) -> list[Value]:
+    """What a model call gives, its parts included."""
+    found: list[Value] = []
+    for value in event.result:
+        found.append(value)
+        for group in getattr(value, "elements", ()):
+            found.extend(group)
+    return found
+
+
+def reached_by_losses(plan: Plan) -> set[int]:
+    """The identities of all values that a backward pass depends on."""
+    if "reached" not in plan.memo:
+        losses = tuple(value for backward in plan.backwards for value in backward.loss)
+        plan.memo["reached"] = {
+            id(value)
+            for value in walk_back(losses, lambda value: not isinstance(value, Instance))
+        }
+    found: set[int] = plan.memo["reached"]
+    return found
+
+
+def wrapped_already(plan: Plan, model: Model) -> bool:
+    """Whether the script hands the model to DistributedDataParallel itself."""
+    for event in plan.facts.events:
+        if event.kind == "call" and External(DDP) in event.callee and event.arguments.items:
+            if any(origin(value) is model.value for value in event.arguments.items[0].values):
+                return True
+    return False
+
+
+def find_wrap(plan: Plan, model: Model) -> Wrap | str:
+    """Where to wrap a model, or why that cannot be told."""
+    forwards = training_forwards(plan, model)
+    if not forwards:
+        return "it learns, but is never called itself: only parts or methods of it are"
+    common: dict[tuple[int, int, str], list[Holder]] | None = None
+    order: list[tuple[int, int, str]] = []
+    for event in forwards:
+        if not isinstance(event.node, cst.Call):
+            return "it is called by something that is not in the script's text"
+        holders = trace(plan.facts, event.module, event.node.func, event.stack)
+        keys: dict[tuple[int, int, str], list[Holder]] = {}
+        for holder in holders:
+            keys.setdefault(holder.key, []).append(holder)
+        if common is None:
+            common = keys
+            order = list(keys)
+        else:
+            common = {
+                key: [*common[key], *keys[key]] for key in common if key in keys
+            }
+    if not common:
+        return "its calls reach it through different variables"
+    reason = "no variable holds it from where it is ready to where it is called"
+    for key in reversed([key for key in order if key in common]):
+        found = wrap_at(plan, model, common[key], forwards)
+        if isinstance(found, Wrap):
+            return found
+        reason = found or reason
+    return reason
+
+
+def wrap_at(plan: Plan, model: Model, holders: list[Holder], forwards: list[Event]) -> Wrap | str:
+    """Whether a variable is the right place, and where in its scope."""
+    first = holders[0]
+    module, depth = first.module, first.depth
+    if not module.is_entry:
+        return "it is held by a variable of another module of the project"
+    if any(holder.depth != depth for holder in holders):
+        return ""
+    uses = [holder.node for holder in holders]
+    binding = binding_nodes(plan, first)
+    if not binding:
+        if not first.is_parameter:
+            return ""
+        binding = []
+    prepared = preparations(plan, model, first, forwards)
+    anchors = [node for node in [*binding, *prepared] if node is not None]
+    optimizer_sites = [
+        site
+        for optimizer in model.optimizers
+        if (site := site_in_scope(first, optimizer.event)) is not None
+    ]
+    start = anchors[0] if anchors else None
+    block = common_block(module, start, [*anchors, *uses]) if start is not None else None
+    if block is None:
+        if first.function is None:
+            return ""
+        block = first.function.body
+    statements = list(block.body)  # type: ignore[attr-defined]
+    after = -1
+    for node in anchors:
+        statement = statement_in(module, block, node)
+        if statement is not None:
+            after = max(after, statements.index(statement))
+    positions = []
+    for node in [*uses, *optimizer_sites]:
+        statement = statement_in(module, block, node)
+        if statement is None:
+            continue
+        positions.append(index_in(block, statement))
+    if not positions:
+        return ""
+    first_use = min((p for p in positions if p > after), default=None)
+    use_positions = [
+        index_in(block, s) for s in (statement_in(module, block, n) for n in uses) if s is not None
+    ]
+    if first_use is None or (use_positions and min(use_positions) <= after):
+        return "it is made ready (moved, loaded or frozen) in the same statement that uses it"
+    before = statements[first_use]
+    return Wrap(
+        (model,),
+        module,
+        first.text,
+        before,
+        order_of(plan, first, block, before),
+        first.function,
+    )
+
+
+def order_of(plan: Plan, holder: Holder, block: cst.CSTNode, before: cst.CSTNode) -> int:
+    """The position of the first event at or behind a statement of a block."""
+    statements = list(block.body)  # type: ignore[attr-defined]
+    later = statements[statements.index(before) :]
+    best = len(plan.facts.events)
+    for event in plan.facts.events:
+        if event.order >= best:
+            continue
+        site = site_in_scope(holder, event)
+        if site is None:
+            continue
+        if statement_in(holder.module, block, site) in later:
+            best = event.order
+    return best
+
+
+def site_in_scope(holder: Holder, event: Event) -> cst.CSTNode | None:
+    """Where in the holder's scope an event happens; None where it is elsewhere."""
+    if holder.function is not None:
+        calls = calls_of(event.stack)
+        if len(calls) < holder.depth or holder.depth == 0:
+            return None
+        if calls[holder.depth - 1].function.node is not holder.function:
+            return None
+    return site_at(event, holder.depth)
+
+
+def binding_nodes(plan: Plan, holder: Holder) -> list[cst.CSTNode]:
+    """The assignments to a variable within its scope."""
+    owner: cst.CSTNode = holder.function or holder.module.source.tree
+    found: list[cst.CSTNode] = []
+    stack: list[cst.CSTNode] = list(owner.children)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+            continue
+        if isinstance(node, cst.Assign):
+            for target in node.targets:
+                if holder.module.source.code(target.target) == holder.text:
+                    found.append(node)
+                elif isinstance(target.target, (cst.Tuple, cst.List)):
+                    for element in target.target.elements:
+                        if holder.module.source.code(element.value) == holder.text:
+                            found.append(node)
+        stack.extend(node.children)
+    found.sort(key=lambda node: holder.module.source.span(node).start)
+    return found
+
+
+def preparations(
+    plan: Plan, model: Model, holder: Holder, forwards: list[Event]
+) -> list[cst.CSTNode]:
+    """Where in the scope the model is moved, loaded or frozen before its first training call."""
+    first_forward = min(event.order for event in forwards)
+    found: list[cst.CSTNode] = []
+    for event in plan.facts.events:
+        if event.order >= first_forward or event.detached:
+            continue
+        if not prepares(event, model):
+            continue
+        site = site_in_scope(holder, event)
+        if site is not None:
+            found.append(site)
+    return found
+
+
+def prepares(event: Event, model: Model) -> bool:
+    """Whether an event moves, loads or freezes a model or a part of it."""
+    if event.kind == "store" and event.name in ("requires_grad", "weight", "bias", "data"):
+        return any(part_of(value, model) for value in event.callee)
+    if event.kind == "store":
+        return any(value is model.value for value in event.callee) and event.name != "training"
+    if event.kind != "call":
+        return False
+    for callee in event.callee:
+        if isinstance(callee, Opaque) and callee.kind == "attribute" and callee.name in PREPARING:
+            if any(part_of(value, model) for value in callee.operands[0]):
+                return True
+        if isinstance(callee, External) and callee.name in (
+            "torch.nn.DataParallel",
+            "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
+        ):
+            if any(value is model.value for value in event.arguments.items[0].values):
+                return True
+    return False
+
+
+def part_of(value: Value, model: Model) -> bool:
+    """Whether a value is a model or a part or parameter of it."""
+    if origin(value) is model.value:
+        return True
+    return any(
+        found is model.value
+        for found in walk_back((value,), lambda v: isinstance(v, Opaque) and v.kind != "call"
+                               or isinstance(v, Opaque) and v.kind == "call"
+                               and not called_names(v))
+    )
+
+
+def common_block(
+    module: Module, start: cst.CSTNode, nodes: list[cst.CSTNode]
+) -> cst.CSTNode | None:
+    """The innermost block around `start` that holds all nodes."""
+    for block in blocks_around(module, start):
+        if all(statement_in(module, block, node) is not None for node in nodes):
+            return block
+    return None
+
+
+def has_batch_norm(plan: Plan, model: Model) -> bool | None:
+    """Whether a model has batch norm; None where its making cannot be looked into."""
+    answer: bool | None = False
+    for value in walk_parts(model.value):
+        for name in called_names(value):
+            if name in BATCH_NORMS:
+                return True
+            if not name.startswith(("torch.nn.", "builtins.")) and value is not model.value:
+                continue
+            if value is model.value and not name.startswith("torch.nn."):
+                answer = None
+    for event in plan.facts.events:
+        if event.kind == "call" and any(
+            isinstance(callee, External) and callee.name in BATCH_NORMS for callee in event.callee
+        ):
+            receivers = [value for frame in event.calls() for value in frame.receiver]
+            if any(receiver is model.value for receiver in receivers):
+                return True
+    return answer
+
+
+def walk_parts(value: Value) -> list[Value]:
+    """A model and everything that it is built of."""
+    found: list[Value] = []
+    pending: list[Value] = [value]
+    while pending and len(found) < 5000:
+        current = pending.pop()
+        if any(current is other for other in found):
+            continue
+        found.append(current)
+        if isinstance(current, Instance):
+            pending.extend(v for values in current.attributes.values() for v in values)
+        elif isinstance(current, Opaque):
+            for argument in current.arguments.items:
+                pending.extend(argument.values)
+        else:
+            for group in getattr(current, "elements", ()):
+                pending.extend(group)
+            pending.extend(getattr(current, "rest", ()))
+    return found

@@ -1,0 +1,59 @@
+"""Where the script's random numbers come from."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from transpile.facts.events import Branch, Event, Loop
+from transpile.facts.values import External
+from transpile.plan.model import Plan
+from transpile.plan.places import function_of
+from transpile.rules.pytorch._loaders import Site, is_simple
+
+
+def seeding(plan: Plan, name: str) -> list[Event]:
+    """The calls of a seeding function that always happen, once."""
+    return [
+        event
+        for event in plan.facts.events
+        if event.kind == "call"
+        and not event.detached
+        and External(name) in event.callee
+        and not any(isinstance(frame, (Branch, Loop)) for frame in event.stack)
+    ]
+
+
+def imports(plan: Plan, package: str) -> bool:
+    """Whether the script or its project imports a package."""
+    return any(
+        event.kind == "import" and event.name.split(".")[0] == package
+        for event in plan.facts.events
+    )
+
+
+def seeds_everything(plan: Plan) -> bool:
+    """Whether the script seeds each source of random numbers that it imports."""
+    if not seeding(plan, "torch.manual_seed"):
+        return False
+    if imports(plan, "random") and not seeding(plan, "random.seed"):
+        return False
+    return not imports(plan, "numpy") or bool(seeding(plan, "numpy.random.seed"))
+
+
+def seed_text(plan: Plan, site: Site) -> tuple[str, tuple[str, ...]]:
+    """The expression for the sampler's seed, and the helpers that it calls.
+
+    The script's own seed where it is a literal or a name that is visible at the loader, else one
+    that rank 0 hands out.
+    """
+    calls = seeding(plan, "torch.manual_seed")
+    if len(calls) == 1 and isinstance(calls[0].node, cst.Call) and len(calls[0].node.args) == 1:
+        node = calls[0].node.args[0].value
+        module = calls[0].module
+        if isinstance(node, cst.Integer):
+            return module.source.code(node), ()
+        if module is site.module and is_simple(node):
+            own = function_of(module, node)
+            if own is None or own is function_of(site.module, site.node):
+                return module.source.code(node), ()
+    return f"{plan.names.fresh('shared_seed')}()", ("shared_seed",)

@@ -1,0 +1,170 @@
+"""Join the process group once, where the process really starts, and leave it at the end.
+
+What:
+    Calls a set-up function after the command line is parsed (else at the start of ``main``, else
+    below the imports), which reads what the launcher put into the environment, chooses this
+    process's GPU and joins the process group. At the end of the normal path every process waits
+    for the others and leaves the group.
+
+Why:
+    Without a process group every process trains a model of its own. A barrier before the group is
+    destroyed keeps the process that hosts the store alive until all have left; a ``finally`` would
+    hang when one process fails.
+
+Before:
+    def main():
+        args = parser.parse_args()
+        train(args)
+
+After:
+    def main():
+        args = parser.parse_args()
+        setup_distributed()
+        train(args)
+        cleanup_distributed()
+
+Refuses when:
+    there is no single place that every training step is reached from.
+
+Source:
+    https://pytorch.org/docs/stable/distributed.html#initialization,
+    https://pytorch.org/docs/stable/elastic/run.html#environment-variables
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import libcst as cst
+
+from transpile.layout import append_to_body, insert_after, insert_before
+from transpile.plan.model import Plan
+from transpile.plan.start import Start, find_start, is_main_guard
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+
+CODES = {
+    "PT101": "the process group is joined where the process starts",
+    "PT102": "there is no single place where the process starts",
+}
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer: where to join, or that it is joined already."""
+    tree = plan.entry.source.tree
+    for event in plan.facts.events:
+        if event.kind == "call" and not event.detached and any(
+            getattr(callee, "name", "") in plan.table.distributed_starts for callee in event.callee
+        ):
+            yield Ruling(
+                "PT101",
+                Verdict.ALREADY_DONE,
+                event.module,
+                event.node,
+                "the script joins a process group itself",
+            )
+            return
+    start = find_start(plan)
+    if start is None:
+        yield Ruling(
+            "PT102",
+            Verdict.REFUSE,
+            plan.entry,
+            tree,
+            "no place in the script leads to all of its training",
+            "call the training from one function of the script",
+        )
+        return
+    yield Ruling(
+        "PT101",
+        Verdict.APPLY,
+        plan.entry,
+        start.parsed or start.first,
+        "the process group is joined here",
+        data=start,
+    )
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The call of the set-up function and that of its counterpart."""
+    start: Start = ruling.data
+    setup = plan.names.fresh("setup_distributed")
+    cleanup = plan.names.fresh("cleanup_distributed")
+    yield Helper("setup_distributed")
+    yield Helper("cleanup_distributed")
+    source = plan.entry.source
+    lines = [f"{setup}()"]
+    if start.function is None and not inside_main_guard(plan, start):
+        lines = ['if __name__ == "__main__":', f"    {setup}()"]
+    for change in set_up_edits(plan, start, lines):
+        yield In(plan.entry, change)
+    last = start.block.body[-1]  # type: ignore[attr-defined]
+    leaving = [f"{cleanup}()"]
+    if start.function is None and isinstance(last, cst.If) and is_main_guard(last):
+        changes = append_to_body(source, last, leaving)
+    elif start.function is not None and returns_early(start.function) and start.entered:
+        changes = insert_after(source, start.entered, leaving)
+    elif isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Return):
+        changes = insert_before(source, last, leaving)
+    else:
+        changes = insert_after(source, last, leaving)
+    for change in changes:
+        yield In(plan.entry, change)
+
+
+def set_up_edits(plan: Plan, start: Start, lines: list[str]) -> Iterable[object]:
+    """The edits that put the set-up call into its place."""
+    source = plan.entry.source
+    if start.parsed is not None:
+        return insert_after(source, start.parsed, lines, order=-10)
+    return insert_before(source, set_up_statement(start), lines, order=-10)
+
+
+def set_up_statement(start: Start) -> cst.CSTNode:
+    """The statement before which the set-up stands where no command line is parsed."""
+    for statement in start.block.body:  # type: ignore[attr-defined]
+        if statement is start.first or not is_preliminary(statement):
+            found: cst.CSTNode = statement
+            return found
+    return start.first
+
+
+def is_preliminary(statement: cst.CSTNode) -> bool:
+    """Imports, definitions, docstrings and plain constants: nothing happens in them."""
+    if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
+        return True
+    if not isinstance(statement, cst.SimpleStatementLine):
+        return False
+    for small in statement.body:
+        if isinstance(small, (cst.Import, cst.ImportFrom)):
+            continue
+        if isinstance(small, cst.Expr) and isinstance(
+            small.value, (cst.SimpleString, cst.ConcatenatedString)
+        ):
+            continue
+        if isinstance(small, cst.Assign) and isinstance(
+            small.value, (cst.Integer, cst.Float, cst.SimpleString)
+        ):
+            continue
+        return False
+    return True
+
+
+def inside_main_guard(plan: Plan, start: Start) -> bool:
+    """Whether the block is the body of the main guard."""
+    parent = plan.entry.source.parent(start.block)
+    return isinstance(parent, cst.If)
+
+
+def returns_early(function: cst.FunctionDef) -> bool:
+    """Whether a function returns elsewhere than at its end."""
+    last = function.body.body[-1]
+    stack: list[cst.CSTNode] = list(function.body.body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, cst.Return):
+            if not (isinstance(last, cst.SimpleStatementLine) and node in last.body):
+                return True
+        if not isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+            stack.extend(node.children)
+    return False

@@ -1,0 +1,322 @@
+"""Give every process its own shard of the training set.
+
+What:
+    A ``DistributedSampler`` is made for the dataset of each training loader and handed to it.
+    Shuffling moves to the sampler, dropping the incomplete last batch goes to both. In a single
+    process there is no sampler and the loader does what it did.
+
+Why:
+    Without a sampler every process trains on every sample: N times the work for the same model.
+    A sampler beside ``shuffle=True`` is an error, and ``drop_last`` on the loader alone lets the
+    processes take different numbers of steps.
+
+Before:
+    train_loader = DataLoader(train_set, batch_size=64, shuffle=True)
+
+After:
+    train_sampler = None
+    if get_world_size() > 1:
+        train_sampler = DistributedSampler(train_set, seed=shared_seed())
+    train_loader = DataLoader(
+        train_set, batch_size=64, shuffle=train_sampler is None, sampler=train_sampler
+    )
+
+Refuses when:
+    the dataset, the shuffling or a sampler of the loader cannot be followed; the loader has a
+    sampler or batch sampler of its own; the dataset is iterated, not indexed; the same call makes
+    training and evaluation loaders; the training batches come from no loader at all.
+
+Source:
+    https://pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from transpile.changes import Edit, Insert, Move
+from transpile.facts.values import Instance, Mapping, Unknown
+from transpile.layout import add_argument, insert_before, replace_argument_value
+from transpile.layout.calls import written_call
+from transpile.plan.model import Plan
+from transpile.plan.places import statement_of
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rules.pytorch._loaders import (
+    Site,
+    also_evaluates,
+    constant_of,
+    given,
+    in_comprehension,
+    is_distributed_sampler,
+    is_iterable_dataset,
+    is_simple,
+    sites,
+)
+from transpile.rules.pytorch._seeds import seed_text
+
+CODES = {
+    "PT201": "each process draws its own shard of the training set",
+    "PT202": "a training loader cannot be sharded",
+    "PT203": "training draws its batches from no loader",
+}
+BY_HAND = "give the loader a DistributedSampler by hand"
+
+
+@dataclass(frozen=True, eq=False)
+class Sharding:
+    """How a loader's call is to be changed.
+
+    Args:
+        site: the call.
+        sampler: the variable of the sampler.
+        dataset: the dataset's expression.
+        shuffle: the expression that says whether to shuffle; None where it is not given.
+        drop_last: the same for dropping the last batch.
+        options: the dict unpacked into the call that holds shuffle or drop_last, by its text.
+    """
+
+    site: Site
+    sampler: str
+    dataset: cst.BaseExpression
+    shuffle: cst.CSTNode | None
+    drop_last: cst.CSTNode | None
+    options: str | None
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each call that makes training loaders, and for training without any."""
+    for site in sites(plan):
+        yield decide_site(plan, site)
+    for backward in plan.backwards:
+        if not backward.loaders and not backward.event.detached:
+            yield Ruling(
+                "PT203",
+                Verdict.REFUSE,
+                backward.event.module,
+                backward.event.node,
+                "this backward pass depends on no DataLoader: there is nothing that could be "
+                "sharded over the processes",
+                "put the training data into a Dataset and draw batches through a DataLoader",
+            )
+
+
+def decide_site(plan: Plan, site: Site) -> Ruling:
+    """The answer for one call."""
+    why = obstacle(plan, site)
+    if why == "done":
+        return Ruling(
+            "PT201",
+            Verdict.ALREADY_DONE,
+            site.module,
+            site.node,
+            "the loader has a DistributedSampler",
+            claims=(site.node,),
+        )
+    if why:
+        return Ruling("PT202", Verdict.REFUSE, site.module, site.node, why, BY_HAND)
+    dataset = site.loader.argument("dataset")
+    shuffle, drop_last = site.loader.argument("shuffle"), site.loader.argument("drop_last")
+    options = options_text(site)
+    data = Sharding(
+        site,
+        plan.names.fresh(sampler_name(site), f"sampler {id(site.node)}"),
+        dataset.node,  # type: ignore[union-attr,arg-type]
+        shuffle.node if shuffle is not None and shuffle.mapping is None else None,
+        drop_last.node if drop_last is not None and drop_last.mapping is None else None,
+        options,
+    )
+    return Ruling(
+        "PT201",
+        Verdict.APPLY,
+        site.module,
+        site.node,
+        "its dataset is sharded over the processes",
+        data=data,
+        claims=(site.node,),
+    )
+
+
+def obstacle(plan: Plan, site: Site) -> str:
+    """Why a loader cannot be sharded; empty where it can, ``done`` where it is."""
+    loader = site.loader
+    if any(isinstance(each.value, Instance) for each in site.loaders):
+        return "the loader's class is the script's own, which may deliver batches in its own way"
+    if loader.event.arguments.unknown_because:
+        return f"the arguments of this loader are not known: {loader.event.arguments.unknown_because}"
+    sampler, batch_sampler = given(site, "sampler"), given(site, "batch_sampler")
+    if sampler is not None and is_distributed_sampler(sampler.values):
+        return fixed_rank(sampler.values) or "done"
+    if batch_sampler is not None:
+        return "the loader has a batch sampler of its own, whose batches would have to be shared out"
+    if sampler is not None:
+        return "the loader has a sampler of its own, whose meaning a DistributedSampler would lose"
+    dataset = loader.argument("dataset")
+    if dataset is None or dataset.node is None:
+        return "it is not clear which dataset this loader draws from"
+    if is_iterable_dataset(dataset.values):
+        return "the dataset is iterated, not indexed, so that no sampler can share it out"
+    if also_evaluates(plan, site):
+        return "the same call makes the training loader and others that are only evaluated"
+    if in_comprehension(site.module, site.node):
+        return "the loader is made inside an expression, where no sampler can be put before it"
+    for name in ("shuffle", "drop_last"):
+        argument = loader.argument(name)
+        if argument is None:
+            continue
+        if any(isinstance(value, Unknown) for value in argument.values):
+            return f"it is not known whether {name} is on"
+        if argument.mapping is None and argument.node is None:
+            return f"it is not known where {name} comes from"
+    if options_text(site) is not None and not own_mapping(site):
+        return "the dict that says whether to shuffle is unpacked elsewhere, too"
+    return ""
+
+
+def fixed_rank(values: object) -> str:
+    """The complaint about a DistributedSampler whose rank is a number; empty for others."""
+    for value in values:  # type: ignore[attr-defined]
+        arguments = getattr(value, "arguments", None)
+        rank = arguments.get("rank", 2) if arguments is not None else None
+        if isinstance(constant_of(rank, None), int):
+            return "the DistributedSampler has a fixed rank: every process draws the same shard"
+    return ""
+
+
+def options_text(site: Site) -> str | None:
+    """The text of the dict through which shuffle or drop_last reaches the call."""
+    for name in ("shuffle", "drop_last"):
+        argument = site.loader.argument(name)
+        if argument is not None and argument.mapping is not None:
+            for arg in site.node.args:
+                if arg.star == "**" and is_simple(arg.value):
+                    return site.module.source.code(arg.value)
+            return ""
+    return None
+
+
+def own_mapping(site: Site) -> bool:
+    """Whether the dict is unpacked into this call alone."""
+    for name in ("shuffle", "drop_last"):
+        argument = site.loader.argument(name)
+        if argument is None or not isinstance(argument.mapping, Mapping):
+            continue
+        if any(use is not site.node for use in argument.mapping.uses):
+            return False
+        stars = [arg for arg in site.node.args if arg.star == "**"]
+        if len(stars) != 1 or not is_simple(stars[0].value):
+            return False
+    return True
+
+
+def sampler_name(site: Site) -> str:
+    """A name for the sampler after that of the loader."""
+    parent = site.module.source.parent(site.node)
+    if isinstance(parent, cst.Assign) and len(parent.targets) == 1:
+        target = parent.targets[0].target
+        name = target.attr.value if isinstance(target, cst.Attribute) else ""
+        if isinstance(target, cst.Name):
+            name = target.value
+        for ending in ("_loader", "_dataloader", "loader", "_dl"):
+            if name.lower().endswith(ending) and len(name) > len(ending):
+                return f"{name[: -len(ending)].rstrip('_')}_sampler".lower()
+    return "train_sampler"
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The sampler above the call, and the call's arguments."""
+    data: Sharding = ruling.data
+    source = data.site.module.source
+    module = data.site.module
+    statement = statement_of(module, data.site.node)
+    assert statement is not None
+    yield Helper("get_world_size")
+    world_size = f"{plan.names.fresh('get_world_size')}()"
+    sampler_class = plan.names.imported(
+        "torch.utils.data.distributed.DistributedSampler", "DistributedSampler"
+    )
+    dataset = source.code(data.dataset)
+    indentation = source.indentation_of(source.span(statement).start)
+    if not is_simple(data.dataset):
+        name = plan.names.fresh("train_dataset", f"dataset {id(data.site.node)}")
+        for edit in bind_above(data, statement, name, indentation):
+            yield In(module, edit)
+        dataset = name
+    seed, helpers = seed_text(plan, data.site)
+    for helper in helpers:
+        yield Helper(helper)
+    arguments = [dataset, *sampler_arguments(data, seed)]
+    columns = len(indentation)
+    if data.options is not None:
+        head = f'{data.options}["sampler"] = {sampler_class}'
+        lines = [f"if {world_size} > 1:"]
+        lines += [f"    {line}" for line in written_call(head, arguments, columns + 4)]
+    else:
+        lines = [f"{data.sampler} = None", f"if {world_size} > 1:"]
+        head = f"{data.sampler} = {sampler_class}"
+        lines += [f"    {line}" for line in written_call(head, arguments, columns + 4)]
+    for edit in insert_before(source, statement, lines, order=10):
+        yield In(module, edit)
+    if data.options is None:
+        yield from argument_edits(data)
+
+
+def bind_above(
+    data: Sharding, statement: cst.CSTNode, name: str, indentation: str
+) -> Iterator[Edit]:
+    """Move the dataset's expression above the statement, and put a name in its place."""
+    source = data.site.module.source
+    span = source.span(data.dataset)
+    above = insert_before(source, statement, ["pass"])[0]
+    offset = above.offset if isinstance(above, Insert) else source.span(statement).start
+    yield Insert(offset, f"{indentation}{name} = ", order=0)
+    yield Move(span, offset, order=1)
+    yield Insert(offset, source.newline, order=2)
+    yield Insert(span.start, name)
+
+
+def sampler_arguments(data: Sharding, seed: str) -> list[str]:
+    """The sampler's keyword arguments: only those that differ from its defaults."""
+    source = data.site.module.source
+    found = []
+    shuffle = data.site.loader.argument("shuffle")
+    if data.options is not None and shuffle is not None and shuffle.mapping is not None:
+        found.append(f'shuffle={data.options}.pop("shuffle", False)')
+    elif data.shuffle is None or constant_of(shuffle, False) in (False, 0, None):
+        found.append("shuffle=False")
+    elif constant_of(shuffle, False) is not True:
+        found.append(f"shuffle={source.code(data.shuffle)}")
+    if "shuffle=False" not in found:
+        found.append(f"seed={seed}")
+    drop_last = data.site.loader.argument("drop_last")
+    if drop_last is not None and drop_last.mapping is not None:
+        found.append(f'drop_last={data.options}.get("drop_last", False)')
+    elif data.drop_last is not None and constant_of(drop_last, False) not in (False, 0):
+        found.append(f"drop_last={source.code(data.drop_last)}")
+    return found
+
+
+def argument_edits(data: Sharding) -> Iterator[Change]:
+    """The sampler goes into the call, and shuffling out of it."""
+    source, module, call = data.site.module.source, data.site.module, data.site.node
+    shuffle = data.site.loader.argument("shuffle")
+    if data.shuffle is not None and constant_of(shuffle, False) not in (False, 0, None):
+        text = f"{data.sampler} is None"
+        if constant_of(shuffle, False) is not True:
+            written = source.code(data.shuffle)
+            if not isinstance(data.shuffle, (cst.Name, cst.Attribute, cst.Call, cst.Subscript)):
+                written = f"({written})"
+            text = f"{text} and {written}"
+        argument = next(arg for arg in call.args if arg.value is data.shuffle)
+        for edit in replace_argument_value(source, call, argument, text):
+            yield In(module, edit)
+    existing = next((arg for arg in call.args if arg.keyword and arg.keyword.value == "sampler"), None)
+    if existing is not None:
+        for edit in replace_argument_value(source, call, existing, data.sampler):
+            yield In(module, edit)
+        return
+    for edit in add_argument(source, call, f"sampler={data.sampler}"):
+        yield In(module, edit)

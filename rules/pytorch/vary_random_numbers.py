@@ -1,0 +1,139 @@
+"""Agree on random numbers while the training is set up, and differ once it runs.
+
+What:
+    Where the script does not seed all that it uses, rank 0 hands a seed to every process right
+    after the process group is joined. Just before the epochs begin, each rank seeds anew with its
+    rank added. A single process draws what it always drew.
+
+Why:
+    Splits, initial weights and shuffled vocabularies must be the same everywhere; dropout and
+    augmentation must not be, or every rank distorts its own samples in the same way.
+
+Before:
+    for epoch in range(epochs):
+        ...
+
+After:
+    vary_seed()
+    for epoch in range(epochs):
+        ...
+
+Refuses when:
+    never.
+
+Source:
+    https://pytorch.org/docs/stable/notes/randomness.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Branch, Loop
+from transpile.facts.values import External
+from transpile.layout import insert_after, insert_before
+from transpile.plan.model import Plan
+from transpile.plan.places import statement_of
+from transpile.plan.start import Start, find_start
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rules.pytorch._loaders import depends_on_world_size, is_literal_loop
+from transpile.rules.pytorch._seeds import imports, seeds_everything
+from transpile.rules.pytorch.join_process_group import set_up_statement
+
+CODES = {
+    "PT701": "every process starts from the same random seed",
+    "PT702": "every rank trains with random numbers of its own",
+}
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """Whether to share a seed, and where the ranks part."""
+    if seeded_by_rank(plan):
+        yield Ruling(
+            "PT702",
+            Verdict.ALREADY_DONE,
+            plan.entry,
+            plan.entry.source.tree,
+            "the ranks seed their own random numbers",
+        )
+        return
+    start = find_start(plan)
+    if start is None:
+        return
+    if not seeds_everything(plan):
+        yield Ruling(
+            "PT701",
+            Verdict.APPLY,
+            plan.entry,
+            start.parsed or start.first,
+            "rank 0 hands its seed to all",
+            data=start,
+        )
+    loop = training_loop(plan)
+    if loop is not None:
+        yield Ruling(
+            "PT702",
+            Verdict.APPLY,
+            loop.module,
+            loop.node,
+            "from here on each rank draws random numbers of its own",
+            data=loop,
+        )
+
+
+def seeded_by_rank(plan: Plan) -> bool:
+    """Whether some seed depends on the rank, or is set only with several processes."""
+    for event in plan.facts.events:
+        if event.kind != "call" or External("torch.manual_seed") not in event.callee:
+            continue
+        for frame in event.stack:
+            if isinstance(frame, Branch) and isinstance(frame.node, cst.If):
+                if depends_on_world_size(plan, plan.facts.values_of(frame.node.test)):
+                    return True
+    return False
+
+
+def training_loop(plan: Plan) -> Loop | None:
+    """The loop of epochs, or that of batches where there are none."""
+    for backward in plan.backwards:
+        if backward.event.detached or backward.batch_loop is None:
+            continue
+        for loop in reversed(backward.epoch_loops):
+            if not is_literal_loop(plan, loop):
+                return loop
+        return backward.batch_loop
+    return None
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The calls of the helpers."""
+    with_numpy = "_with_numpy" if imports(plan, "numpy") else ""
+    if ruling.code == "PT701":
+        start: Start = ruling.data
+        helper = f"share_seed{with_numpy}"
+        yield Helper(helper)
+        yield Helper("get_world_size")
+        lines = [
+            f"if {plan.names.fresh('get_world_size')}() > 1:",
+            f"    {plan.names.fresh(helper)}()",
+        ]
+        source = plan.entry.source
+        if start.parsed is not None:
+            changes = insert_after(source, start.parsed, lines, order=-9)
+        else:
+            changes = insert_before(source, set_up_statement(start), lines, order=-9)
+        for edit in changes:
+            yield In(plan.entry, edit)
+        return
+    loop: Loop = ruling.data
+    helper = f"vary_seed{with_numpy}"
+    yield Helper(helper)
+    statement = statement_of(loop.module, loop.node)
+    if statement is not None:
+        for edit in insert_before(
+            loop.module.source, statement, [f"{plan.names.fresh(helper)}()"], order=30
+        ):
+            yield In(loop.module, edit)

@@ -1,0 +1,227 @@
+"""Wrap every trained model in DistributedDataParallel.
+
+What:
+    Each model that an optimizer updates and a backward pass goes through is wrapped once it is on
+    its device, loaded and frozen, and before its first use in training. Batch norm layers take
+    their statistics over all processes where the batch of one process shrinks and there are GPUs.
+    In a single process the model stays as it is.
+
+Why:
+    Without the wrap the processes' gradients are never averaged and each trains a model of its
+    own. Wrapped too early, parameters that move or freeze later are not the ones synchronised.
+
+Before:
+    model = Net().to(device)
+    optimizer = SGD(model.parameters(), lr=0.1)
+
+After:
+    model = Net().to(device)
+    if get_world_size() > 1:
+        model = DistributedDataParallel(model)
+    optimizer = SGD(model.parameters(), lr=0.1)
+
+Refuses when:
+    no variable holds the model from where it is ready to where it is called; the model is trained
+    through a method other than its call; its gradients are taken by hand.
+
+Source:
+    https://pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html,
+    https://pytorch.org/docs/stable/generated/torch.nn.SyncBatchNorm.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.module import Module
+from transpile.facts.values import Value
+from transpile.finding import Level
+from transpile.layout import insert_before
+from transpile.plan.gate import hand_written, hidden_training
+from transpile.plan.graph import walk_back
+from transpile.plan.model import Model, Plan
+from transpile.plan.roles import gives_parameters, parameter_owners
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch._models import Wrap, find_wrap, has_batch_norm, wrapped_already
+from transpile.rules.pytorch._side_doors import side_doors
+
+CODES = {
+    "PT301": "a trained model is wrapped",
+    "PT302": "a trained model cannot be wrapped",
+    "PT303": "a model is trained through something other than its call",
+    "PT304": "gradients are taken by hand",
+    "PT305": "training is hidden in a call that cannot be looked into",
+    "PT306": "an optimizer's parameters cannot be traced to a model",
+    "PT307": "batch norm takes its statistics per process",
+}
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each variable that holds a trained model."""
+    yield from refusals(plan)
+    wraps: dict[tuple[int, str], list[Wrap]] = {}
+    for model in plan.trained_models:
+        module, node = home(plan, model)
+        if wrapped_already(plan, model):
+            yield Ruling(
+                "PT301",
+                Verdict.ALREADY_DONE,
+                module,
+                node,
+                "the model is wrapped",
+                claims=claims(plan, model),
+            )
+            continue
+        for event, why in side_doors(plan, model):
+            yield Ruling(
+                "PT303",
+                Verdict.REFUSE,
+                event.module,
+                event.node,
+                why,
+                "call the model itself in training, so that DistributedDataParallel sees it",
+            )
+        found = find_wrap(plan, model)
+        if isinstance(found, str):
+            yield Ruling(
+                "PT302",
+                Verdict.REFUSE,
+                module,
+                node,
+                f"this model learns but cannot be wrapped: {found}",
+                "keep the model in one variable from its making to its calls",
+            )
+            continue
+        wraps.setdefault((id(found.before), found.text), []).append(found)
+    for group in wraps.values():
+        models = tuple(model for wrap in group for model in wrap.models)
+        wrap = Wrap(
+            models,
+            group[0].module,
+            group[0].text,
+            group[0].before,
+            min(each.order for each in group),
+            group[0].function,
+        )
+        yield Ruling(
+            "PT301",
+            Verdict.APPLY,
+            wrap.module,
+            wrap.before,
+            f"'{wrap.text}' is wrapped before this statement",
+            data=wrap,
+            claims=tuple(node for model in models for node in claims(plan, model)),
+        )
+        yield from batch_norm_remarks(plan, wrap)
+
+
+def refusals(plan: Plan) -> Iterator[Answer]:
+    """Training that no wrap would synchronise."""
+    for value in hand_written(plan):
+        if taken_on_parameters(plan, value):
+            yield Ruling(
+                "PT304",
+                Verdict.REFUSE,
+                value.module,
+                value.node,
+                "gradients are taken here without a backward pass: no wrap averages them over the "
+                "processes",
+                "all-reduce these gradients by hand before they are used",
+            )
+    for value in hidden_training(plan):
+        yield Ruling(
+            "PT305",
+            Verdict.REFUSE,
+            value.module,
+            value.node,
+            "the model is trained inside a call that cannot be looked into",
+            "use the distributed support of that library, or write the loop in the script",
+        )
+    for optimizer in plan.optimizers:
+        if optimizer.steps and not optimizer.modules and not optimizer.event.detached:
+            yield Ruling(
+                "PT306",
+                Verdict.REFUSE,
+                optimizer.event.module,
+                optimizer.event.node,
+                f"it is not known which model this optimizer updates: {optimizer.unknown_because}",
+                "give the optimizer the parameters of a model of the script",
+            )
+
+
+def taken_on_parameters(plan: Plan, value: Value) -> bool:
+    """Whether gradients are taken with respect to parameters, not inputs."""
+    arguments = getattr(value, "arguments", None)
+    inputs = arguments.get("inputs", 1) if arguments is not None else None
+    if inputs is None:
+        return True
+    if gives_parameters(inputs.values, plan.table) or parameter_owners(inputs.values, plan.table):
+        return True
+    return any(
+        getattr(found, "name", "") in ("torch.nn.Parameter",) for found in walk_back(inputs.values)
+    )
+
+
+def home(plan: Plan, model: Model) -> tuple[Module, cst.CSTNode]:
+    """A place to point at for a model: where it was made."""
+    value = model.value
+    node = getattr(value, "node", None)
+    module = getattr(value, "module", None)
+    if node is not None and module is not None:
+        return module, node
+    return plan.entry, plan.entry.source.tree
+
+
+def claims(plan: Plan, model: Model) -> tuple[cst.CSTNode, ...]:
+    """The optimizer steps that a wrapped model's gradients reach."""
+    return tuple(step.node for optimizer in model.optimizers for step in optimizer.steps)
+
+
+def batch_norm_remarks(plan: Plan, wrap: Wrap) -> Iterator[Remark]:
+    """A word on batch norm where its statistics stay those of one process."""
+    if plan.options.sync_batch_norm != "off":
+        return
+    if any(has_batch_norm(plan, model) for model in wrap.models):
+        yield Remark(
+            "PT307",
+            Level.WARNING,
+            wrap.module,
+            wrap.before,
+            "batch norm takes its statistics from the batch of each process, which is smaller than "
+            "the script's",
+            "--sync-bn auto takes them over all processes on GPUs",
+        )
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The wrap, under the condition that there are several processes."""
+    wrap: Wrap = ruling.data
+    yield Helper("get_world_size")
+    world_size = plan.names.fresh("get_world_size")
+    ddp = plan.names.imported(
+        "torch.nn.parallel.DistributedDataParallel", "DistributedDataParallel"
+    )
+    lines = [f"if {world_size}() > 1:"]
+    if synchronises(plan, wrap):
+        torch = plan.names.imported("torch", "torch")
+        convert = f"{wrap.text} = {torch}.nn.SyncBatchNorm.convert_sync_batchnorm"
+        lines += [
+            f"    if {torch}.cuda.is_available():",
+            f"        {convert}({wrap.text})",
+        ]
+    lines.append(f"    {wrap.text} = {ddp}({wrap.text})")
+    for edit in insert_before(wrap.module.source, wrap.before, lines, order=5):
+        yield In(wrap.module, edit)
+
+
+def synchronises(plan: Plan, wrap: Wrap) -> bool:
+    """Whether batch norm is to take its statistics over all processes."""
+    if plan.options.sync_batch_norm == "off":
+        return False
+    if plan.options.sync_batch_norm == "auto" and plan.options.batch_size == "per-device":
+        return False
+    return any(has_batch_norm(plan, model) is not False for model in wrap.models)
+

@@ -1,0 +1,89 @@
+"""Places in the text: statements, blocks, and which part of a scope something happens in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Call, Event, Stack
+from transpile.facts.module import Module
+
+Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
+STATEMENTS = (cst.SimpleStatementLine, cst.BaseCompoundStatement)
+
+
+def calls_of(stack: Stack) -> tuple[Call, ...]:
+    """The project calls in a stack, outermost first."""
+    return tuple(frame for frame in stack if isinstance(frame, Call))
+
+
+def site_at(event: Event, depth: int) -> cst.CSTNode | None:
+    """The node of the scope at `depth` project calls in which an event happens.
+
+    Depth 0 is the module's own code. None where the event is not below that depth, or was not
+    reached by calls that stand in the text.
+    """
+    calls = calls_of(event.stack)
+    if len(calls) < depth:
+        return None
+    return calls[depth].node if len(calls) > depth else event.node
+
+
+def statement_of(module: Module, node: cst.CSTNode) -> cst.CSTNode | None:
+    """The innermost statement (a line or a compound statement) that a node is part of."""
+    return next(
+        (found for found in ancestors(module, node) if isinstance(found, STATEMENTS)), None
+    )
+
+
+def ancestors(module: Module, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The node and everything around it, inside out."""
+    current: cst.CSTNode | None = node
+    parents = module.source.places.parents
+    while current is not None:
+        yield current
+        current = parents.get(current)
+
+
+def blocks_around(module: Module, node: cst.CSTNode) -> list[cst.CSTNode]:
+    """The blocks around a node within its own function, innermost first."""
+    found: list[cst.CSTNode] = []
+    for ancestor in ancestors(module, node):
+        if isinstance(ancestor, (cst.IndentedBlock, cst.Module)):
+            found.append(ancestor)
+            owner = module.source.places.parents.get(ancestor)
+            if isinstance(owner, (cst.FunctionDef, cst.ClassDef)):
+                break
+    return found
+
+
+def statement_in(module: Module, block: cst.CSTNode, node: cst.CSTNode) -> cst.CSTNode | None:
+    """The statement directly in `block` that a node is part of; None where it is elsewhere."""
+    previous: cst.CSTNode | None = None
+    for ancestor in ancestors(module, node):
+        if ancestor is block:
+            return previous
+        previous = ancestor
+    return None
+
+
+def function_of(module: Module, node: cst.CSTNode) -> cst.FunctionDef | None:
+    """The innermost function that a node is part of."""
+    for ancestor in ancestors(module, node):
+        if isinstance(ancestor, cst.FunctionDef) and ancestor is not node:
+            return ancestor
+    return None
+
+
+def index_in(block: cst.CSTNode, statement: cst.CSTNode) -> int:
+    """The position of a statement in its block."""
+    for position, other in enumerate(block.body):  # type: ignore[attr-defined]
+        if other is statement:
+            return position
+    raise ValueError("the statement is not in this block")
+
+
+def start(module: Module, node: cst.CSTNode) -> int:
+    """The offset at which a node begins."""
+    return module.source.span(node).start

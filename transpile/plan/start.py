@@ -1,0 +1,190 @@
+"""Where the process really starts: the scope that loads data, builds the model and trains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+from transpile.facts.events import Event, Loop
+from transpile.facts.module import Module
+from transpile.facts.values import External, Opaque
+from transpile.plan.model import Plan
+from transpile.plan.places import calls_of, site_at, statement_in
+
+PARSERS = frozenset({"parse_args", "parse_known_args", "parse_intermixed_args"})
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """The scope in which training is set up.
+
+    Args:
+        module: where it is.
+        function: the function; None for the module's own code.
+        block: the block of statements.
+        depth: project calls that lead there.
+        first: the first statement of the block that has to do with training.
+        last: the last one.
+        parsed: the last statement before `first` that parses the command line.
+        entered: the call that enters the function, if it is one.
+    """
+
+    module: Module
+    function: cst.FunctionDef | None
+    block: cst.CSTNode
+    depth: int
+    first: cst.CSTNode
+    last: cst.CSTNode
+    parsed: cst.CSTNode | None
+    entered: cst.CSTNode | None
+
+
+def relevant(plan: Plan) -> list[Event]:
+    """The events that need the process group."""
+    found = [loader.event for loader in plan.training_loaders]
+    found.extend(optimizer.event for optimizer in plan.optimizers)
+    found.extend(backward.event for backward in plan.backwards)
+    return [event for event in found if not event.detached]
+
+
+def find_start(plan: Plan) -> Start | None:
+    """The innermost scope of the entry that holds everything relevant; None without any."""
+    if "start" not in plan.memo:
+        plan.memo["start"] = _find_start(plan)
+    found: Start | None = plan.memo["start"]
+    return found
+
+
+def _find_start(plan: Plan) -> Start | None:
+    events = relevant(plan)
+    if not events:
+        return None
+    depth = 0
+    function: cst.FunctionDef | None = None
+    block: cst.CSTNode = plan.entry.source.tree
+    entered: cst.CSTNode | None = None
+    while True:
+        found = statements(plan, events, block, depth)
+        if not found:
+            return None
+        inner = inner_block(plan, events, found, block, depth)
+        if isinstance(inner, (cst.IndentedBlock,)):
+            block = inner
+            continue
+        if inner is None:
+            break
+        frame_function, call = inner
+        function, block, entered = frame_function, frame_function.body, call
+        depth += 1
+    order = list(block.body)  # type: ignore[attr-defined]
+    found.sort(key=order.index)
+    return Start(
+        plan.entry,
+        function,
+        block,
+        depth,
+        found[0],
+        found[-1],
+        parse_statement(plan, block, depth, order.index(found[0]), order),
+        entered,
+    )
+
+
+def statements(
+    plan: Plan, events: list[Event], block: cst.CSTNode, depth: int
+) -> list[cst.CSTNode]:
+    """The statements of a block in which the events happen."""
+    found: list[cst.CSTNode] = []
+    for event in events:
+        site = site_at(event, depth)
+        if site is None:
+            continue
+        statement = statement_in(plan.entry, block, site)
+        if statement is not None and statement not in found:
+            found.append(statement)
+    return found
+
+
+def inner_block(
+    plan: Plan,
+    events: list[Event],
+    found: list[cst.CSTNode],
+    block: cst.CSTNode,
+    depth: int,
+) -> cst.IndentedBlock | tuple[cst.FunctionDef, cst.CSTNode] | None:
+    """Where to look closer: a main guard's body, or the function that one statement calls."""
+    if len(found) != 1:
+        return None
+    statement = found[0]
+    if isinstance(statement, cst.If) and is_main_guard(statement):
+        body = statement.body
+        return body if isinstance(body, cst.IndentedBlock) else None
+    if not isinstance(statement, cst.SimpleStatementLine):
+        return None
+    functions = set()
+    calls = set()
+    for event in events:
+        frames = calls_of(event.stack)
+        if len(frames) <= depth or not isinstance(frames[depth].function.node, cst.FunctionDef):
+            return None
+        if frames[depth].function.module is not plan.entry or frames[depth].node is None:
+            return None
+        functions.add(frames[depth].function.node)
+        calls.add(frames[depth].node)
+    if len(functions) != 1 or len(calls) != 1:
+        return None
+    function = functions.pop()
+    if not isinstance(function, cst.FunctionDef) or not isinstance(
+        function.body, cst.IndentedBlock
+    ):
+        return None
+    return function, calls.pop()
+
+
+def is_main_guard(statement: cst.If) -> bool:
+    """Whether a statement is ``if __name__ == "__main__":``."""
+    test = statement.test
+    return (
+        isinstance(test, cst.Comparison)
+        and isinstance(test.left, cst.Name)
+        and test.left.value == "__name__"
+    )
+
+
+def parse_statement(
+    plan: Plan, block: cst.CSTNode, depth: int, before: int, order: list[cst.CSTNode]
+) -> cst.CSTNode | None:
+    """The last statement before a position that parses the command line."""
+    best: cst.CSTNode | None = None
+    for event in plan.facts.events:
+        if event.kind != "call" or not parses_arguments(event):
+            continue
+        site = site_at(event, depth)
+        statement = statement_in(plan.entry, block, site) if site is not None else None
+        if statement is None or order.index(statement) >= before:
+            continue
+        if best is None or order.index(statement) > order.index(best):
+            best = statement
+    return best
+
+
+def parses_arguments(event: Event) -> bool:
+    """Whether a call parses the command line."""
+    for callee in event.callee:
+        if isinstance(callee, Opaque) and callee.kind == "attribute" and callee.name in PARSERS:
+            return True
+        if isinstance(callee, External) and callee.name.startswith(("tyro.cli", "fire.Fire")):
+            return True
+    return False
+
+
+def outermost_loop(event: Event, depth: int) -> Loop | None:
+    """The outermost loop around an event that stands in the scope at a depth."""
+    calls = 0
+    for frame in event.stack:
+        if hasattr(frame, "function"):
+            calls += 1
+        elif isinstance(frame, Loop) and calls == depth:
+            return frame
+    return None
