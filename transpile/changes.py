@@ -72,12 +72,14 @@ class Indent:
     lines that begin inside a protected span stay as they are.
 
     Args:
-        span: from the first statement to the end of the last one's last line.
+        span: from the first statement to the end of the last one, newline included.
         indent: one level of indentation.
         base: the block's own indentation; the new level is put after it.
         opening: text that goes in front, indented only by what encloses this edit.
         order: which of two edits with the same span stands outside: the smaller.
         protected: multi-line strings.
+        last: where the last statement begins; what is put behind a part of it, at the very end of
+            the span, belongs inside. None where nothing of the kind is to be expected.
     """
 
     span: Span
@@ -86,6 +88,7 @@ class Indent:
     opening: str = ""
     order: int = 0
     protected: tuple[Span, ...] = ()
+    last: int | None = None
 
 
 @dataclass(frozen=True)

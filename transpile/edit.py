@@ -305,7 +305,7 @@ def _innermost(root: _Region, edit: Replace | Insert) -> _Region:
         assert edit.anchor is not None
         span = edit.anchor
     else:
-        return _innermost_at(root, edit.offset)
+        return _innermost_at(root, edit.offset, edit)
     region = root
     while True:
         inner = next((child for child in region.regions if child.span.contains(span)), None)
@@ -314,16 +314,34 @@ def _innermost(root: _Region, edit: Replace | Insert) -> _Region:
         region = inner
 
 
-def _innermost_at(root: _Region, offset: int) -> _Region:
-    """The smallest region that an offset lies strictly inside of."""
+def _innermost_at(root: _Region, offset: int, insert: Insert | None = None) -> _Region:
+    """The smallest region that an insertion at an offset falls into."""
     region = root
     while True:
         inner = next(
-            (child for child in region.regions if child.span.start < offset < child.span.end), None
+            (child for child in region.regions if _falls_into(child, offset, insert)), None
         )
         if inner is None:
             return region
         region = inner
+
+
+def _falls_into(region: _Region, offset: int, insert: Insert | None) -> bool:
+    """Whether an insertion lies inside a region, not merely at one of its ends.
+
+    Lines behind the last statement of an inner block stand at the end of the blocks around it too.
+    """
+    if region.span.start < offset < region.span.end:
+        return True
+    return (
+        offset == region.span.end
+        and isinstance(region.owner, Indent)
+        and region.owner.last is not None
+        and insert is not None
+        and insert.anchor is not None
+        and insert.side == "after"
+        and region.owner.last < insert.anchor.start < offset
+    )
 
 
 def _all_regions(region: _Region) -> Iterator[_Region]:

@@ -7,11 +7,32 @@ import libcst
 from transpile.edit import Edit, Replace, wrap
 from transpile.source import Source
 
+_ATOMS = (
+    libcst.Name,
+    libcst.Attribute,
+    libcst.Call,
+    libcst.Subscript,
+    libcst.BaseNumber,
+    libcst.SimpleString,
+    libcst.FormattedString,
+    libcst.List,
+    libcst.Dict,
+    libcst.Set,
+    libcst.ListComp,
+    libcst.DictComp,
+    libcst.SetComp,
+    libcst.Ellipsis,
+)
+_LOOSER_THAN_ARGUMENTS = (libcst.Tuple, libcst.Yield, libcst.NamedExpr, libcst.GeneratorExp)
+
 
 def wrap_expression(
     source: Source, node: libcst.BaseExpression, before: str, after: str, order: int = 0
 ) -> tuple[Edit, ...]:
     """Put text on both sides of an expression, inside the parentheses it may stand in.
+
+    Parentheses are added where the expression would fall apart otherwise: ``a, b`` in a call,
+    ``a + b`` in front of an operator.
 
     Args:
         source: the script.
@@ -20,6 +41,10 @@ def wrap_expression(
         after: the closer.
         order: which of two wraps of one expression stands outside: the smaller.
     """
+    newline = source.newline
+    before, after = before.replace("\n", newline), after.replace("\n", newline)
+    if _needs_parentheses(node, before, after):
+        before, after = before + "(", ")" + after
     return wrap(source.span(node), before, after, order)
 
 
@@ -32,3 +57,17 @@ def replace_expression(source: Source, node: libcst.CSTNode, text: str) -> tuple
         text: the new code.
     """
     return (Replace(source.span(node), text.replace("\n", source.newline)),)
+
+
+def _needs_parentheses(node: libcst.BaseExpression, before: str, after: str) -> bool:
+    alone = before.rstrip().endswith("(") and after.lstrip().startswith(")")
+    if isinstance(node, libcst.GeneratorExp):
+        return not alone
+    if isinstance(node, _LOOSER_THAN_ARGUMENTS):
+        # A tuple's span leaves out the parentheses that it is written with.
+        return True
+    if before.rstrip().endswith(("(", "[", "{", ",", "=")) and after.lstrip().startswith(
+        (")", "]", "}", ",")
+    ):
+        return False
+    return not isinstance(node, _ATOMS)

@@ -11,6 +11,7 @@ from transpile.layout.lines import (
     statement_indentation,
     statement_span,
 )
+from transpile.layout.statements import end_of_statement
 from transpile.source import Source
 from transpile.span import Span
 
@@ -34,15 +35,13 @@ def guard(
         order: which of two guards of one run stands outside: the smaller.
     """
     start = statement_span(source, first).start
-    end = statement_span(source, last).end
-    if is_last(source, last):
-        end = source.line_end(end)
-    span = Span(start, end)
+    final = statement_span(source, last)
+    span = Span(start, end_of_statement(source, last) if is_last(source, last) else final.end)
     base = statement_indentation(source, first)
     opening = header + source.newline + base + source.indent
     protected = tuple(place for place in source.multiline_strings if span.contains(place))
     return (
         *split_before(source, first),
         *split_after(source, last),
-        Indent(span, source.indent, base, opening, order, protected),
+        Indent(span, source.indent, base, opening, order, protected, final.start),
     )
