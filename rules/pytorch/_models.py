@@ -43,7 +43,8 @@ class Wrap:
         models: the models that the variable may hold.
         module: the module of the place.
         text: the variable.
-        before: the statement before which the wrap stands.
+        before: the statement before which the wrap stands; None where it stands behind `after`.
+        after: the statement that makes the model ready.
         order: events from this position on see the wrapped model.
         function: the function that the place is in.
     """
@@ -51,9 +52,15 @@ class Wrap:
     models: tuple[Model, ...]
     module: Module
     text: str
-    before: cst.CSTNode
+    before: cst.CSTNode | None
+    after: cst.CSTNode
     order: int
     function: cst.FunctionDef | None
+
+    @property
+    def node(self) -> cst.CSTNode:
+        """The statement to point at."""
+        return self.before if self.before is not None else self.after
 
 
 def training_forwards(plan: Plan, model: Model) -> list[Event]:
@@ -112,7 +119,8 @@ def find_wrap(plan: Plan, model: Model) -> Wrap | str:
         holders = trace(plan.facts, event.module, event.node.func, event.stack)
         keys: dict[tuple[int, int, str], list[Holder]] = {}
         for holder in holders:
-            keys.setdefault(holder.key, []).append(holder)
+            # Nearest to the use: later ones of the same variable are its own assignments.
+            keys.setdefault(holder.key, [holder])
         if common is None:
             common = keys
             order = list(keys)
@@ -139,60 +147,59 @@ def wrap_at(plan: Plan, model: Model, holders: list[Holder], forwards: list[Even
         return "it is held by a variable of another module of the project"
     if any(holder.depth != depth for holder in holders):
         return ""
-    uses = [holder.node for holder in holders]
+    uses = [holder.node for holder in holders if not holder.stored]
     binding = binding_nodes(plan, first)
-    if not binding:
-        if not first.is_parameter:
-            return ""
-        binding = []
-    prepared = preparations(plan, model, first, forwards)
-    anchors = [node for node in [*binding, *prepared] if node is not None]
-    optimizer_sites = [
+    if not binding and not first.is_parameter:
+        return ""
+    anchors = [*binding, *preparations(plan, model, first, forwards)]
+    optimizers = [
         site
         for optimizer in model.optimizers
         if (site := site_in_scope(first, optimizer.event)) is not None
     ]
-    start = anchors[0] if anchors else None
-    block = common_block(module, start, [*anchors, *uses]) if start is not None else None
-    if block is None:
-        if first.function is None:
-            return ""
+    block: cst.CSTNode | None = None
+    if anchors:
+        block = common_block(module, anchors[0], [*anchors, *uses])
+    elif first.function is not None:
         block = first.function.body
-    statements = list(block.body)  # type: ignore[attr-defined]
-    after = -1
-    for node in anchors:
-        statement = statement_in(module, block, node)
-        if statement is not None:
-            after = max(after, statements.index(statement))
-    positions = []
-    for node in [*uses, *optimizer_sites]:
-        statement = statement_in(module, block, node)
-        if statement is None:
-            continue
-        positions.append(index_in(block, statement))
-    if not positions:
+    if block is None:
         return ""
-    first_use = min((p for p in positions if p > after), default=None)
-    use_positions = [
-        index_in(block, s) for s in (statement_in(module, block, n) for n in uses) if s is not None
-    ]
-    if first_use is None or (use_positions and min(use_positions) <= after):
-        return "it is made ready (moved, loaded or frozen) in the same statement that uses it"
-    before = statements[first_use]
-    return Wrap(
-        (model,),
-        module,
-        first.text,
-        before,
-        order_of(plan, first, block, before),
-        first.function,
-    )
+    return wrap_in(plan, model, first, block, anchors, uses, optimizers)
 
 
-def order_of(plan: Plan, holder: Holder, block: cst.CSTNode, before: cst.CSTNode) -> int:
-    """The position of the first event at or behind a statement of a block."""
+def wrap_in(
+    plan: Plan,
+    model: Model,
+    holder: Holder,
+    block: cst.CSTNode,
+    anchors: list[cst.CSTNode],
+    uses: list[cst.CSTNode],
+    optimizers: list[cst.CSTNode],
+) -> Wrap | str:
+    """Where in a block to wrap: behind all anchors, before all uses."""
     statements = list(block.body)  # type: ignore[attr-defined]
-    later = statements[statements.index(before) :]
+
+    def positions(nodes: list[cst.CSTNode]) -> list[int]:
+        found = [statement_in(holder.module, block, node) for node in nodes]
+        return [index_in(block, statement) for statement in found if statement is not None]
+
+    after = max(positions(anchors), default=-1)
+    used = positions(uses)
+    if used and min(used) <= after:
+        return "it is made ready (moved, loaded or frozen) where it is used already"
+    later = [position for position in [*used, *positions(optimizers)] if position > after]
+    if not later and (uses or after < 0):
+        return ""
+    before = statements[min(later)] if later else None
+    behind = statements[max(after, 0)]
+    order = order_of(plan, holder, block, statements[min(later) if later else after + 1 :])
+    return Wrap((model,), holder.module, holder.text, before, behind, order, holder.function)
+
+
+def order_of(
+    plan: Plan, holder: Holder, block: cst.CSTNode, later: list[cst.CSTNode]
+) -> int:
+    """The position of the first event in some statements of a block."""
     best = len(plan.facts.events)
     for event in plan.facts.events:
         if event.order >= best:

@@ -9,9 +9,72 @@ from transpile.prelude import HelperSource
 
 DIST = ("dist", "torch.distributed")
 OS = ("os", "os")
+NUMPY = ("numpy", "numpy")
+RANDOM = ("random", "random")
 TORCH = ("torch", "torch")
+DDP = ("DistributedDataParallel", "torch.nn.parallel.DistributedDataParallel")
 
 HELPERS: dict[str, HelperSource] = {
+    "share_seed": HelperSource(
+        '''
+def $share_seed():
+    """Give every process the random seed of rank 0, so that splits and weights agree."""
+    seed = [int.from_bytes($os.urandom(4), "little")]
+    $dist.broadcast_object_list(seed)
+    $random.seed(seed[0])
+    $torch.manual_seed(seed[0])
+''',
+        (DIST, OS, RANDOM, TORCH),
+    ),
+    "share_seed_with_numpy": HelperSource(
+        '''
+def $share_seed_with_numpy():
+    """Give every process the random seed of rank 0, so that splits and weights agree."""
+    seed = [int.from_bytes($os.urandom(4), "little")]
+    $dist.broadcast_object_list(seed)
+    $random.seed(seed[0])
+    $numpy.random.seed(seed[0])
+    $torch.manual_seed(seed[0])
+''',
+        (DIST, OS, RANDOM, TORCH, NUMPY),
+    ),
+    "setup_distributed": HelperSource(
+        '''
+def $setup_distributed():
+    """Join the process group that the launcher describes; stay one process without one."""
+    counts = [$os.environ.get("OMPI_COMM_WORLD_SIZE"), $os.environ.get("PMI_SIZE")]
+    if "SLURM_STEP_ID" in $os.environ:
+        counts.append($os.environ.get("SLURM_NTASKS"))
+    if "RANK" not in $os.environ and any(int(count or 1) > 1 for count in counts):
+        raise SystemExit("several tasks but no RANK: start this script with torchrun")
+    world_size = int($os.environ.get("WORLD_SIZE", 1)) if "RANK" in $os.environ else 1
+    expected = int($os.environ.get("EXPECTED_WORLD_SIZE", world_size))
+    if expected != world_size:
+        raise SystemExit(f"{world_size} processes started, {expected} expected")
+    if "RANK" not in $os.environ:
+        return
+    for name in ("WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
+        if name not in $os.environ:
+            raise SystemExit(f"RANK is set but not {name}: start this script with torchrun")
+    if $torch.cuda.is_available():
+        rank = int($os.environ["RANK"])
+        $torch.cuda.set_device(
+            int($os.environ.get("LOCAL_RANK", rank % $torch.cuda.device_count()))
+        )
+    $dist.init_process_group("nccl" if $torch.cuda.is_available() else "gloo")
+''',
+        (DIST, OS, TORCH),
+    ),
+    "cleanup_distributed": HelperSource(
+        '''
+def $cleanup_distributed():
+    """Leave the process group once every process has arrived here."""
+    if $dist.is_initialized():
+        $dist.barrier()
+        $dist.destroy_process_group()
+''',
+        (DIST,),
+    ),
     "get_rank": HelperSource(
         '''
 def $get_rank():
@@ -36,6 +99,65 @@ def $is_main_process():
 ''',
         (),
         ("get_rank",),
+    ),
+    "split_batch": HelperSource(
+        '''
+def $split_batch(batch_size):
+    """Return this process's share of a batch that all processes take together."""
+    world_size = $get_world_size()
+    if batch_size % world_size != 0:
+        nearest = max(1, round(batch_size / world_size)) * world_size
+        raise SystemExit(
+            f"batch size {batch_size} is not divisible by {world_size} processes: "
+            f"the nearest that is: {nearest}"
+        )
+    return batch_size // world_size
+''',
+        (),
+        ("get_world_size",),
+    ),
+    "shared_seed": HelperSource(
+        '''
+def $shared_seed():
+    """Return the random seed of rank 0, the same on every process."""
+    seed = [$torch.initial_seed()]
+    $dist.broadcast_object_list(seed)
+    return seed[0]
+''',
+        (DIST, TORCH),
+    ),
+    "vary_seed": HelperSource(
+        '''
+def $vary_seed():
+    """Give every rank random numbers of its own: dropout and augmentation must differ."""
+    if $get_world_size() > 1:
+        seed = $torch.initial_seed() + $get_rank()
+        $random.seed(seed)
+        $torch.manual_seed(seed)
+''',
+        (RANDOM, TORCH),
+        ("get_world_size", "get_rank"),
+    ),
+    "vary_seed_with_numpy": HelperSource(
+        '''
+def $vary_seed_with_numpy():
+    """Give every rank random numbers of its own: dropout and augmentation must differ."""
+    if $get_world_size() > 1:
+        seed = $torch.initial_seed() + $get_rank()
+        $random.seed(seed)
+        $numpy.random.seed(seed % 2**32)
+        $torch.manual_seed(seed)
+''',
+        (RANDOM, TORCH, NUMPY),
+        ("get_world_size", "get_rank"),
+    ),
+    "unwrap": HelperSource(
+        '''
+def $unwrap(model):
+    """Return the model itself behind DistributedDataParallel."""
+    return model.module if isinstance(model, $DistributedDataParallel) else model
+''',
+        (DDP,),
     ),
     "barrier": HelperSource(
         '''

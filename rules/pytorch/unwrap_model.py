@@ -178,6 +178,8 @@ def is_before(plan: Plan, wrap: Wrap, module: Module, node: cst.CSTNode) -> bool
     """Whether a place runs only before the wrap."""
     if module is wrap.module and function_of(module, node) is wrap.function:
         source = module.source
+        if wrap.before is None:
+            return source.span(node).start < source.span(wrap.after).end
         return source.span(node).start < source.span(wrap.before).start
     orders = [
         event.order

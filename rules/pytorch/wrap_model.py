@@ -38,10 +38,11 @@ import libcst as cst
 from transpile.facts.module import Module
 from transpile.facts.values import Value
 from transpile.finding import Level
-from transpile.layout import insert_before
+from transpile.layout import insert_after, insert_before
 from transpile.plan.gate import hand_written, hidden_training
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Model, Plan
+from transpile.plan.places import start
 from transpile.plan.roles import gives_parameters, parameter_owners
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
@@ -95,7 +96,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "keep the model in one variable from its making to its calls",
             )
             continue
-        wraps.setdefault((id(found.before), found.text), []).append(found)
+        wraps.setdefault((id(found.node), found.text), []).append(found)
     for group in wraps.values():
         models = tuple(model for wrap in group for model in wrap.models)
         wrap = Wrap(
@@ -103,6 +104,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             group[0].module,
             group[0].text,
             group[0].before,
+            max((each.after for each in group), key=lambda node: start(group[0].module, node)),
             min(each.order for each in group),
             group[0].function,
         )
@@ -110,8 +112,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
             "PT301",
             Verdict.APPLY,
             wrap.module,
-            wrap.before,
-            f"'{wrap.text}' is wrapped before this statement",
+            wrap.node,
+            f"'{wrap.text}' is wrapped here",
             data=wrap,
             claims=tuple(node for model in models for node in claims(plan, model)),
         )
@@ -189,7 +191,7 @@ def batch_norm_remarks(plan: Plan, wrap: Wrap) -> Iterator[Remark]:
             "PT307",
             Level.WARNING,
             wrap.module,
-            wrap.before,
+            wrap.node,
             "batch norm takes its statistics from the batch of each process, which is smaller than "
             "the script's",
             "--sync-bn auto takes them over all processes on GPUs",
@@ -213,7 +215,12 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
             f"        {convert}({wrap.text})",
         ]
     lines.append(f"    {wrap.text} = {ddp}({wrap.text})")
-    for edit in insert_before(wrap.module.source, wrap.before, lines, order=5):
+    source = wrap.module.source
+    if wrap.before is not None:
+        changes = insert_before(source, wrap.before, lines, order=5)
+    else:
+        changes = insert_after(source, wrap.after, lines, order=5)
+    for edit in changes:
         yield In(wrap.module, edit)
 
 

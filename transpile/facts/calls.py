@@ -48,7 +48,9 @@ class Calls(BuiltinCalls):
             return self.call_function(callee, arguments, node, None)
         if isinstance(callee, BoundMethod):
             receiver = Argument((callee.receiver,), None)
-            with_receiver = Arguments((receiver, *arguments.items), arguments.unknown_because)
+            with_receiver = Arguments(
+                (receiver, *arguments.items), arguments.unknown_because, arguments.rest
+            )
             return self.call_function(callee.function, with_receiver, node, callee.receiver)
         if isinstance(callee, Class):
             return self.instantiate(callee, arguments, node)
@@ -155,16 +157,17 @@ class Calls(BuiltinCalls):
             if name in bound:
                 continue
             if arguments.unknown_because:
-                bound[name] = join(
-                    unknown(arguments.unknown_because), function.defaults.get(name, ())
-                )
+                spread = arguments.rest or unknown(arguments.unknown_because)
+                bound[name] = join(spread, function.defaults.get(name, ()))
             elif name in function.defaults:
                 bound[name] = function.defaults[name]
             else:
                 bound[name] = (self.parameter(function, name),)
         star = parameters.star_arg
         if isinstance(star, cst.Param):
-            rest = unknown(arguments.unknown_because) if arguments.unknown_because else ()
+            rest: Values = ()
+            if arguments.unknown_because:
+                rest = arguments.rest or unknown(arguments.unknown_because)
             bound[star.name.value] = (
                 self.made_sequence(star, "tuple", [argument.values for argument in extra], rest),
             )

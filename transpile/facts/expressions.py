@@ -632,12 +632,14 @@ class Expressions(State):
         """The arguments of a call expression, unpacked where they are known."""
         items: list[Argument] = []
         unknown_because: str | None = None
+        rest: Values = ()
         for arg in node.args:
             values = self.evaluate(arg.value)
             if arg.star == "*":
                 spread = self.known_elements(values)
                 if spread is None:
                     unknown_because = "its positional arguments are unpacked from something unknown"
+                    rest = join(rest, self.elements(values, arg))
                 else:
                     items.extend(Argument(element, arg.value) for element in spread)
             elif arg.star == "**":
@@ -648,10 +650,12 @@ class Expressions(State):
                         items.extend(alternative_entries(mappings))
                         continue
                     unknown_because = "its keyword arguments are unpacked from something unknown"
+                    rest = join(rest, self.item(values, (), arg))
                     continue
                 mapping.uses.append(node)
                 if mapping.open_because:
                     unknown_because = f"the dict that it unpacks is not known whole: {mapping.open_because}"
+                    rest = join(rest, mapping.rest)
                 for key, entry in mapping.entries.items():
                     items.append(
                         Argument(entry.values, entry.node, str(key), mapping, entry.maybe)
@@ -659,7 +663,7 @@ class Expressions(State):
             else:
                 keyword = arg.keyword.value if arg.keyword is not None else None
                 items.append(Argument(values, arg.value, keyword))
-        return Arguments(tuple(items), unknown_because)
+        return Arguments(tuple(items), unknown_because, rest)
 
     def named(self, node: cst.NamedExpr) -> Values:
         """``name := value``."""

@@ -256,7 +256,9 @@ def merge_arguments(old: Arguments, new: Arguments) -> Arguments:
         items.append(
             type(after)(values, after.node, after.keyword, after.mapping, before.maybe or after.maybe)
         )
-    return Arguments(tuple(items), old.unknown_because or new.unknown_because)
+    return Arguments(
+        tuple(items), old.unknown_because or new.unknown_because, join(old.rest, new.rest)
+    )
 
 
 def truth(values: Values) -> bool | None:

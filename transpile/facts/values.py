@@ -187,10 +187,14 @@ class Argument:
 
 @dataclass(frozen=True)
 class Arguments:
-    """The arguments of a call, unpackings resolved where they are known."""
+    """The arguments of a call, unpackings resolved where they are known.
+
+    `rest` stands for what is unpacked from something whose length or keys are not known.
+    """
 
     items: tuple[Argument, ...] = ()
     unknown_because: str | None = None
+    rest: Values = ()
 
     def positional(self) -> tuple[Argument, ...]:
         """Those without a keyword, in order."""

@@ -161,10 +161,9 @@ WRITES = frozenset(
         "imageio.v2.mimsave", "imageio.v3.imwrite", "skimage.io.imsave", "scipy.misc.imsave",
         "scipy.io.savemat", "scipy.io.wavfile.write", "scipy.sparse.save_npz",
         "soundfile.write", "librosa.output.write_wav", "nibabel.save", "tifffile.imwrite",
-        "tifffile.imsave", "safetensors.numpy.save_file", "sacred.run", "git.Repo.init",
-        "builtins.exec",
+        "tifffile.imsave", "safetensors.numpy.save_file",
     }
-) - {"builtins.exec"}  # fmt: skip
+)  # fmt: skip
 READS = frozenset(
     {
         "numpy.load", "numpy.loadtxt", "numpy.genfromtxt", "numpy.fromfile", "numpy.memmap",

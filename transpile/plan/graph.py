@@ -29,6 +29,7 @@ def parents(value: Value) -> Iterator[Values]:
             yield value.callee
             for argument in value.arguments.items:
                 yield argument.values
+            yield value.arguments.rest
         yield value.inner
         yield value.index
     elif isinstance(value, Sequence):

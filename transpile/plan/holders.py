@@ -30,6 +30,7 @@ class Holder:
         node: the expression, or the call through which the use is reached from this scope.
         is_parameter: it is a parameter that the scope does not bind anew.
         stack: the frames around `node`.
+        stored: `node` is where an attribute is set, in a scope that need not use it.
     """
 
     module: Module
@@ -39,6 +40,7 @@ class Holder:
     node: cst.CSTNode
     is_parameter: bool
     stack: Stack
+    stored: bool = False
 
     @property
     def key(self) -> tuple[int, int, str]:
@@ -271,6 +273,7 @@ def attribute_step(
                             target,
                             False,
                             event.stack,
+                            stored=True,
                         )
                     )
                     places.append((event.module, statement.value, event.stack))
