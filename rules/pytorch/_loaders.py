@@ -13,14 +13,17 @@ from transpile.facts.values import (
     Class,
     Constant,
     Instance,
+    Mapping,
     Opaque,
     Sequence,
     Values,
     only_constant,
 )
 from transpile.plan.graph import called_names, walk_back
+from transpile.plan.holders import Holder, trace
 from transpile.plan.model import Loader, Plan
 from transpile.plan.places import ancestors, function_of
+from transpile.plan.roles import enters_iterator
 
 ITERABLE_DATASETS = ("webdataset.", "torch.utils.data.ChainDataset", "torchdata.")
 SAMPLER = "torch.utils.data.distributed.DistributedSampler"
@@ -54,6 +57,85 @@ def sites(plan: Plan) -> list[Site]:
 def also_evaluates(plan: Plan, site: Site) -> bool:
     """Whether the place makes loaders, too, that no backward pass depends on."""
     return any(loader.node is site.node and not loader.training for loader in plan.loaders)
+
+
+def is_indirect(plan: Plan, site: Site) -> bool:
+    """Whether a loader must be rebuilt once it is finished: its call cannot be changed."""
+    return (
+        not site.module.is_entry
+        or also_evaluates(plan, site)
+        or in_comprehension(site.module, site.node)
+    )
+
+
+def sharded_sibling(plan: Plan, loader: Loader) -> bool:
+    """Whether the loops over a loader draw from a sharded one when there are several processes."""
+    for event in loader.iterations:
+        for value in walk_back(event.callee, enters_iterator):
+            for other in plan.loaders:
+                if other.value is value and other is not loader:
+                    sampler = other.argument("sampler")
+                    if sampler is not None and is_distributed_sampler(sampler.values):
+                        return True
+    return False
+
+
+def variables(plan: Plan, loader: Loader) -> list[tuple[Holder, str]]:
+    """The variables that hold a loader on its way to its loops, with the text that names it.
+
+    An entry of a dict is named by its constant key, whatever variable the loop uses for it.
+    """
+    found: list[tuple[Holder, str]] = []
+    for event in loader.iterations:
+        node = iterated_expression(plan, loader, event)
+        if node is None:
+            continue
+        for holder in trace(plan.facts, event.module, node, event.stack):
+            if isinstance(holder.node, cst.Subscript):
+                found.extend(entries(plan, loader, holder))
+            else:
+                found.append((holder, holder.text))
+    return found
+
+
+def entries(plan: Plan, loader: Loader, holder: Holder) -> list[tuple[Holder, str]]:
+    """The entries of a dict that hold a loader, by the dict's variables."""
+    subscript = holder.node
+    if not isinstance(subscript, cst.Subscript):
+        return []
+    keys = [
+        key
+        for value in plan.facts.values_of(subscript.value)
+        if isinstance(value, Mapping)
+        for key, entry in value.entries.items()
+        if any(held is loader.value for held in entry.values) and isinstance(key, (str, int))
+    ]
+    if len(keys) != 1:
+        return []
+    key = keys[0]
+    text = f'"{key}"' if isinstance(key, str) else str(key)
+    return [
+        (base, f"{base.text}[{text}]")
+        for base in trace(plan.facts, holder.module, subscript.value, holder.stack)
+    ]
+
+
+def iterated_expression(plan: Plan, loader: Loader, event: Event) -> cst.CSTNode | None:
+    """The expression in a loop's head, or in ``iter()``, that is the loader itself."""
+    node = event.node
+    root: cst.CSTNode | None = None
+    if isinstance(node, (cst.For, cst.CompFor)):
+        root = node.iter
+    elif isinstance(node, cst.Call) and node.args:
+        root = node.args[0].value
+    pending = [root] if root is not None else []
+    while pending:
+        current = pending.pop(0)
+        if isinstance(current, (cst.Name, cst.Attribute, cst.Subscript)):
+            if loader.value in plan.facts.values_of(current):
+                return current
+        pending.extend(current.children)  # type: ignore[arg-type]
+    return None
 
 
 def given(site: Site, name: str) -> Argument | None:

@@ -116,6 +116,38 @@ def $split_batch(batch_size):
         (),
         ("get_world_size",),
     ),
+    "shard_loader": HelperSource(
+        '''
+def $shard_loader(loader):
+    """Return a loader like this one for this process's shard and share of each batch."""
+    if $get_world_size() == 1:
+        return loader
+    shuffles = isinstance(loader.sampler, $data.RandomSampler)
+    if not shuffles and not isinstance(loader.sampler, $data.SequentialSampler):
+        raise SystemExit(f"{type(loader.sampler).__name__} cannot be sharded over processes")
+    if shuffles and (loader.sampler.replacement or len(loader.sampler) != len(loader.dataset)):
+        raise SystemExit("a RandomSampler that draws its own number cannot be sharded")
+    if type(loader) is not $data.DataLoader or type(loader.batch_sampler) is not $data.BatchSampler:
+        raise SystemExit(f"this {type(loader).__name__} cannot be sharded over processes")
+    sampler = $DistributedSampler(
+        loader.dataset, shuffle=shuffles, seed=$shared_seed(), drop_last=loader.drop_last
+    )
+    names = ["num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_fn"]
+    names += ["multiprocessing_context", "generator", "prefetch_factor", "persistent_workers"]
+    return $data.DataLoader(
+        loader.dataset,
+        batch_size=$split_batch(loader.batch_size),
+        sampler=sampler,
+        drop_last=loader.drop_last,
+        **{name: getattr(loader, name) for name in names},
+    )
+''',
+        (
+            ("data", "torch.utils.data"),
+            ("DistributedSampler", "torch.utils.data.distributed.DistributedSampler"),
+        ),
+        ("get_world_size", "split_batch", "shared_seed"),
+    ),
     "shared_seed": HelperSource(
         '''
 def $shared_seed():

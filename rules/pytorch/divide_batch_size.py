@@ -43,6 +43,7 @@ from transpile.rules.pytorch._loaders import (
     Site,
     depends_on_world_size,
     given,
+    is_indirect,
     is_simple,
     sites,
 )
@@ -85,7 +86,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each call that makes training loaders."""
     divided: set[int] = set()
     for site in sites(plan):
-        if given(site, "batch_sampler") is not None:
+        if given(site, "batch_sampler") is not None or is_indirect(plan, site):
             continue
         argument = site.loader.argument("batch_size")
         if argument is not None and depends_on_world_size(plan, argument.values):

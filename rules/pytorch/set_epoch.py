@@ -36,7 +36,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import Opaque
 from transpile.layout import insert_at_start_of_body, insert_before
 from transpile.plan.graph import called_names
-from transpile.plan.holders import Holder, bindings, parameters, trace
+from transpile.plan.holders import Holder, bindings, parameters
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of, statement_of
 from transpile.result import Verdict
@@ -46,7 +46,11 @@ from transpile.rules.pytorch._loaders import (
     epoch_loop,
     given,
     is_distributed_sampler,
+    is_indirect,
+    iterated_expression,
+    sharded_sibling,
     sites,
+    variables,
 )
 
 CODES = {
@@ -76,6 +80,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each training loader that is passed over again and again."""
     for site in sites(plan):
         sampler = given(site, "sampler")
+        if is_indirect(plan, site) and all(sharded_sibling(plan, each) for each in site.loaders):
+            continue
         if sampler is not None and not is_distributed_sampler(sampler.values):
             continue
         for found in loops(plan, site):
@@ -134,20 +140,19 @@ def loop_depth(loop: Loop, event: Event) -> int:
 
 def loader_text(plan: Plan, site: Site, loop: Loop, iteration: Event) -> str | None:
     """How the scope of the epoch loop names the loader."""
-    node = iterated_expression(plan, site, iteration)
-    if node is None:
-        return None
     if loop not in iteration.stack:
         return None
     function = function_of(loop.module, loop.node)
     depth = loop_depth(loop, iteration)
-    for holder in trace(plan.facts, iteration.module, node, iteration.stack):
-        if holder.module is loop.module and holder.function is function and holder.depth == depth:
-            if not bound_inside(loop, holder):
-                return holder.text
-        if holder.function is None and holder.module is loop.module and not holder.is_parameter:
-            if holder.text.isidentifier() and not shadowed(function, holder.text):
-                return holder.text
+    for loader in site.loaders:
+        for holder, text in variables(plan, loader):
+            if holder.module is not loop.module:
+                continue
+            if holder.function is function and holder.depth == depth:
+                if not bound_inside(loop, holder):
+                    return text
+            if holder.function is None and not shadowed(function, holder.text):
+                return text
     return None
 
 
@@ -165,25 +170,6 @@ def shadowed(function: cst.FunctionDef | None, name: str) -> bool:
     return function is not None and (
         name in parameters(function) or name in bindings(function)
     )
-
-
-def iterated_expression(plan: Plan, site: Site, iteration: Event) -> cst.CSTNode | None:
-    """The expression in a loop's head that is the loader itself."""
-    values = [loader.value for loader in site.loaders]
-    node = iteration.node
-    root: cst.CSTNode | None = None
-    if isinstance(node, (cst.For, cst.CompFor)):
-        root = node.iter
-    elif isinstance(node, cst.Call) and node.args:
-        root = node.args[0].value
-    pending = [root] if root is not None else []
-    while pending:
-        current = pending.pop(0)
-        if isinstance(current, (cst.Name, cst.Attribute, cst.Subscript)):
-            if any(value in plan.facts.values_of(current) for value in values):
-                return current
-        pending.extend(current.children)  # type: ignore[arg-type]
-    return None
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
@@ -209,7 +195,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         where: tuple[Module, cst.CSTNode] = (module, loop)
         if text is None:
             statement = statement_of(data.iteration.module, data.iteration.node)
-            node = iterated_expression(plan, data.site, data.iteration)
+            node = drawn_from(plan, data)
             if statement is None or node is None:
                 return
             text = data.iteration.module.source.code(node)
@@ -226,6 +212,15 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
             return
     for edit in insert_at_start_of_body(module.source, loop, lines):
         yield In(module, edit)
+
+
+def drawn_from(plan: Plan, data: Telling) -> cst.CSTNode | None:
+    """The expression that the batches are drawn from."""
+    for loader in data.site.loaders:
+        node = iterated_expression(plan, loader, data.iteration)
+        if node is not None:
+            return node
+    return None
 
 
 def sampler_variable(data: Telling, rulings: Rulings) -> str | None:

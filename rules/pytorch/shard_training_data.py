@@ -47,11 +47,10 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._loaders import (
     Site,
-    also_evaluates,
     constant_of,
     given,
-    in_comprehension,
     is_distributed_sampler,
+    is_indirect,
     is_iterable_dataset,
     is_simple,
     sites,
@@ -90,7 +89,8 @@ class Sharding:
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each call that makes training loaders, and for training without any."""
     for site in sites(plan):
-        yield decide_site(plan, site)
+        if not is_indirect(plan, site) or obstacle(plan, site):
+            yield decide_site(plan, site)
     for backward in plan.backwards:
         if not backward.loaders and not backward.event.detached:
             yield Ruling(
@@ -145,7 +145,7 @@ def obstacle(plan: Plan, site: Site) -> str:
     loader = site.loader
     if any(isinstance(each.value, Instance) for each in site.loaders):
         return "the loader's class is the script's own, which may deliver batches in its own way"
-    if loader.event.arguments.unknown_because:
+    if loader.event.arguments.unknown_because and not is_indirect(plan, site):
         return f"the arguments of this loader are not known: {loader.event.arguments.unknown_because}"
     sampler, batch_sampler = given(site, "sampler"), given(site, "batch_sampler")
     if sampler is not None and is_distributed_sampler(sampler.values):
@@ -155,14 +155,12 @@ def obstacle(plan: Plan, site: Site) -> str:
     if sampler is not None:
         return "the loader has a sampler of its own, whose meaning a DistributedSampler would lose"
     dataset = loader.argument("dataset")
-    if dataset is None or dataset.node is None:
+    if dataset is None or dataset.node is None and not is_indirect(plan, site):
         return "it is not clear which dataset this loader draws from"
     if is_iterable_dataset(dataset.values):
         return "the dataset is iterated, not indexed, so that no sampler can share it out"
-    if also_evaluates(plan, site):
-        return "the same call makes the training loader and others that are only evaluated"
-    if in_comprehension(site.module, site.node):
-        return "the loader is made inside an expression, where no sampler can be put before it"
+    if is_indirect(plan, site):
+        return ""
     for name in ("shuffle", "drop_last"):
         argument = loader.argument(name)
         if argument is None:

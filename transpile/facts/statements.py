@@ -31,8 +31,6 @@ from transpile.facts.values import (
 
 #: Passes over a loop's body: the second sees what the first carried round.
 LOOP_PASSES = 3
-#: Loops over literal sequences of up to so many elements are followed element by element.
-MOST_UNROLLED = 4
 
 
 class Statements(Calls):
@@ -431,23 +429,6 @@ class Statements(Calls):
             self.bind_target(node.target, self.elements(iterated, node))
 
         return self.loop(node, start)
-
-    def few_elements(self, iterated: Values) -> list[Values] | None:
-        """The elements of a short literal sequence that tells its elements apart by constants.
-
-        ``for phase in ("train", "eval")``: what happens depends on the phase, so each element is
-        followed on its own.
-        """
-        known = self.known_elements(iterated)
-        if known is None or not 0 < len(known) <= MOST_UNROLLED:
-            return None
-        for values in known:
-            value = values[0] if len(values) == 1 else None
-            if isinstance(value, Sequence) and value.kind == "tuple":
-                continue
-            if not (isinstance(value, Constant) and isinstance(value.value, (str, bool))):
-                return None
-        return known
 
     def unroll(self, node: cst.For, elements: list[Values]) -> bool:
         """Run a loop's body once for each element, each in a context of its own."""
