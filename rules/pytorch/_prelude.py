@@ -78,10 +78,12 @@ def $cleanup_distributed():
     "get_rank": HelperSource(
         '''
 def $get_rank():
-    """Return the rank of this process; 0 without a process group."""
-    return $dist.get_rank() if $dist.is_initialized() else 0
+    """Return the rank of this process, from the launcher until the process group exists."""
+    if $dist.is_initialized():
+        return $dist.get_rank()
+    return int($os.environ.get("RANK", 0))
 ''',
-        (DIST,),
+        (DIST, OS),
     ),
     "get_world_size": HelperSource(
         '''
@@ -99,6 +101,16 @@ def $is_main_process():
 ''',
         (),
         ("get_rank",),
+    ),
+    "print_once": HelperSource(
+        '''
+def $print_once(*args, **kwargs):
+    """Print on the process with rank 0 alone."""
+    if $is_main_process():
+        print(*args, **kwargs)
+''',
+        (),
+        ("is_main_process",),
     ),
     "split_batch": HelperSource(
         '''
