@@ -233,6 +233,40 @@ def test_streams_are_told_apart_by_their_samples(
     assert set(report.failed_names) == {"training shards disjoint", "optimizer steps"}
 
 
+def test_batches_made_by_hand_are_told_apart_by_the_model_input(
+    script: Callable[..., Path], auditor: Auditor
+) -> None:
+    text = """
+        import os, torch
+        import torch.distributed as dist
+        from torch import nn
+
+        rank, world_size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+        if world_size > 1:
+            dist.init_process_group("gloo")
+        torch.manual_seed(0)
+        values = torch.randn(24, 2)
+        model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
+        if world_size > 1:
+            model = nn.parallel.DistributedDataParallel(model)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
+        for start in range(0, 24, 6):
+            optimizer.zero_grad()
+            model(values[{batch}]).mean().backward()
+            optimizer.step()
+        if world_size > 1:
+            dist.barrier()
+            dist.destroy_process_group()
+        """
+    original = script(text.format(batch="start:start + 6"))
+    good = script(text.format(batch="start + rank:start + 6:world_size"), "good.py")
+    report = auditor.audit(original, good, tolerance=1e-5, world_sizes=(1, 2, 3))
+    assert report.passed, format_report(report)
+    assert report.run(2).check("global batch").passed
+    report = auditor.audit(original, original, world_sizes=(2,))
+    assert report.failed_names == ("training shards disjoint", "global batch")
+
+
 def test_per_device_batches_are_judged_as_such(auditor: Auditor, tmp_path: Path) -> None:
     text = (SCRIPTS / "shuffled_distributed.py").read_text()
     converted = tmp_path / "per_device.py"

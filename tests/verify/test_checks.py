@@ -29,6 +29,7 @@ from transpile.verify.evidence import (
     Checkpoint,
     Ending,
     Iteration,
+    ModelInput,
     RankEvidence,
     RunEvidence,
     Touch,
@@ -134,6 +135,25 @@ def test_the_order_changes_where_the_original_changes(
     reference = RunEvidence(0, (RankEvidence(0, iterations=epochs(*original)),))
     converted = RunEvidence(2, (RankEvidence(0, iterations=epochs(*rank)),))
     assert shards.order(reference, converted, GLOBAL).status is status
+
+
+def feeding(*ranks: tuple[ModelInput, ...]) -> RunEvidence:
+    return run(*(RankEvidence(rank, inputs=inputs) for rank, inputs in enumerate(ranks)))
+
+
+def test_without_loaders_the_same_work_on_every_rank_shows() -> None:
+    original = feeding((ModelInput("a", 8),))
+    same = feeding((ModelInput("a", 8),), (ModelInput("a", 8),))
+    shared = feeding((ModelInput("a", 4),), (ModelInput("b", 4),))
+    none = feeding((), ())
+    assert shards.disjoint(original, same, GLOBAL).failed
+    assert shards.disjoint(original, shared, GLOBAL).status is Status.NOT_APPLICABLE
+    assert shards.disjoint(original, none, GLOBAL).status is Status.NOT_APPLICABLE
+    assert steps.global_batch(original, same, GLOBAL).failed
+    assert steps.global_batch(original, same, PER_DEVICE).passed
+    assert steps.global_batch(original, shared, GLOBAL).passed
+    assert steps.global_batch(original, shared, PER_DEVICE).failed
+    assert steps.global_batch(original, none, GLOBAL).status is Status.NOT_APPLICABLE
 
 
 # Steps

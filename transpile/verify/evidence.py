@@ -40,6 +40,7 @@ class Iteration:
         batches: the samples of each batch that the script took.
         exhausted: whether the pass went to the loader's end.
         backwards: backward passes that followed a batch of this pass.
+        gradients: calls of ``torch.autograd.grad`` that followed a batch of this pass.
         steps: optimizer steps that followed a batch of this pass.
     """
 
@@ -51,6 +52,7 @@ class Iteration:
     batches: tuple[tuple[Sample, ...], ...]
     exhausted: bool = True
     backwards: int = 0
+    gradients: int = 0
     steps: int = 0
 
     @property
@@ -96,6 +98,19 @@ class OptimizerEvidence:
         if self.values is not None:
             numbers.frombytes(self.values.read_bytes())
         return numbers
+
+
+@dataclass(frozen=True)
+class ModelInput:
+    """What a model was called with, once for every differentiation.
+
+    Args:
+        digest: digest of the tensors' values.
+        size: how many numbers they hold.
+    """
+
+    digest: str
+    size: int
 
 
 class Touch(Enum):
@@ -149,6 +164,7 @@ class RankEvidence:
         optimizers: its optimizers that took steps.
         writes: its changes of the file system.
         checkpoints: what it saved.
+        inputs: what its model was trained on, where no loader trains.
         output: its standard output.
         errors: its standard error.
         place: where it was when it was killed, innermost call first.
@@ -161,6 +177,7 @@ class RankEvidence:
     optimizers: tuple[OptimizerEvidence, ...] = ()
     writes: tuple[Write, ...] = ()
     checkpoints: tuple[Checkpoint, ...] = ()
+    inputs: tuple[ModelInput, ...] = ()
     output: str = ""
     errors: str = ""
     place: str = ""
@@ -169,11 +186,13 @@ class RankEvidence:
     def training(self) -> tuple[Iteration, ...]:
         """The passes that train: optimizer steps follow their batches.
 
-        A script that updates parameters without an optimizer is judged by its backward passes.
-        A backward pass alone is otherwise not enough: adversarial evaluation has those, too.
+        A script that updates parameters without an optimizer is judged by its backward passes, or
+        by the gradients it asks for. Those alone are otherwise not enough: adversarial evaluation
+        has them, too.
         """
         stepping = tuple(entry for entry in self.iterations if entry.steps)
-        return stepping or tuple(entry for entry in self.iterations if entry.backwards)
+        backward = tuple(entry for entry in self.iterations if entry.backwards)
+        return stepping or backward or tuple(e for e in self.iterations if e.gradients)
 
     @property
     def evaluation(self) -> tuple[Iteration, ...]:
@@ -233,6 +252,7 @@ class _Pass:
     taken: int = 0
     exhausted: bool = False
     backwards: int = 0
+    gradients: int = 0
     steps: int = 0
 
     def iteration(self, number: int) -> Iteration:
@@ -246,6 +266,7 @@ class _Pass:
             batches=tuple(self.handed_out[: self.taken]),
             exhausted=self.exhausted,
             backwards=self.backwards,
+            gradients=self.gradients,
             steps=self.steps,
         )
 
@@ -285,6 +306,7 @@ def read_rank(
     optimizers: dict[int, _Optimizer] = {}
     writes: dict[Write, None] = {}
     checkpoints: list[Checkpoint] = []
+    inputs: list[ModelInput] = []
     for event in _events(directory / "journal.jsonl"):
         kind = event["event"]
         if kind == "iteration":
@@ -300,6 +322,11 @@ def read_rank(
         elif kind == "backward":
             for number in event["open"]:
                 passes[number].backwards += 1
+        elif kind == "grad":
+            for number in event["open"]:
+                passes[number].gradients += 1
+        elif kind == "input":
+            inputs.append(ModelInput(event["digest"], event["size"]))
         elif kind == "optimizer":
             optimizers[event["number"]] = _Optimizer(
                 event["kind"], _shapes(event["shapes"]), tuple(event["wrapped"]), event["sharded"]
@@ -338,6 +365,7 @@ def read_rank(
         ),
         writes=tuple(writes),
         checkpoints=tuple(checkpoints),
+        inputs=tuple(inputs),
         output=_text(directory / "stdout"),
         errors=_text(directory / "stderr"),
         place=place,

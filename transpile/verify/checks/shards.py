@@ -17,7 +17,7 @@ def disjoint(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
     """No two ranks train on the same samples, up to the padding that makes shards equal."""
     name = "training shards disjoint"
     if not original.first.training:
-        return not_applicable(name, _NO_LOADER)
+        return _inputs_differ(name, run)
     problems: list[str] = []
     for number, (reference, shards) in enumerate(_passes(original, run)):
         if _repeats(reference.samples):
@@ -91,6 +91,14 @@ def order(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
     if not judged:
         return not_applicable(name, "the original makes one pass, in an order of its own")
     return _outcome(name, problems)
+
+
+def _inputs_differ(name: str, run: RunEvidence) -> Check:
+    """Without loaders samples have no names, but the same work on every rank shows."""
+    digests = [[entry.digest for entry in rank.inputs] for rank in run.ranks]
+    if digests[0] and all(entry == digests[0] for entry in digests[1:]):
+        return failed(name, "every rank trains its model on the same input at every step")
+    return not_applicable(name, _NO_LOADER)
 
 
 def _passes(

@@ -15,7 +15,7 @@ def global_batch(original: RunEvidence, run: RunEvidence, expectation: Expectati
     """The batches of all ranks together have the size that the original's have."""
     name = "global batch"
     if not original.first.training:
-        return not_applicable(name, "no data loader trains")
+        return _input_sizes(name, original, run, expectation)
     if expectation.batch_size == "per-device":
         return _per_device_batch(name, original, run)
     for number, reference in enumerate(original.first.training):
@@ -73,6 +73,24 @@ def learning_rates(original: RunEvidence, run: RunEvidence, expectation: Expecta
                     f"{_rates(theirs, step)}, {whose} {_rates(ours, step)}",
                 )
     return passed(name)
+
+
+def _input_sizes(
+    name: str, original: RunEvidence, run: RunEvidence, expectation: Expectation
+) -> Check:
+    """Without loaders: how much the model is called with at the first step, which is a full one."""
+    sizes = [rank.inputs[0].size for rank in run.ranks if rank.inputs]
+    if not original.first.inputs or len(sizes) < len(run.ranks):
+        return not_applicable(name, "no data loader trains")
+    expected = original.first.inputs[0].size
+    if expectation.batch_size == "per-device":
+        expected *= len(run.ranks)
+    shown = " + ".join(map(str, sizes))
+    if sum(sizes) != expected:
+        return failed(
+            name, f"the model's first input has {shown} numbers, in the original {expected}"
+        )
+    return passed(name, "by the size of the model's first input")
 
 
 def _per_device_batch(name: str, original: RunEvidence, run: RunEvidence) -> Check:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import hashlib
 import importlib
 from typing import Any
 
+from transpile.verify.worker.inputs import InputObserver
 from transpile.verify.worker.journal import Journal
 from transpile.verify.worker.loaders import LoaderObserver
+from transpile.verify.worker.tensors import tensor_bytes
 
 _SEEN = "_audit_seen"
 
@@ -17,9 +18,10 @@ _SEEN = "_audit_seen"
 class OptimizerObserver:
     """Watches optimizers, backward passes and the modules that synchronise gradients."""
 
-    def __init__(self, journal: Journal, loaders: LoaderObserver) -> None:
+    def __init__(self, journal: Journal, loaders: LoaderObserver, inputs: InputObserver) -> None:
         self._journal = journal
         self._loaders = loaders
+        self._inputs = inputs
         self._torch: Any = importlib.import_module("torch")
         self._optimizers: list[Any] = []
         self._stepped: set[int] = set()
@@ -92,20 +94,26 @@ class OptimizerObserver:
         if first:
             digest = hashlib.sha256()
             for parameter in _parameters(optimizer):
-                digest.update(self._bytes(parameter))
+                digest.update(tensor_bytes(parameter))
             self._journal.write("first", number=number, digest=digest.hexdigest())
 
     def _watch_backward(self) -> None:
+        # `Tensor.backward` looks `autograd.backward` up when it is called.
+        self._watch_gradients("backward")
+        self._watch_gradients("grad")
+
+    def _watch_gradients(self, name: str) -> None:
         autograd = self._torch.autograd
-        plain_backward = autograd.backward
+        plain = getattr(autograd, name)
 
-        # `Tensor.backward` looks this function up when it is called.
-        @functools.wraps(plain_backward)
-        def backward(*args: Any, **kwargs: Any) -> Any:
-            self._journal.write("backward", open=self._loaders.current)
-            return plain_backward(*args, **kwargs)
+        @functools.wraps(plain)
+        def observed(*args: Any, **kwargs: Any) -> Any:
+            current = self._loaders.current
+            self._journal.write(name, open=current)
+            self._inputs.differentiated(from_loader=bool(current))
+            return plain(*args, **kwargs)
 
-        autograd.backward = backward
+        setattr(autograd, name, observed)
 
     def _watch_wrapping(self) -> None:
         wrapper_class = self._torch.nn.parallel.DistributedDataParallel
@@ -126,20 +134,10 @@ class OptimizerObserver:
             digest = hashlib.sha256()
             with (self._journal.directory / name).open("wb") as file:
                 for parameter in _parameters(self._optimizers[number]):
-                    data = self._bytes(parameter)
+                    data = tensor_bytes(parameter)
                     digest.update(data)
                     file.write(data)
             self._journal.write("final", number=number, digest=digest.hexdigest(), file=name)
-
-    def _bytes(self, parameter: Any) -> bytes:
-        tensor = parameter.detach()
-        if hasattr(tensor, "to_local"):
-            tensor = tensor.to_local()
-        if tensor.is_complex():
-            tensor = self._torch.view_as_real(tensor)
-        tensor = tensor.to(device="cpu", dtype=self._torch.float64).contiguous()
-        # Not through numpy, which torch does without.
-        return ctypes.string_at(tensor.data_ptr(), tensor.numel() * 8)
 
 
 def _parameters(optimizer: Any) -> list[Any]:

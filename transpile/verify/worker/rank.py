@@ -18,6 +18,7 @@ from typing import Any
 
 from transpile.verify.worker.checkpoints import CheckpointObserver
 from transpile.verify.worker.files import FileObserver, PathLabels
+from transpile.verify.worker.inputs import InputObserver
 from transpile.verify.worker.journal import Journal
 from transpile.verify.worker.loaders import LoaderObserver
 from transpile.verify.worker.optimizers import OptimizerObserver
@@ -122,10 +123,11 @@ def _observe(task: RankTask) -> None:
     journal = Journal(task.directory)
     labels = PathLabels(task.working_directory, task.folders)
     loaders = LoaderObserver(journal)
-    optimizers = OptimizerObserver(journal, loaders)
+    inputs = InputObserver(journal)
+    optimizers = OptimizerObserver(journal, loaders, inputs)
     files = FileObserver(journal, labels, task.directories)
     checkpoints = CheckpointObserver(journal, files)
-    for observer in (loaders, optimizers, files, checkpoints):
+    for observer in (loaders, inputs, optimizers, files, checkpoints):
         observer.install()
 
     def finish() -> None:
