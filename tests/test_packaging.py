@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -14,6 +15,10 @@ import pytest
 import tomli
 import yaml
 from project_copy import ROOT, copy_project
+
+import transpile
+
+README = (ROOT / "README.md").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -88,15 +93,11 @@ def test_the_wheel_converts(wheel: Path, tmp_path: Path) -> None:
 
 
 def test_the_version_is_the_one_in_the_changelog() -> None:
-    import transpile
-
     headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
     assert transpile.__version__ in headings
 
 
 def test_the_library_hands_out_what_it_names() -> None:
-    import transpile
-
     for name in transpile.__all__:
         assert getattr(transpile, name) is not None
     assert set(transpile.__all__) <= set(dir(transpile))
@@ -131,11 +132,47 @@ def test_the_checks_before_a_commit_use_the_same_tools(project: dict[str, Any]) 
         assert set(hook["additional_dependencies"]) <= pins
 
 
-def test_no_table_of_options_is_out_of_date() -> None:
+def test_the_readme_lists_every_option() -> None:
     from transpile.cli.convert import command
 
-    readme = (ROOT / "README.md").read_text("utf-8")
-    rows = re.findall(r"^\| `(-[^|]+)` \|", readme, re.MULTILINE)
+    rows = re.findall(r"^\| `(-[^|]+)` \|", README, re.MULTILINE)
     documented = set(re.findall(r"--[\w-]+", " ".join(rows)))
     offered = {opt for parameter in command.params for opt in parameter.opts if opt[:2] == "--"}
     assert documented == offered - {"--version", "--help"}
+
+
+def test_the_conversion_in_the_readme_is_a_true_one() -> None:
+    from transpile.report.diff import unified_diff
+
+    (shown,) = re.findall(r"```diff\n(.*?)```", README, re.DOTALL)
+    (path,) = re.findall(r"^--- a/(.*)$", shown, re.MULTILINE)
+    before = (ROOT / path).read_bytes()
+    after = transpile.convert(before, path=str(ROOT / path)).data
+    lines = iter(unified_diff(path, before, after).decode().splitlines())
+    for line in shown.splitlines():
+        # Three dots stand for lines that are left out.
+        assert line == "..." or line in lines, f"not in the diff, or not there: {line}"
+
+
+@pytest.mark.slow
+def test_the_first_command_of_the_readme_works(tmp_path: Path) -> None:
+    command = re.findall(r"```sh\n(python3 -m venv .*?)\n```", README)[0]
+    copy_project(tmp_path)
+    shutil.copytree(ROOT / "fixtures", tmp_path / "fixtures")
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=tmp_path,
+        env=kept,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "+    setup_distributed()" in done.stdout
+    assert "Traceback" not in done.stderr
+    source = next(ROOT / word for word in command.split() if word.endswith("train.py"))
+    assert (tmp_path / "train_dist.py").read_bytes() == transpile.convert(
+        source.read_bytes(), path=str(source)
+    ).data
