@@ -35,7 +35,7 @@ for epoch in range(2):
 CONFIG = """\
 repos:
   - repo: {repository}
-    rev: v0
+    rev: v0.1.0
     hooks:
       - id: disttranspile-check
 """
@@ -86,7 +86,7 @@ def test_the_hook_stops_a_script_until_it_is_converted(
     tool.mkdir()
     copy_project(tool)
     commit(tool, environment)
-    run(["git", "tag", "v0"], tool, environment)
+    run(["git", "tag", "v0.1.0"], tool, environment)
 
     user = tmp_path / "user"
     user.mkdir()
