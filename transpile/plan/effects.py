@@ -53,6 +53,9 @@ class Kind(Enum):
     PROGRESS = "shows progress"
     DOWNLOAD = "downloads"
     PROCESS = "runs another program"
+    SHOW = "shows a window"
+    CALL = "has effects in another module"
+    FLUSH = "flushes"
     ASK = "waits for a person"
 
 
@@ -112,7 +115,7 @@ CONSOLE = frozenset(
         "IPython.display.clear_output", "termcolor.cprint", "traceback.print_stack",
     }
 )  # fmt: skip
-FLUSHES = frozenset({"sys.stdout.flush", "sys.stderr.flush"})
+FLUSHES = frozenset({"sys.stdout.flush"})
 LOG_METHODS = frozenset(
     {"debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"}
 )
@@ -279,6 +282,8 @@ def classify_function(name: str, event: Event, vocabulary: Vocabulary) -> Kind |
         return print_kind(event, vocabulary)
     if name in CONSOLE:
         return Kind.CONSOLE
+    if name in FLUSHES:
+        return Kind.FLUSH
     if name in OPENS or name in CONTAINERS:
         return open_kind(name, event)
     if name.startswith("logging."):
@@ -300,7 +305,7 @@ def classify_function(name: str, event: Event, vocabulary: Vocabulary) -> Kind |
     if name in PROGRAMS:
         return Kind.PROCESS
     if name in SHOWS:
-        return Kind.ASK
+        return Kind.SHOW
     if downloads(name, event, vocabulary):
         return Kind.DOWNLOAD
     if name.startswith(PLOTS):
@@ -390,7 +395,7 @@ def classify_method(callee: Opaque, event: Event, vocabulary: Vocabulary) -> Kin
     if name in DOWNLOAD_METHODS:
         return Kind.DOWNLOAD
     if any(maker.startswith(PLOTS) for maker in makers):
-        return Kind.ASK if name == "show" else Kind.PLOT
+        return Kind.SHOW if name == "show" else Kind.PLOT
     return None
 
 

@@ -212,7 +212,7 @@ class Reads:
             if word.split(".")[0] in IMPURE_BUILTINS:
                 return False
             return word in LOOKING or not self.given_streams(event)
-        if name in FLUSHES:
+        if name in FLUSHES or name == "sys.stderr.flush":
             return True
         if name.startswith(self.impure) or not name.startswith(self.pure):
             return False

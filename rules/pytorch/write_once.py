@@ -1,0 +1,191 @@
+"""Write files, plots, records and raw output once per job.
+
+What:
+    Statements that do nothing but write (``torch.save``, ``os.makedirs``, ``plt.savefig``,
+    ``sys.stdout.write``, records of a tracker, ...) go under a test for rank 0, neighbours together
+    under one. Where the only such statement is an ``if``, its condition is extended. An argument
+    that does more than read is bound to a name first, in every process.
+
+Why:
+    Processes that write one file at the same time leave it torn, and plots, directories and
+    records would be made N times.
+
+Before:
+    if args.save_model:
+        torch.save(model.state_dict(), "model.pt")
+
+After:
+    if args.save_model and is_main_process():
+        torch.save(model.state_dict(), "model.pt")
+
+Refuses when:
+    never: what cannot be guarded is reported.
+
+Source:
+    https://pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.changes import Insert, Move
+from transpile.finding import Level
+from transpile.layout import guard
+from transpile.layout.calls import LINE_LENGTH
+from transpile.plan.effects import Effect, Kind
+from transpile.plan.model import Plan
+from transpile.plan.once import NEEDING, Run, statements_of
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch._once import main_process, once_of
+from transpile.span import Span
+
+CODES = {
+    "PT511": "writes once per job",
+    "PT512": "something is written in every process",
+    "PT513": "a module of the project writes in every process",
+    "PT514": "a person is waited for while the other processes go on",
+}
+#: What is reported by other rules.
+ELSEWHERE = frozenset({Kind.PRINT, Kind.CONSOLE, Kind.DOWNLOAD, Kind.PROGRESS, Kind.ASK})
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each group of statements that write."""
+    once = once_of(plan)
+    for effect in once.finished(*NEEDING):
+        yield Ruling(
+            "PT511",
+            Verdict.ALREADY_DONE,
+            effect.module,
+            effect.node,
+            f"{effect.word} {effect.kind.value} on one rank alone",
+            claims=(effect.node,),
+        )
+    for run in once.runs:
+        words = sorted({effect.word for effect in run.effects})
+        yield Ruling(
+            "PT511",
+            Verdict.APPLY,
+            run.module,
+            run.effects[0].node,
+            f"done once per job: {', '.join(words)}",
+            data=run,
+            claims=tuple(effect.node for effect in run.effects),
+        )
+    for effect, why in once.loose:
+        yield Remark(
+            "PT512",
+            Level.WARNING,
+            effect.module,
+            effect.node,
+            f"{effect.word} {effect.kind.value} in every process: {why}",
+            "do it on rank 0 alone",
+        )
+    for effect in once.foreign:
+        if effect.kind not in ELSEWHERE:
+            yield Remark(
+                "PT513",
+                Level.WARNING,
+                effect.module,
+                effect.node,
+                f"{effect.word} {effect.kind.value} in every process: it stands in a module of "
+                "the project, and only the script is converted",
+                "do it on rank 0 alone",
+            )
+    yield from waiting(once.effects.values())
+
+
+def waiting(effects: object) -> Iterator[Remark]:
+    """Calls that stop for a person."""
+    for effect in effects:  # type: ignore[attr-defined]
+        assert isinstance(effect, Effect)
+        if effect.kind in (Kind.ASK, Kind.SHOW):
+            yield Remark(
+                "PT514",
+                Level.WARNING,
+                effect.module,
+                effect.node,
+                f"{effect.word} waits for a person, which several processes without a terminal "
+                "of their own cannot do",
+                "take it out, or read what it asks for from the command line",
+            )
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The test of the rank around a group of statements."""
+    run: Run = ruling.data
+    source = run.module.source
+    yield Helper("is_main_process")
+    test = main_process(plan)
+    condition = run.condition
+    if condition is not None and fits(run, condition, test):
+        yield In(run.module, extended(run, condition, test))
+        return
+    statements = list(run.statements)
+    if condition is not None:
+        statements = statements_of(condition.body)
+    for change in names_first(plan, run):
+        yield change
+    for edit in guard(source, statements[0], statements[-1], f"if {test}:"):
+        yield In(run.module, edit)
+
+
+def fits(run: Run, condition: cst.If, test: str) -> bool:
+    """Whether the extended condition stays within a line."""
+    source = run.module.source
+    span = source.span(condition.test)
+    line = source.text[source.line_start(span.start) : source.next_line_start(span.end)].rstrip()
+    return "\n" not in line and len(line) + len(f" and {test}") <= LINE_LENGTH
+
+
+def extended(run: Run, condition: cst.If, test: str) -> Insert:
+    """The edit that adds the test of the rank to a condition."""
+    source = run.module.source
+    node = condition.test
+    span = source.span(node)
+    if node.lpar:
+        span = Span(source.span(node.lpar[0]).start, source.span(node.rpar[-1]).end)
+    return Insert(span.end, f" and {test}", -100, "close", span)
+
+
+def names_first(plan: Plan, run: Run) -> Iterator[Change]:
+    """Bind the arguments that do more than read, in every process."""
+    source = run.module.source
+    start = source.span(run.statements[0]).start
+    indentation = source.indentation_of(start)
+    for position, node in enumerate(run.bound):
+        span = source.span(node)
+        name = plan.names.fresh(name_for(run, node), f"argument at {span.start}")
+        several_lines = "\n" in source.text[span.start : span.end]
+        opening, closing = ("(", ")") if several_lines and not closed(node) else ("", "")
+        order = 3 * position - 100
+        for edit in (
+            Insert(start, f"{name} = {opening}", order),
+            Move(span, start, order + 1),
+            Insert(start, f"{closing}{source.newline}{indentation}", order + 2),
+            Insert(span.start, name),
+        ):
+            yield In(run.module, edit)
+
+
+def closed(node: cst.BaseExpression) -> bool:
+    """Whether an expression may go over several lines as it is."""
+    return isinstance(node, (cst.Call, cst.List, cst.Dict, cst.Set, cst.ListComp, cst.DictComp))
+
+
+def name_for(run: Run, node: cst.BaseExpression) -> str:
+    """A name that says what an argument is."""
+    for effect in run.effects:
+        for argument in effect.node.args:
+            if argument.value is node and argument.keyword is not None:
+                return argument.keyword.value
+    function = node.func if isinstance(node, cst.Call) else node
+    if isinstance(function, cst.Attribute):
+        function = function.attr
+    if isinstance(function, cst.Name) and isinstance(node, cst.Call):
+        return f"{function.value}_result"
+    return "value"
