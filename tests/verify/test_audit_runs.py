@@ -121,7 +121,7 @@ def test_ranks_differ_in_what_the_script_does_not_seed(
         """)
     report = auditor.audit(path, path, world_sizes=(1, 2))
     assert report.run(1).passed
-    assert set(report.failed_names) == {"parameters equal on all ranks", "learning rates"}
+    assert {"parameters equal on all ranks", "learning rates"} <= set(report.failed_names)
 
 
 def test_chance_that_no_seed_governs_is_not_held_against_a_script(
