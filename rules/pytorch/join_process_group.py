@@ -39,7 +39,7 @@ import libcst as cst
 
 from transpile.layout import append_to_body, insert_after, insert_before
 from transpile.plan.model import Plan
-from transpile.plan.start import Start, find_start, is_main_guard
+from transpile.plan.start import Start, find_start, is_main_guard, relevant
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 
@@ -65,6 +65,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
             )
             return
     start = find_start(plan)
+    if start is None and not relevant(plan):
+        return
     if start is None:
         yield Ruling(
             "PT102",

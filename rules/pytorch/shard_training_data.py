@@ -145,11 +145,12 @@ def obstacle(plan: Plan, site: Site) -> str:
     loader = site.loader
     if any(isinstance(each.value, Instance) for each in site.loaders):
         return "the loader's class is the script's own, which may deliver batches in its own way"
-    if loader.event.arguments.unknown_because and not is_indirect(plan, site):
-        return f"the arguments of this loader are not known: {loader.event.arguments.unknown_because}"
     sampler, batch_sampler = given(site, "sampler"), given(site, "batch_sampler")
     if sampler is not None and is_distributed_sampler(sampler.values):
         return fixed_rank(sampler.values) or "done"
+    unknown = loader.event.arguments.unknown_because
+    if unknown and not is_indirect(plan, site):
+        return f"the arguments of this loader are not known: {unknown}"
     if batch_sampler is not None:
         return "the loader has a batch sampler of its own, whose batches would have to be shared out"
     if sampler is not None:

@@ -36,17 +36,20 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.facts.values import Value
 from transpile.finding import Level
 from transpile.layout import insert_after, insert_before
 from transpile.plan.gate import hand_written, hidden_training
-from transpile.plan.graph import walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.places import start
-from transpile.plan.roles import gives_parameters, parameter_owners
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.pytorch._models import Wrap, find_wrap, has_batch_norm, wrapped_already
+from transpile.rules.pytorch._models import (
+    Wrap,
+    find_wrap,
+    has_batch_norm,
+    reached_by_losses,
+    wrapped_already,
+)
 from transpile.rules.pytorch._side_doors import side_doors
 
 CODES = {
@@ -56,6 +59,7 @@ CODES = {
     "PT304": "gradients are taken by hand",
     "PT305": "training is hidden in a call that cannot be looked into",
     "PT306": "an optimizer's parameters cannot be traced to a model",
+    "PT308": "a backward pass goes through no model that learns",
     "PT307": "batch norm takes its statistics per process",
 }
 
@@ -123,7 +127,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
 def refusals(plan: Plan) -> Iterator[Answer]:
     """Training that no wrap would synchronise."""
     for value in hand_written(plan):
-        if taken_on_parameters(plan, value):
+        # Gradients that enter a loss, such as a gradient penalty, are synchronised with it.
+        if id(value) not in reached_by_losses(plan):
             yield Ruling(
                 "PT304",
                 Verdict.REFUSE,
@@ -143,7 +148,7 @@ def refusals(plan: Plan) -> Iterator[Answer]:
             "use the distributed support of that library, or write the loop in the script",
         )
     for optimizer in plan.optimizers:
-        if optimizer.steps and not optimizer.modules and not optimizer.event.detached:
+        if optimizer.steps and optimizer.unknown_because and not optimizer.event.detached:
             yield Ruling(
                 "PT306",
                 Verdict.REFUSE,
@@ -154,17 +159,18 @@ def refusals(plan: Plan) -> Iterator[Answer]:
             )
 
 
-def taken_on_parameters(plan: Plan, value: Value) -> bool:
-    """Whether gradients are taken with respect to parameters, not inputs."""
-    arguments = getattr(value, "arguments", None)
-    inputs = arguments.get("inputs", 1) if arguments is not None else None
-    if inputs is None:
-        return True
-    if gives_parameters(inputs.values, plan.table) or parameter_owners(inputs.values, plan.table):
-        return True
-    return any(
-        getattr(found, "name", "") in ("torch.nn.Parameter",) for found in walk_back(inputs.values)
-    )
+    for backward in plan.backwards:
+        if backward.event.detached or any(model.trained for model in backward.models):
+            continue
+        yield Ruling(
+            "PT308",
+            Verdict.REFUSE,
+            backward.event.module,
+            backward.event.node,
+            "this backward pass goes through no model that an optimizer updates, so nothing would "
+            "average its gradients over the processes",
+            "put what is trained into a torch.nn.Module whose parameters an optimizer holds",
+        )
 
 
 def home(plan: Plan, model: Model) -> tuple[Module, cst.CSTNode]:

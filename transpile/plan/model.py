@@ -56,12 +56,14 @@ class Model:
         forwards: calls of it outside of other models.
         trained: an optimizer holds parameters of it and a backward pass goes through it.
         optimizers: those that hold parameters of it.
+        updated_by_hand: the script changes its parameters itself.
     """
 
     value: Value
     forwards: list[Event] = field(default_factory=list)
     trained: bool = False
     optimizers: list[Optimizer] = field(default_factory=list)
+    updated_by_hand: bool = False
 
 
 @dataclass(eq=False)

@@ -14,7 +14,9 @@ from transpile.facts.values import (
     External,
     Function,
     Instance,
+    Mapping,
     Opaque,
+    Sequence,
     Unknown,
     Value,
     Values,
@@ -108,7 +110,8 @@ def find_optimizers(facts: Facts, table: Table) -> Iterable[Optimizer]:
             optimizer = Optimizer(value, event)  # type: ignore[arg-type]
             if first is not None:
                 optimizer.modules = parameter_owners(first.values, table)
-            if not optimizer.modules:
+                optimizer.unknown_because = loose_parameters(first.values, table)
+            if not optimizer.unknown_because and not optimizer.modules:
                 optimizer.unknown_because = "no model's parameters are seen among its arguments"
             found[id(value)] = optimizer
     for event in facts.events:
@@ -158,6 +161,26 @@ def is_optimizer(value: Value, event: Event, table: Table) -> bool:
     if isinstance(value, Instance) and value.node is event.node:
         return any(table.is_optimizer(name) for name in value.cls.external_bases())
     return False
+
+
+def loose_parameters(values: Values, table: Table) -> str:
+    """What is wrong where an optimizer is given tensors that belong to no model."""
+    pending = list(values)
+    seen: set[int] = set()
+    while pending:
+        value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, Sequence):
+            pending.extend(value.every())
+        elif isinstance(value, Mapping):
+            entry = value.entries.get("params")
+            pending.extend(entry.values if entry is not None else ())
+        elif isinstance(value, Opaque):
+            if not parameter_owners((value,), table):
+                return "it is given a tensor that belongs to no model"
+    return ""
 
 
 def gives_parameters(values: Values, table: Table) -> bool:
@@ -332,11 +355,50 @@ def find_models(plan: Plan) -> None:
                     if model is not None and model not in through:
                         through.append(model)
         backward.models = tuple(through)
+    by_hand = updated_by_hand(plan)
     for model in found.values():
-        model.trained = bool(model.optimizers) and any(
+        model.updated_by_hand = any(model.value is value for value in by_hand)
+        model.trained = bool(model.optimizers or model.updated_by_hand) and any(
             model in backward.models for backward in plan.backwards
         )
     plan.models = [model for model in found.values() if model.forwards or model.optimizers]
+
+
+def updated_by_hand(plan: Plan) -> list[Value]:
+    """The models whose parameters the script changes itself, one by one."""
+    found: list[Value] = []
+    for event in plan.facts.events:
+        if event.kind == "call":
+            bases = [
+                callee.operands[0]
+                for callee in event.callee
+                if isinstance(callee, Opaque)
+                and callee.kind == "attribute"
+                and callee.name.endswith("_")
+                and callee.name not in ("requires_grad_", "zero_", "copy_")
+            ]
+        elif event.kind in ("operate", "store") and event.name not in ("requires_grad", "grad"):
+            bases = [event.callee]
+        else:
+            continue
+        for base in bases:
+            for value in walk_back(base, enters_part):
+                for name, receiver in method_calls(value):
+                    if name in plan.table.parameter_methods:
+                        found.extend(
+                            owner
+                            for owner in origins(receiver)
+                            if not any(owner is other for other in found)
+                        )
+    return found
+
+
+def enters_part(value: Value) -> bool:
+    """Whether a value is a part of what it is made of, such as an element or an attribute."""
+    return isinstance(value, Opaque) and (
+        value.kind in ("element", "item", "attribute")
+        or (value.kind == "operation" and value.name in ("iterate", "enumerate", "zip", "filter"))
+    )
 
 
 def bound_receivers(values: Values) -> tuple[Value, ...]:
