@@ -126,6 +126,11 @@ class TestPython2:
     def test_python_3_is_not(self, text: str) -> None:
         accepted(text)
 
+    def test_arguments_called_async_are_named(self) -> None:
+        error = refusal(b"import torch\nx = x.cuda(async=True)\n")
+        assert error.message.startswith("syntax error: 'async' is a keyword since Python 3.7")
+        assert error.line == 2
+
     def test_other_errors_are_not(self) -> None:
         assert "Python 2" not in refusal(b"def f(:\n    print(x)\n").message
 

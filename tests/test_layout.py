@@ -319,13 +319,16 @@ class TestExpressions:
         ("text", "code", "before", "after", "expected"),
         [
             ("a = b, c\n", "b, c", "f(", ")", "a = f((b, c))\n"),
-            ("a = (b, c)\n", "b, c", "f(", ")", "a = (f((b, c)))\n"),
+            ("a = (b, c)\n", "b, c", "f(", ")", "a = f((b, c))\n"),
             ("a = b + c\n", "b + c", "f(", ", 2)", "a = f(b + c, 2)\n"),
             ("a = b + c\n", "b + c", "", " * 2", "a = (b + c) * 2\n"),
+            ("a = (b + c)\n", "b + c", "", " * 2", "a = (b + c) * 2\n"),
+            ("a = ()\n", "", "f(", ")", "a = f(())\n"),
+            ("a = [()]\n", "", "f(", ", 1)", "a = [f((), 1)]\n"),
             ("a = b.c(d)\n", "b.c(d)", "", " * 2", "a = b.c(d) * 2\n"),
             ("f(i for i in j)\n", "i for i in j", "g(", ")", "f(g(i for i in j))\n"),
             ("f(i for i in j)\n", "i for i in j", "g(", ", 1)", "f(g((i for i in j), 1))\n"),
-            ("if (a := b): pass\n", "a := b", "g(x=", ")", "if (g(x=(a := b))): pass\n"),
+            ("if (a := b): pass\n", "a := b", "g(x=", ")", "if g(x=(a := b)): pass\n"),
         ],
     )
     def test_parentheses_come_where_they_are_needed(
@@ -334,6 +337,14 @@ class TestExpressions:
         source = read(text)
         edits = wrap_expression(source, expression(source, code), before, after)
         assert applied(source, edits) == expected
+
+    def test_parentheses_of_a_tuple_are_part_of_it(self) -> None:
+        source = read("f((), a=(1, 2), b=(c))\n")
+        edits = [
+            replace_argument_value(source, call(source), argument, "x")
+            for argument in call(source).args
+        ]
+        assert applied(source, *edits) == "f(x, a=x, b=(x))\n"
 
     def test_replaced_text_takes_the_files_newline(self) -> None:
         source = read("a = b\r\n")

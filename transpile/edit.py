@@ -258,13 +258,17 @@ def _insertion_key(insert: Insert) -> tuple[int | str, ...]:
     return (3, -extent, 0 if insert.side == "before" else 1, insert.order, insert.text)
 
 
-def _nesting_key(edit: TextEdit) -> tuple[int, int, int, int]:
+def _nesting_key(edit: TextEdit) -> tuple[int, int, int, int, str]:
     """Sorts containers before what they contain."""
     if isinstance(edit, Insert):
         assert edit.anchor is not None
-        return (edit.anchor.start, -edit.anchor.end, 2, edit.order)
-    kind = 0 if isinstance(edit, Move) else 1 if isinstance(edit, Indent) else 3
-    return (edit.span.start, -edit.span.end, kind, 0 if kind == 3 else getattr(edit, "order", 0))
+        return (edit.anchor.start, -edit.anchor.end, 2, edit.order, "")
+    start, end = edit.span.start, -edit.span.end
+    if isinstance(edit, Indent):
+        return (start, end, 1, edit.order, f"{edit.opening}\0{edit.base}\0{edit.indent}")
+    if isinstance(edit, Move):
+        return (start, end, 0, edit.order, "")
+    return (start, end, 3, 0, edit.text)
 
 
 def _check_nesting(edits: list[TextEdit]) -> None:

@@ -188,7 +188,10 @@ def _offset(text: str, index: int) -> int:
     return next(islice(_TOKEN.finditer(text), index, None)).start()
 
 
+OLD_KEYWORD = "'async' is a keyword since Python 3.7 and cannot name an argument"
+
 _PYTHON_2 = (
+    (OLD_KEYWORD, re.compile(r"\basync[ \t]*=(?!=)")),
     (
         "print statement",
         re.compile(r"^[ \t]*(?:.*:[ \t]*)?print[ \t]+(?![=(.,\[:])\S", re.MULTILINE),

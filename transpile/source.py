@@ -11,7 +11,7 @@ from functools import cached_property
 import libcst
 
 from transpile.decoding import DecodedText, SourceError, decode
-from transpile.nesting import check_nesting, find_python2, find_readable_python2
+from transpile.nesting import OLD_KEYWORD, check_nesting, find_python2, find_readable_python2
 from transpile.places import Places, locate, parsable
 from transpile.span import Span
 
@@ -117,13 +117,6 @@ class Source:
         """Offset of the first character of the line that `offset` lies in."""
         return self.text.rfind("\n", 0, offset) + 1
 
-    def line_end(self, offset: int) -> int:
-        """Offset of the newline that ends the line of `offset`, or of the end of the text."""
-        feed = self.text.find("\n", offset)
-        if feed < 0:
-            return len(self.text)
-        return feed - 1 if feed > offset and self.text[feed - 1] == "\r" else feed
-
     def next_line_start(self, offset: int) -> int:
         """Offset of the line after that of `offset`, or of the end of the text."""
         feed = self.text.find("\n", offset)
@@ -194,6 +187,8 @@ def _python2(construct: str, line: int) -> SourceError:
 def _syntax_error(text: str, error: libcst.ParserSyntaxError) -> SourceError:
     """Say what is wrong in Python's own words, which are better than a parser generator's."""
     construct, line = find_python2(text)
+    if construct == OLD_KEYWORD:
+        return SourceError(f"syntax error: {construct}", line, 1)
     if construct:
         return _python2(construct, line)
     import ast

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import libcst
 
-from transpile.edit import ChangeList, CommaList, Edit, Replace
+from transpile.edit import ChangeList, CommaList, Edit
+from transpile.layout.expressions import replace_expression
 from transpile.source import Source
 
 
@@ -49,7 +50,7 @@ def replace_argument_value(
         ValueError: the argument is not the call's.
     """
     _index(call, argument)
-    return (Replace(source.span(argument.value), text.replace("\n", source.newline)),)
+    return replace_expression(source, argument.value, text)
 
 
 def argument_list(source: Source, call: libcst.Call) -> CommaList:

@@ -6,6 +6,7 @@ import libcst
 
 from transpile.edit import Edit, Replace, wrap
 from transpile.source import Source
+from transpile.span import Span
 
 _ATOMS = (
     libcst.Name,
@@ -43,20 +44,36 @@ def wrap_expression(
     """
     newline = source.newline
     before, after = before.replace("\n", newline), after.replace("\n", newline)
+    span = source.span(node)
     if _needs_parentheses(node, before, after):
-        before, after = before + "(", ")" + after
-    return wrap(source.span(node), before, after, order)
+        if node.lpar:
+            span = parenthesised_span(source, node)
+        else:
+            before, after = before + "(", ")" + after
+    return wrap(span, before, after, order)
 
 
 def replace_expression(source: Source, node: libcst.CSTNode, text: str) -> tuple[Edit, ...]:
-    """Put other text in the place of an expression; its own parentheses stay.
+    """Put other text in the place of an expression.
+
+    Parentheses around it stay, except those of a tuple, which are part of it.
 
     Args:
         source: the script.
         node: the expression, or any other node that is not empty.
         text: the new code.
     """
-    return (Replace(source.span(node), text.replace("\n", source.newline)),)
+    span = source.span(node)
+    if isinstance(node, libcst.Tuple):
+        span = parenthesised_span(source, node)
+    return (Replace(span, text.replace("\n", source.newline)),)
+
+
+def parenthesised_span(source: Source, node: libcst.BaseExpression) -> Span:
+    """Where an expression stands, its own parentheses included."""
+    if not node.lpar:
+        return source.span(node)
+    return Span(source.span(node.lpar[0]).start, source.span(node.rpar[-1]).end)
 
 
 def _needs_parentheses(node: libcst.BaseExpression, before: str, after: str) -> bool:
