@@ -95,6 +95,8 @@ class Quantity:
         tensor: it may be a tensor; False for plain numbers.
         agreed: it was reduced over the processes.
         whole: an unknown that is a single number for the whole batch.
+        certain: an unknown that couples the samples for certain, even within a model.
+        tiny: a number so small that it only keeps a denominator from zero.
         pending: what must be rewritten before this holds.
         reason: why it is unknown.
     """
@@ -108,6 +110,8 @@ class Quantity:
     tensor: bool = True
     agreed: bool = False
     whole: bool = False
+    certain: bool = False
+    tiny: bool = False
     pending: frozenset[Pending] = frozenset()
     reason: str = ""
 
@@ -173,9 +177,10 @@ def part(degree: int, gradient: bool = False) -> Quantity:
     return Quantity(Kind.PART, frozenset({Term(degree, gradient)}))
 
 
-def unknown(reason: str, whole: bool = False) -> Quantity:
+def unknown(reason: str, whole: bool = False, certain: bool = False) -> Quantity:
     """A value whose dependence on the batch cannot be told, and why."""
-    return Quantity(Kind.UNKNOWN, frozenset({Term(0, True)}), reason=reason, whole=whole)
+    terms = frozenset({Term(0, True)})
+    return Quantity(Kind.UNKNOWN, terms, reason=reason, whole=whole, certain=certain)
 
 
 def describe(quantity: Quantity) -> str:
@@ -198,9 +203,10 @@ def describe(quantity: Quantity) -> str:
 
 def unknown_among(*several: Quantity) -> Quantity | None:
     """What an operation on something unknown gives; None where all is known."""
-    found = next((one for one in several if one.kind is Kind.UNKNOWN), None)
-    if found is None:
+    unknowns = [one for one in several if one.kind is Kind.UNKNOWN]
+    if not unknowns:
         return None
+    found = next((one for one in unknowns if one.certain), unknowns[0])
     whole = not any(
         one.kind is Kind.SAMPLE or (one.kind is Kind.UNKNOWN and not one.whole) for one in several
     )
@@ -254,6 +260,8 @@ def add(first: Quantity, second: Quantity) -> Quantity:
     found = unknown_among(first, second)
     if found is not None:
         return found
+    if first.tiny or second.tiny:
+        return second if first.tiny else first
     first, second = sample_first(first, second)
     pending = first.pending | second.pending
     if first.kind is Kind.SAMPLE:
@@ -435,10 +443,14 @@ def join(first: Quantity, second: Quantity) -> Quantity:
             coupled=first.coupled or second.coupled,
             pending=pending,
         )
-    if second.kind is Kind.EQUAL and (not second.gradient or first.kind is Kind.SAMPLE):
-        if first.kind is not Kind.EQUAL or not second.tensor or not first.tensor:
-            # A starting value, or a stand-in for what is switched off.
-            return replace(first, tensor=tensor, pending=pending)
+    if first.kind is Kind.EQUAL and second.kind is Kind.EQUAL:
+        for one, other in ((first, second), (second, first)):
+            if one.degrees == frozenset({0}) and not one.gradient and not one.tensor:
+                # A stand-in, such as the number of processes where there is only one.
+                return replace(other, tensor=tensor, pending=pending)
+    elif second.kind is Kind.EQUAL and (not second.gradient or first.kind is Kind.SAMPLE):
+        # A starting value, or a stand-in for what is switched off.
+        return replace(first, tensor=tensor, pending=pending)
     if first.degrees != second.degrees:
         return unknown("it is taken over the batch in different ways on different paths", whole=True)
     kind = first.kind if first.kind is not Kind.SAMPLE else Kind.UNKNOWN

@@ -1,0 +1,436 @@
+"""The analysis itself: quantities of the nodes of the value graph, to a fixed point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import libcst as cst
+
+from transpile.facts.values import (
+    Class,
+    Constant,
+    Generator,
+    Instance,
+    Mapping,
+    Opaque,
+    Sequence,
+    Unknown,
+    Value,
+    Values,
+    join as join_values,
+)
+from transpile.plan.graph import called_names, is_instance_of, origin, parents, walk_back
+from transpile.plan.model import Plan
+from transpile.plan.roles import enters_wrapper
+
+from . import domain
+from .calls import Calls
+from .domain import NOTHING, Kind, Pending, Quantity
+from .shapes import PIECES, Given, indexed, reshaped
+from .vocabulary import CONTAINERS, CUTS, NEUTRAL_ATTRIBUTES, PARAMETERLESS
+
+#: Passes over a cycle after which what still changes counts as unknown.
+MOST_PASSES = 12
+#: Constants up to this size only keep a denominator from zero.
+TINY = 1e-3
+
+
+class Analysis(Calls):
+    """The quantities of one plan's values; asked for one, it settles all that this depends on.
+
+    Args:
+        plan: the plan.
+        reduced: take numbers that leave the batch (``loss.item()``) as if they were reduced over
+            the processes already, to see what becomes of them.
+    """
+
+    def __init__(self, plan: Plan, reduced: bool = False) -> None:
+        super().__init__(plan, reduced)
+        self.table: dict[int, Quantity] = {}
+        self.settled: set[int] = set()
+        self.kept: list[Value] = []
+        self.training = {id(loader.value) for loader in plan.training_loaders}
+        self.loaders = {id(loader.value) for loader in plan.loaders}
+        self.models = {id(model.value) for model in plan.models}
+        self.model_classes = set(find_model_classes(plan))
+        self.inside: dict[int, bool] = {}
+
+    # Asking.
+
+    def of(self, values: Values) -> Quantity:
+        """The quantity of an expression that may be any of the values."""
+        self.settle(values)
+        return self.look(values)
+
+    def look(self, values: Values) -> Quantity:
+        """The quantity of alternatives, as far as it is settled."""
+        found = NOTHING
+        for value in values:
+            found = domain.join(found, self.look_one(value))
+        return found
+
+    def look_one(self, value: Value) -> Quantity:
+        """The quantity of one value, as far as it is settled."""
+        if isinstance(value, (Opaque, Sequence, Mapping, Generator)):
+            return self.table.get(id(value), NOTHING)
+        return simple(value, self.plan)
+
+    # Settling.
+
+    def settle(self, values: Values) -> None:
+        """Find the quantities of the values and of all that they depend on."""
+        order = list(self.unsettled(values))
+        self.kept.extend(order)
+        changing: list[Value] = []
+        for _ in range(MOST_PASSES):
+            changing = []
+            for value in order:
+                found = self.transfer(value)
+                if found != self.table.get(id(value)):
+                    self.table[id(value)] = found
+                    changing.append(value)
+            if not changing:
+                break
+        for value in changing:
+            self.table[id(value)] = domain.unknown("it grows with each pass of a loop", whole=True)
+        if changing:
+            for value in order:
+                if not any(value is other for other in changing):
+                    self.table[id(value)] = self.transfer(value)
+        self.settled.update(id(value) for value in order)
+
+    def unsettled(self, values: Values) -> Iterable[Value]:
+        """What must be settled for the values, each behind what it depends on where possible."""
+        seen: set[int] = set()
+        stack: list[tuple[Value, bool]] = [(value, False) for value in reversed(values)]
+        while stack:
+            value, left = stack.pop()
+            if left:
+                yield value
+                continue
+            if id(value) in seen or id(value) in self.settled:
+                continue
+            seen.add(id(value))
+            if not isinstance(value, (Opaque, Sequence, Mapping, Generator)):
+                continue
+            stack.append((value, True))
+            if self.batch_of(value) is None:
+                for group in self.dependencies(value):
+                    stack.extend((other, False) for other in group)
+
+    def dependencies(self, value: Value) -> Iterable[Values]:
+        """The groups of values that the quantity of a value is made of."""
+        yield from parents(value)
+        if isinstance(value, Opaque) and isinstance(value.node, cst.Subscript):
+            for node in index_nodes(value.node):
+                yield self.plan.facts.values_of(node)
+
+    # The graph.
+
+    def batch_of(self, value: Value) -> bool | None:
+        """Whether a value is a batch of a training loader (True) or another (False); else None."""
+        if not isinstance(value, Opaque) or value.kind != "element":
+            return None
+        found: bool | None = None
+        for source in value.operands[0]:
+            for behind in walk_back((source,), enters_wrapper):
+                if id(behind) in self.training:
+                    return True
+                if id(behind) in self.loaders:
+                    found = False
+        return found
+
+    def transfer(self, value: Value) -> Quantity:
+        """The quantity of a value from those of what it is made of."""
+        found = self.transfer_one(value)
+        if id(value) in self.reductions and found.kind is not Kind.UNKNOWN:
+            found = self.all_reduced(found, self.reductions[id(value)])
+        if (
+            found.kind is Kind.UNKNOWN
+            and not found.whole
+            and not found.certain
+            and isinstance(value, Opaque)
+            and self.in_model(value)
+        ):
+            # Models keep their samples apart, however they do it.
+            return domain.sample(gradient=True, dim=None)
+        return found
+
+    def transfer_one(self, value: Value) -> Quantity:
+        """The quantity of a value before it is seen in its surroundings."""
+        if isinstance(value, Sequence):
+            return self.look(value.every())
+        if isinstance(value, Mapping):
+            return self.look(value.every())
+        if isinstance(value, Generator):
+            return self.look(value.yields)
+        if not isinstance(value, Opaque):
+            return simple(value, self.plan)
+        if value.kind == "operation":
+            return self.operation(value)
+        if value.kind == "call":
+            return self.call(value)
+        if value.kind == "attribute":
+            return self.attribute(value)
+        if value.kind == "item":
+            return self.item(value)
+        if value.kind == "element":
+            return self.element(value)
+        return domain.unknown(f"nothing is known of '{value.name}'")
+
+    def in_model(self, value: Opaque) -> bool:
+        """Whether a value is made by the code of a model."""
+        key = id(value.node)
+        if key not in self.inside:
+            try:
+                around = list(value.module.source.parents(value.node))
+            except KeyError:
+                around = []
+            self.inside[key] = any(
+                isinstance(node, cst.ClassDef) and id(node) in self.model_classes
+                for node in (value.node, *around)
+            )
+        return self.inside[key]
+
+    def known_models(self) -> set[int]:
+        """The class definitions of models."""
+        return self.model_classes
+
+    # Kinds of nodes.
+
+    def element(self, value: Opaque) -> Quantity:
+        """What iterating gives."""
+        batch = self.batch_of(value)
+        if batch is not None:
+            return domain.sample() if batch else domain.equal()
+        found = self.look(value.operands[0])
+        if found.kind is Kind.SAMPLE and not self.is_collection(value.operands[0]):
+            return domain.unknown(PIECES)
+        if found.kind is Kind.SHAPE:
+            return domain.equal(tensor=False)
+        if any("builtins.range" in called_names(source) for source in value.operands[0]):
+            return domain.equal(tensor=False)
+        return found
+
+    def is_collection(self, values: Values) -> bool:
+        """Whether values are tuples, lists or dicts of tensors rather than tensors."""
+        for value in values:
+            behind = origin(value)
+            if isinstance(behind, (Sequence, Mapping, Generator)):
+                continue
+            if self.batch_of(behind) is not None or self.gives_several(behind):
+                continue
+            if isinstance(behind, Opaque) and behind.kind == "item":
+                if self.is_collection(behind.operands[0]):
+                    continue
+            return False
+        return bool(values)
+
+    def attribute(self, value: Opaque) -> Quantity:
+        """``base.name``."""
+        base, name = value.operands[0], value.name
+        if name == "batch_size" and any(id(one) in self.training for one in base):
+            return domain.count()
+        if any(is_instance_of(one, self.plan.table.module_bases) for one in base):
+            return domain.equal(gradient=True)
+        inner = inner_entries(base, name)
+        if inner:
+            return self.look(inner)
+        found = self.look(base)
+        if found.kind is Kind.SAMPLE:
+            if name == "shape":
+                return replace(found.without_gradient(), kind=Kind.SHAPE)
+            if name in NEUTRAL_ATTRIBUTES:
+                return domain.equal(tensor=False)
+            if name in ("T", "H", "mT"):
+                return reshaped(name, found, Given(value.arguments, 0), self.look)
+            if name == "loss" and self.is_model_call(base):
+                return domain.unknown(
+                    "it is computed inside a model that cannot be looked into", whole=True
+                )
+            if name == "batch_size" or name == "num_graphs":
+                return domain.count()
+        elif name in NEUTRAL_ATTRIBUTES or name == "shape":
+            return domain.equal(tensor=False)
+        return found.without_gradient() if name in CUTS else found
+
+    def item(self, value: Opaque) -> Quantity:
+        """``base[index]`` or one part of what is unpacked."""
+        if value.inner:
+            found = self.look(value.inner)
+            return self.from_model(found, value) if self.is_model_call(value.operands[0]) else found
+        constant = value.index[0] if len(value.index) == 1 else None
+        position = constant.value if isinstance(constant, Constant) else None
+        inner = inner_entries(value.operands[0], position)
+        if inner:
+            return self.look(inner)
+        base = self.look(value.operands[0])
+        if base.kind is Kind.SHAPE:
+            if isinstance(position, int):
+                return domain.count() if position == (base.dim or 0) else domain.equal(tensor=False)
+            return replace(base, tensor=False)
+        if base.kind is not Kind.SAMPLE:
+            if base.independent or isinstance(position, str):
+                index = self.look(value.index)
+                if index.kind is Kind.SAMPLE:
+                    return replace(domain.sample(base.gradient), dim=index.dim)
+            return base
+        if self.is_collection(value.operands[0]) or isinstance(position, str):
+            return replace(base, selection=base.selection)
+        if isinstance(value.node, cst.Subscript):
+            return indexed(base, value.node, self.plan.facts.values_of, self.look)
+        return domain.unknown(PIECES)
+
+    def operation(self, value: Opaque) -> Quantity:
+        """An operator, or a builtin that the facts model as one."""
+        name = value.name
+        if name in ("Add", "Subtract"):
+            return domain.add(self.look(value.operands[0]), self.look(value.operands[1]))
+        if name == "Multiply":
+            return domain.multiply(self.look(value.operands[0]), self.look(value.operands[1]))
+        if name in ("Divide", "FloorDivide"):
+            return domain.divide(
+                self.look(value.operands[0]),
+                self.look(value.operands[1]),
+                Pending(right_operand(value.node), value.module),
+            )
+        if name == "Power":
+            return self.power(self.look(value.operands[0]), value.operands[1])
+        if name == "MatrixMultiply":
+            return self.matrix_product(self.look(value.operands[0]), self.look(value.operands[1]))
+        if name in ("Minus", "Plus"):
+            return self.look(value.operands[0])
+        if name == "len":
+            return self.length(value)
+        if name in ("index", "isinstance", "yield"):
+            return domain.equal(tensor=False)
+        if name in ("iterate", "filter", "enumerate", "zip"):
+            return self.look(join_values(*value.operands))
+        if name in ("And", "Or"):
+            return self.look(join_values(*value.operands))
+        if name in ("format", "concatenate", "getattr"):
+            return self.gathered([self.look(operand) for operand in value.operands])
+        several = [self.look(operand) for operand in value.operands]
+        found = domain.nonlinear("a comparison", *several).without_gradient()
+        return replace(found, content="bool") if found.kind is Kind.SAMPLE else found
+
+    def length(self, value: Opaque) -> Quantity:
+        """``len(something)``."""
+        operand = value.operands[0]
+        if any(id(one) in self.loaders for one in operand):
+            return domain.equal(tensor=False)
+        for one in operand:
+            if isinstance(one, Opaque) and one.kind == "attribute" and one.name == "sampler":
+                if any(id(loader) in self.training for loader in one.operands[0]):
+                    return domain.count()
+        return self.counted(self.look(operand), 0)
+
+    def counted(self, tensor: Quantity, position: int | None) -> Quantity:
+        """The size of a tensor along a dimension, or its number of elements (None)."""
+        if tensor.kind is Kind.SAMPLE:
+            if position is not None and tensor.dim is not None and position != tensor.dim:
+                return domain.equal(tensor=False)
+            if tensor.selection:
+                return domain.part(1).number()
+            return domain.count()
+        if tensor.kind is Kind.UNKNOWN and not tensor.whole:
+            return domain.count() if position == 0 else domain.equal(tensor=False)
+        return domain.equal(tensor=False)
+
+
+def simple(value: Value, plan: Plan) -> Quantity:
+    """The quantity of a value that is no node of the graph."""
+    if isinstance(value, Constant):
+        if isinstance(value.value, (int, float)):
+            if value.value == 0 and not isinstance(value.value, bool):
+                return NOTHING
+            tiny = abs(value.value) <= TINY
+            return replace(domain.equal(tensor=False), tiny=tiny)
+        return NOTHING if value.value is None else domain.equal(tensor=False)
+    if isinstance(value, Unknown):
+        return domain.unknown(value.reason)
+    gradient = is_instance_of(value, plan.table.module_bases)
+    return domain.equal(gradient=gradient)
+
+
+def index_nodes(node: cst.Subscript) -> Iterable[cst.BaseExpression]:
+    """The expressions between the brackets."""
+    for element in node.slice:
+        if isinstance(element.slice, cst.Index):
+            yield element.slice.value
+        elif isinstance(element.slice, cst.Slice):
+            for bound in (element.slice.lower, element.slice.upper, element.slice.step):
+                if bound is not None:
+                    yield bound
+
+
+def right_operand(node: cst.CSTNode) -> cst.CSTNode:
+    """The right side of a binary operator or an augmented assignment."""
+    if isinstance(node, cst.BinaryOperation):
+        return node.right
+    if isinstance(node, cst.AugAssign):
+        return node.value
+    return node
+
+
+def inner_entries(base: Values, key: object) -> Values:
+    """What a model's own code put under a key or attribute of what it returned."""
+    found: list[Value] = []
+    for value in base:
+        for inside in value.inner if isinstance(value, Opaque) else ():
+            if isinstance(inside, Mapping) and key in inside.entries:
+                found.extend(inside.entries[key].values)
+            elif isinstance(inside, Instance) and isinstance(key, str) and key in inside.attributes:
+                found.extend(inside.attributes[key])
+    return tuple(found)
+
+
+def find_model_classes(plan: Plan) -> Iterable[int]:
+    """The class definitions whose objects have layers with parameters."""
+    known: dict[int, bool] = {}
+    for event in plan.facts.events:
+        if event.kind != "call":
+            continue
+        for value in (*event.result, *event.callee):
+            if isinstance(value, Instance) and has_parameters(value, plan, known):
+                for ancestor in value.cls.ancestry():
+                    if isinstance(ancestor, Class):
+                        yield id(ancestor.node)
+
+
+def has_parameters(value: Value, plan: Plan, known: dict[int, bool]) -> bool:
+    """Whether a value is or holds a layer with parameters."""
+    if id(value) in known:
+        return known[id(value)]
+    known[id(value)] = False
+    found = False
+    if isinstance(value, Instance):
+        bases = value.cls.external_bases()
+        if any(name in plan.table.module_bases for name in bases):
+            found = any(
+                has_parameters(part, plan, known)
+                for values in value.attributes.values()
+                for part in values
+            )
+        elif any(name.startswith(("torch.nn.", "torchvision.models.")) for name in bases):
+            found = True
+    elif isinstance(value, (Sequence, Mapping)):
+        found = any(has_parameters(part, plan, known) for part in value.every())
+    elif isinstance(value, Opaque) and value.kind == "call":
+        for name in called_names(value):
+            word = name.rpartition(".")[2]
+            if word in CONTAINERS:
+                found = any(
+                    has_parameters(part, plan, known)
+                    for argument in value.arguments.items
+                    for part in argument.values
+                )
+            elif name.startswith("torch.nn.functional.") or word in PARAMETERLESS:
+                continue
+            elif name.startswith("torch.nn.") and not word.endswith("Loss"):
+                found = found or word[:1].isupper()
+            elif name.startswith(("torchvision.models.", "torch.hub.", "timm.", "transformers.")):
+                found = True
+    known[id(value)] = found
+    return found

@@ -1,0 +1,189 @@
+"""Along which dimension a tensor counts the samples, after it was reshaped or indexed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import libcst as cst
+
+from transpile.facts.values import Arguments, Constant, Sequence, Values, only_constant
+
+from .domain import Kind, Quantity, unknown
+
+Look = Callable[[Values], Quantity]
+
+#: Words that change the order or number of dimensions.
+RESHAPES = frozenset(
+    {
+        "view", "reshape", "unsqueeze", "unsqueeze_", "expand_dims", "squeeze", "squeeze_",
+        "transpose", "transpose_", "swapaxes", "swapdims", "permute", "t", "T", "mT", "H", "adjoint",
+        "flatten", "ravel", "movedim", "moveaxis", "unflatten", "rearrange", "newaxis",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Given:
+    """The arguments behind the tensor that a function or method works on.
+
+    Args:
+        arguments: all arguments of the call.
+        offset: how many positional ones stand for the tensor: 1 for functions, 0 for methods.
+    """
+
+    arguments: Arguments
+    offset: int
+
+    def get(self, name: str, position: int | None) -> Values:
+        """The values of an argument by keyword or by position behind the tensor."""
+        place = None if position is None else position + self.offset
+        found = self.arguments.get(name, place)
+        return found.values if found is not None else ()
+
+    def positional(self) -> list[Values]:
+        """The positional arguments behind the tensor; one tuple or list is spread."""
+        given = [item.values for item in self.arguments.positional()[self.offset :]]
+        if len(given) == 1 and len(given[0]) == 1 and isinstance(given[0][0], Sequence):
+            inside = given[0][0]
+            return [*inside.elements, inside.rest] if inside.rest else list(inside.elements)
+        return given
+
+    def dims(self, position: int = 0) -> tuple[int, ...] | None:
+        """The dimensions that a reduction names; empty for none, None where they are not known."""
+        for name in ("dim", "axis"):
+            values = self.get(name, position)
+            if values:
+                return integers(values)
+        return ()
+
+
+def integers(values: Values) -> tuple[int, ...] | None:
+    """An integer or a tuple of integers; None where it is something else."""
+    constant = only_constant(values)
+    if constant is not None:
+        if constant.value is None:
+            return ()
+        return (constant.value,) if isinstance(constant.value, int) else None
+    if len(values) == 1 and isinstance(values[0], Sequence) and not values[0].rest:
+        parts = [integers(element) for element in values[0].elements]
+        if all(part is not None and len(part) == 1 for part in parts):
+            return tuple(part[0] for part in parts if part)
+    return None
+
+
+def integer(values: Values) -> int | None:
+    """A single integer; None for anything else."""
+    found = integers(values)
+    return found[0] if found is not None and len(found) == 1 else None
+
+
+def reshaped(word: str, tensor: Quantity, given: Given, look: Look) -> Quantity:
+    """A tensor of samples after a change of its shape."""
+    if word in ("view", "reshape"):
+        return replace(tensor, dim=viewed(tensor, given.positional(), look))
+    dim = tensor.dim
+    ordered = given.positional()
+    if dim is None:
+        return tensor
+    if word in ("t", "T", "H", "adjoint"):
+        return replace(tensor, dim={0: 1, 1: 0}.get(dim))
+    if word.startswith(("unsqueeze", "expand_dims")):
+        at = integer(given.get("dim", 0) or given.get("axis", 0))
+        if at is None:
+            return replace(tensor, dim=None)
+        return replace(tensor, dim=dim + 1 if 0 <= at <= dim else dim)
+    if word.startswith("squeeze"):
+        at = integer(ordered[0]) if ordered else None
+        if at is not None and at >= 0:
+            return replace(tensor, dim=dim - 1 if at < dim else dim)
+        return replace(tensor, dim=0 if dim == 0 else None)
+    if word.startswith(("transpose", "swap")) and len(ordered) == 2:
+        first, second = integer(ordered[0]), integer(ordered[1])
+        if first is None or second is None:
+            return replace(tensor, dim=None)
+        if dim in (first, second):
+            other = second if dim == first else first
+            return replace(tensor, dim=other if other >= 0 else None)
+        return tensor
+    if word in ("permute", "transpose"):
+        order = [integer(values) for values in ordered]
+        return replace(tensor, dim=order.index(dim) if dim in order else None)
+    if word in ("flatten", "ravel"):
+        start = integer(given.get("start_dim", 0)) or 0
+        if dim == 0:
+            return tensor
+        return replace(tensor, dim=dim if start > dim else (0 if start == 0 else None))
+    if word == "mT":
+        return tensor
+    return replace(tensor, dim=None)
+
+
+def viewed(tensor: Quantity, shape: list[Values], look: Look) -> int | None:
+    """Where the samples are counted in a view of the given shape."""
+    if not shape:
+        return tensor.dim
+    for position, values in enumerate(shape):
+        part = look(values)
+        if part.kind is Kind.SHAPE:
+            return part.dim
+        if part.kind is Kind.EQUAL and part.degree == 1:
+            return position
+    first = only_constant(shape[0])
+    if first is None or first.value == -1:
+        return 0
+    if first.value == 1:
+        for position, values in enumerate(shape):
+            if integer(values) == -1:
+                return position
+    return None
+
+
+PIECES = "it handles the samples of a batch one by one"
+
+
+def indexed(tensor: Quantity, node: cst.Subscript, values_of: Callable[[cst.CSTNode], Values],
+            look: Look) -> Quantity:
+    """A tensor of samples after ``tensor[...]``."""
+    dim = tensor.dim
+    place = 0
+    removed = 0
+    added = 0
+    result = tensor
+    for element in node.slice:
+        part = element.slice
+        if isinstance(part, cst.Slice):
+            if place == dim and (part.lower or part.upper or part.step):
+                bounds = [b for b in (part.lower, part.upper) if b is not None]
+                if not any(look(values_of(bound)).degree == 1 for bound in bounds):
+                    # Part of the samples, or another dimension than it seems.
+                    result = replace(result, dim=None)
+            place += 1
+            continue
+        inner = part.value if isinstance(part, cst.Index) else None
+        if isinstance(inner, cst.Ellipsis):
+            break
+        if isinstance(inner, cst.Name) and inner.value == "None":
+            if dim is not None and place <= dim:
+                added += 1
+            continue
+        values = values_of(inner) if inner is not None else ()
+        index = look(values)
+        if index.kind is Kind.SAMPLE:
+            if place == dim and index.content != "index" and len(node.slice) == 1:
+                return replace(result, selection=True, dim=0)
+        elif index.kind is Kind.UNKNOWN:
+            return index
+        elif place == dim and is_single(index):
+            return unknown(PIECES)
+        elif dim is not None and place < dim:
+            removed += 1
+        place += 1
+    if result.dim is None:
+        return result
+    return replace(result, dim=result.dim + added - removed)
+
+
+def is_single(index: Quantity) -> bool:
+    """Whether an index picks a single entry."""
+    return index.kind in (Kind.EQUAL, Kind.NOTHING)
