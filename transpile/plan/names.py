@@ -19,6 +19,13 @@ def identifiers(tree: cst.CSTNode) -> set[str]:
         if isinstance(node, cst.Name):
             found.add(node.value)
             continue
+        if isinstance(node, cst.ImportAlias) and node.asname is not None:
+            # ``import os.path as path`` binds `path` alone.
+            stack.append(node.asname)
+            continue
+        if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar):
+            stack.extend(node.names)
+            continue
         stack.extend(node.children)
     return found
 

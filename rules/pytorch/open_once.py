@@ -1,0 +1,158 @@
+"""Open files for writing on one process, and nowhere else.
+
+What:
+    A file that is opened for writing where no guard can go around all of its uses is opened on
+    the process with rank 0; the others write to nowhere. Everything written through the handle
+    (``csv``, ``json.dump``, ``print(file=...)``) needs no change then. The same goes for log files.
+
+Why:
+    Processes that write one file at the same time overwrite each other's lines.
+
+Before:
+    results = open("results.csv", "w")
+
+After:
+    results = open("results.csv" if is_main_process() else os.devnull, "w")
+
+Refuses when:
+    never: files that are read and written through one handle are reported.
+
+Source:
+    https://docs.python.org/3/library/os.html#os.devnull
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.values import Constant, External
+from transpile.finding import Level
+from transpile.plan.effects import Effect, Kind
+from transpile.plan.model import Plan
+from transpile.plan.once import Once
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Remark, Ruling, Rulings
+from transpile.rules.pytorch._once import argument_of, once_of, only_here
+
+CODES = {
+    "PT521": "a file is opened for writing by one process",
+    "PT522": "a file is opened for writing by every process",
+}
+NOWHERE = External("os.devnull")
+ROTATING = frozenset(
+    {"logging.handlers.RotatingFileHandler", "logging.handlers.TimedRotatingFileHandler"}
+)
+BY_HAND = "open it on rank 0 alone"
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each file that is opened for writing."""
+    once = once_of(plan)
+    for effect in once.finished(Kind.OPEN, Kind.LOG_FILE):
+        yield done(effect)
+    for effect in once.pending(Kind.OPEN, Kind.LOG_FILE):
+        path = path_of(effect)
+        if path is not None and leads_nowhere(once, path.value):
+            yield done(effect)
+        elif path is None:
+            yield Remark(
+                "PT522",
+                Level.WARNING,
+                effect.module,
+                effect.node,
+                f"{effect.word} {effect.kind.value} in every process: its arguments are unpacked",
+                BY_HAND,
+            )
+        else:
+            yield Ruling(
+                "PT521",
+                Verdict.APPLY,
+                effect.module,
+                effect.node,
+                f"{effect.word} {effect.kind.value} once per job",
+                data=effect,
+                claims=(effect.node,),
+            )
+    for effect in once.pending(Kind.MODIFY):
+        if any(event.detached for event in effect.events) and unknown_mode(effect):
+            continue
+        yield Remark(
+            "PT522",
+            Level.WARNING,
+            effect.module,
+            effect.node,
+            f"{effect.word} may change a file that every process opens",
+            BY_HAND,
+        )
+
+
+def done(effect: Effect) -> Ruling:
+    """The answer for a file that one process opens already."""
+    return Ruling(
+        "PT521",
+        Verdict.ALREADY_DONE,
+        effect.module,
+        effect.node,
+        f"{effect.word} {effect.kind.value} on one rank alone",
+        claims=(effect.node,),
+    )
+
+
+def unknown_mode(effect: Effect) -> bool:
+    """Whether the mode of an opened file is not known at all."""
+    mode = effect.event.arguments.get("mode", 1)
+    return mode is not None and not any(isinstance(v, Constant) for v in mode.values)
+
+
+def path_of(effect: Effect) -> cst.Arg | None:
+    """The argument that names the file; the call's own object for ``Path.open``."""
+    if effect.word == "logging.basicConfig":
+        return argument_of(effect, ("filename",), 99)
+    if effect.word == "open()" and isinstance(effect.node.func, cst.Attribute):
+        return cst.Arg(effect.node.func.value)
+    return argument_of(effect, ("file", "filename"), 0)
+
+
+def leads_nowhere(once: Once, path: cst.BaseExpression) -> bool:
+    """Whether a path is the null device on all ranks but one."""
+    if isinstance(path, cst.IfExp) and once.ranks.tests_rank(path.test):
+        return True
+    values = once.plan.facts.values_of(path)
+    return bool(values) and all(value == NOWHERE for value in values)
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """Another path, or another handle, on the other processes."""
+    effect: Effect = ruling.data
+    if effect.word in ROTATING:
+        logging = plan.names.imported("logging", "logging")
+        yield from only_here(plan, effect.module, effect.node, f"{logging}.NullHandler()")
+        return
+    nowhere = f"{plan.names.imported('os', 'os')}.devnull"
+    path = path_of(effect)
+    assert path is not None
+    if effect.word == "open()" or exclusive(effect):
+        mode = "wb" if binary(effect) else "w"
+        yield from only_here(plan, effect.module, effect.node, f'open({nowhere}, "{mode}")')
+        return
+    yield from only_here(plan, effect.module, path.value, nowhere)
+
+
+def modes(effect: Effect) -> list[str]:
+    """The modes that a file is opened with."""
+    position = 0 if effect.word == "open()" else 1
+    argument = effect.event.arguments.get("mode", position)
+    values = argument.values if argument is not None else ()
+    return [str(value.value) for value in values if isinstance(value, Constant)]
+
+
+def exclusive(effect: Effect) -> bool:
+    """Whether the file must not exist before, as the null device does."""
+    return effect.kind is Kind.OPEN and any("x" in mode for mode in modes(effect))
+
+
+def binary(effect: Effect) -> bool:
+    """Whether bytes are written."""
+    return any("b" in mode for mode in modes(effect))
