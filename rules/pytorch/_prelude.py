@@ -212,4 +212,26 @@ def $barrier():
 ''',
         (DIST,),
     ),
+    "own_device": HelperSource(
+        '''
+def $own_device(device):
+    """Return this process's GPU in place of any GPU, where a launcher started it."""
+    if "RANK" in $os.environ:
+        if isinstance(device, int):
+            return $torch.cuda.current_device()
+        if str(device).startswith("cuda"):
+            return type(device)("cuda")
+    return device
+''',
+        (OS, TORCH),
+    ),
+    "own_location": HelperSource(
+        '''
+def $own_location(storage, location):
+    """Load what was saved from a GPU onto this process's GPU, where a launcher started it."""
+    if "RANK" in $os.environ and location.startswith("cuda"):
+        return storage.cuda()
+''',
+        (OS,),
+    ),
 }

@@ -1,0 +1,138 @@
+"""What several rules ask about devices: which GPU an expression names, and who decided on it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.module import Module
+from transpile.facts.values import Constant, External, Function, Opaque, Value, Values
+from transpile.plan.graph import called_names, method_calls, walk_back
+from transpile.plan.model import Plan
+from transpile.plan.start import PARSERS
+
+NUMBERED = re.compile(r"cuda:\d+\Z")
+PARTLY_NUMBERED = re.compile(r"cuda:(?=.)", re.DOTALL)
+#: Environment variables in which launchers say which process this is.
+RANK_VARIABLES = frozenset(
+    {
+        "RANK", "LOCAL_RANK", "WORLD_SIZE", "SLURM_PROCID", "SLURM_LOCALID",
+        "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "PMI_RANK",
+    }
+)  # fmt: skip
+RANK_CALLS = frozenset(
+    {
+        "torch.distributed.get_rank",
+        "torch.distributed.get_node_local_rank",
+        "torch.cuda.current_device",
+        "torch.accelerator.current_device_index",
+    }
+)
+
+
+def follows_rank(values: Values) -> bool:
+    """Whether values were computed from which process this is, or from the GPU it has."""
+    for value in walk_back(values):
+        if any(name in RANK_CALLS for name in called_names(value)):
+            return True
+        if isinstance(value, Constant) and value.value in RANK_VARIABLES:
+            return True
+    return False
+
+
+def chooses_by_process(plan: Plan, function: Function) -> bool:
+    """Whether a function of the project asks which GPU this process has."""
+    return any(
+        event.kind == "call"
+        and event.function() is not None
+        and event.function().node is function.node  # type: ignore[union-attr]
+        and any(isinstance(c, External) and c.name in RANK_CALLS for c in event.callee)
+        for event in plan.facts.events
+    )
+
+
+def text_of(node: cst.CSTNode) -> str | None:
+    """The text of a plain string literal; None for anything else."""
+    if isinstance(node, cst.SimpleString):
+        value = node.evaluated_value
+        return value if isinstance(value, str) else None
+    return None
+
+
+def names_numbered_gpu(node: cst.CSTNode) -> bool:
+    """Whether an expression spells a GPU with its number: ``"cuda:0"``, ``f"cuda:{gpu}"``."""
+    text = text_of(node)
+    if text is not None:
+        return NUMBERED.match(text) is not None
+    if isinstance(node, cst.FormattedString):
+        first = node.parts[0] if node.parts else None
+        return (
+            len(node.parts) > 1
+            and isinstance(first, cst.FormattedStringText)
+            and first.value == "cuda:"
+        )
+    if isinstance(node, cst.BinaryOperation):
+        if isinstance(node.operator, cst.Add):
+            return text_of(node.left) == "cuda:"
+        if isinstance(node.operator, cst.Modulo):
+            return bool(PARTLY_NUMBERED.match(text_of(node.left) or ""))
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        if node.func.attr.value == "format":
+            return bool(PARTLY_NUMBERED.match(text_of(node.func.value) or ""))
+    return False
+
+
+def literal_numbers(node: cst.CSTNode) -> Iterator[int]:
+    """The numbers of the GPUs that an expression spells."""
+    stack: list[cst.CSTNode] = [node]
+    while stack:
+        current = stack.pop()
+        text = text_of(current)
+        if text is not None and NUMBERED.match(text):
+            yield int(text.partition(":")[2])
+        stack.extend(current.children)
+
+
+def is_device_object(value: Value) -> bool:
+    """Whether a value is a device that something has, or that ``torch.device`` made."""
+    if "torch.device" in called_names(value):
+        return True
+    return isinstance(value, Opaque) and value.kind == "attribute" and value.name == "device"
+
+
+def comes_from_outside(value: Value) -> bool:
+    """Whether a value is what the user of the script chose: an argument, a configuration."""
+    current: Value = value
+    for _ in range(20):
+        if not isinstance(current, Opaque):
+            return False
+        if current.kind == "parameter":
+            return True
+        if current.kind in ("attribute", "item"):
+            if current.name in ("dtype", "data", "weight"):
+                return False
+            base = current.operands[0]
+            if current.kind == "attribute" and any(
+                isinstance(b, Opaque) and current.name in b.attributes for b in base
+            ):
+                return False
+            if len(base) != 1:
+                return False
+            current = base[0]
+            continue
+        return any(name in PARSERS for name, _ in method_calls(current)) or any(
+            name in ("json.load", "yaml.load", "yaml.safe_load", "toml.load", "os.getenv")
+            for name in called_names(current)
+        )
+    return False
+
+
+def module_nodes(module: Module) -> Iterator[cst.CSTNode]:
+    """Every node of a module, in the order of the text."""
+    stack: list[cst.CSTNode] = [module.source.tree]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(node.children))
