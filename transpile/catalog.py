@@ -23,7 +23,9 @@ def frameworks() -> tuple[str, ...]:
     import transpile.rules
 
     return tuple(
-        sorted(found.name for found in pkgutil.iter_modules(transpile.rules.__path__) if found.ispkg)
+        sorted(
+            found.name for found in pkgutil.iter_modules(transpile.rules.__path__) if found.ispkg
+        )
     )
 
 

@@ -82,7 +82,9 @@ def convert(
         return Result(Outcome.REFUSED, read.text, data, {}, (), (finding,))
     plan = build_plan(facts, table, options)
     notes = [
-        Finding("DT007", Level.WARNING, where, 0, 0, f"this module of the project is not read: {why}")
+        Finding(
+            "DT007", Level.WARNING, where, 0, 0, f"this module of the project is not read: {why}"
+        )
         for where, why in project.unreadable
     ]
     if options.respect_distributed:
@@ -129,14 +131,22 @@ def imported_names(tree: cst.Module) -> Iterable[str]:
                 for alias in node.names:
                     separator = "." if name else ""
                     yield f"{dots}{name}{separator}{tree.code_for_node(alias.name)}"
-        elif isinstance(node, (cst.Module, cst.BaseCompoundStatement, cst.IndentedBlock, cst.Else,
-                               cst.Finally, cst.ExceptHandler, cst.SimpleStatementLine)):
+        elif isinstance(
+            node,
+            (
+                cst.Module,
+                cst.BaseCompoundStatement,
+                cst.IndentedBlock,
+                cst.Else,
+                cst.Finally,
+                cst.ExceptHandler,
+                cst.SimpleStatementLine,
+            ),
+        ):
             stack.extend(node.children)
 
 
-def decide_and_edit(
-    plan: Plan, read: Source, options: Options, notes: list[Finding]
-) -> Result:
+def decide_and_edit(plan: Plan, read: Source, options: Options, notes: list[Finding]) -> Result:
     """Ask every rule, and carry out what they want if none refuses."""
     chosen = catalog.rules(plan.table.framework)
     answers = [(rule, answer) for rule in chosen for answer in rule.decide(plan)]
@@ -150,9 +160,7 @@ def decide_and_edit(
             findings.append(finding)
     refused = any(finding.level is Level.ERROR for finding in findings)
     if not refused:
-        findings.extend(
-            filter(None, (finding_of(remark) for remark in unclaimed(plan, rulings)))
-        )
+        findings.extend(filter(None, (finding_of(remark) for remark in unclaimed(plan, rulings))))
     edits, helpers = collect(plan, rulings, chosen)
     foreign = sorted({module.source.path for module in edits if not module.is_entry})
     for elsewhere in foreign:
@@ -180,9 +188,7 @@ def decide_and_edit(
     text = apply_edits(read.text, own)
     check_parses(text)
     outcome = Outcome.CONVERTED if text != read.text else Outcome.UNCHANGED
-    return Result(
-        outcome, text, read.encode(text), description, decisions, tuple(findings)
-    )
+    return Result(outcome, text, read.encode(text), description, decisions, tuple(findings))
 
 
 def collect(
@@ -208,10 +214,10 @@ def public_decisions(answers: Iterable[tuple[Rule, Any]]) -> tuple[Decision, ...
         if isinstance(answer, Remark):
             continue
         _, line, column = place(answer.module, answer.node)
-        found.append(
-            Decision(rule.name, answer.code, answer.verdict, line, column, answer.reason)
-        )
-    return tuple(sorted(found, key=lambda decision: (decision.line, decision.column, decision.rule)))
+        found.append(Decision(rule.name, answer.code, answer.verdict, line, column, answer.reason))
+    return tuple(
+        sorted(found, key=lambda decision: (decision.line, decision.column, decision.rule))
+    )
 
 
 def check_parses(text: str) -> None:
@@ -234,9 +240,7 @@ def unchanged(
     """The result for a script that is left as it is."""
     note = Finding(code, Level.NOTE, read.path, 0, 0, f"left as it is: {why}")
     description = describe(plan, Rulings({})) if plan is not None else {}
-    return Result(
-        Outcome.UNCHANGED, read.text, read.data, description, (), (*notes, note)
-    )
+    return Result(Outcome.UNCHANGED, read.text, read.data, description, (), (*notes, note))
 
 
 __all__ = ["CODES", "Facts", "convert"]

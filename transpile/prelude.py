@@ -71,5 +71,11 @@ def prelude_edits(plan: Plan, names: Iterable[str]) -> Iterable[Edit]:
 
 def import_order(line: str) -> tuple[int, str]:
     """Standard library first, as people sort imports."""
-    standard = line.split()[1].split(".")[0] in {"contextlib", "os", "random", "logging", "datetime"}
+    standard = line.split()[1].split(".")[0] in {
+        "contextlib",
+        "os",
+        "random",
+        "logging",
+        "datetime",
+    }
     return (0 if standard else 1, line)

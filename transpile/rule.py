@@ -119,7 +119,5 @@ def finding_of(answer: Answer) -> Finding | None:
     if isinstance(answer, Remark):
         return Finding(answer.code, answer.level, path, line, column, answer.message, answer.advice)
     if answer.verdict is Verdict.REFUSE:
-        return Finding(
-            answer.code, Level.ERROR, path, line, column, answer.reason, answer.advice
-        )
+        return Finding(answer.code, Level.ERROR, path, line, column, answer.reason, answer.advice)
     return None

@@ -134,7 +134,7 @@ def iterated_expression(plan: Plan, loader: Loader, event: Event) -> cst.CSTNode
         if isinstance(current, (cst.Name, cst.Attribute, cst.Subscript)):
             if loader.value in plan.facts.values_of(current):
                 return current
-        pending.extend(current.children)  # type: ignore[arg-type]
+        pending.extend(current.children)
     return None
 
 

@@ -13,6 +13,7 @@ from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.holders import Holder, trace
 from transpile.plan.model import Model, Plan
 from transpile.plan.places import (
+    Statement,
     blocks_around,
     calls_of,
     index_in,
@@ -52,13 +53,13 @@ class Wrap:
     models: tuple[Model, ...]
     module: Module
     text: str
-    before: cst.CSTNode | None
-    after: cst.CSTNode
+    before: Statement | None
+    after: Statement
     order: int
     function: cst.FunctionDef | None
 
     @property
-    def node(self) -> cst.CSTNode:
+    def node(self) -> Statement:
         """The statement to point at."""
         return self.before if self.before is not None else self.after
 
@@ -90,8 +91,7 @@ def reached_by_losses(plan: Plan) -> set[int]:
     if "reached" not in plan.memo:
         losses = tuple(value for backward in plan.backwards for value in backward.loss)
         plan.memo["reached"] = {
-            id(value)
-            for value in walk_back(losses, lambda value: not isinstance(value, Instance))
+            id(value) for value in walk_back(losses, lambda value: not isinstance(value, Instance))
         }
     found: set[int] = plan.memo["reached"]
     return found
@@ -125,9 +125,7 @@ def find_wrap(plan: Plan, model: Model) -> Wrap | str:
             common = keys
             order = list(keys)
         else:
-            common = {
-                key: [*common[key], *keys[key]] for key in common if key in keys
-            }
+            common = {key: [*common[key], *keys[key]] for key in common if key in keys}
     if not common:
         return "its calls reach it through different variables"
     reason = "no variable holds it from where it is ready to where it is called"
@@ -177,7 +175,7 @@ def wrap_in(
     optimizers: list[cst.CSTNode],
 ) -> Wrap | str:
     """Where in a block to wrap: behind all anchors, before all uses."""
-    statements = list(block.body)  # type: ignore[attr-defined]
+    statements: list[Statement] = list(block.body)  # type: ignore[attr-defined]
 
     def positions(nodes: list[cst.CSTNode]) -> list[int]:
         found = [statement_in(holder.module, block, node) for node in nodes]
@@ -196,9 +194,7 @@ def wrap_in(
     return Wrap((model,), holder.module, holder.text, before, behind, order, holder.function)
 
 
-def order_of(
-    plan: Plan, holder: Holder, block: cst.CSTNode, later: list[cst.CSTNode]
-) -> int:
+def order_of(plan: Plan, holder: Holder, block: cst.CSTNode, later: list[Statement]) -> int:
     """The position of the first event in some statements of a block."""
     best = len(plan.facts.events)
     for event in plan.facts.events:
@@ -289,9 +285,14 @@ def part_of(value: Value, model: Model) -> bool:
         return True
     return any(
         found is model.value
-        for found in walk_back((value,), lambda v: isinstance(v, Opaque) and v.kind != "call"
-                               or isinstance(v, Opaque) and v.kind == "call"
-                               and not called_names(v))
+        for found in walk_back(
+            (value,),
+            lambda v: isinstance(v, Opaque)
+            and v.kind != "call"
+            or isinstance(v, Opaque)
+            and v.kind == "call"
+            and not called_names(v),
+        )
     )
 
 

@@ -80,9 +80,9 @@ def is_layer_of(value: Value, model: Model) -> bool:
     """Whether a value is a layer that the model holds."""
     if not isinstance(model.value, Instance) or value is model.value:
         return False
-    return any(
-        value is part for values in model.value.attributes.values() for part in values
-    ) and (isinstance(value, Instance) or any(n.startswith("torch.nn.") for n in called_names(value)))
+    return any(value is part for values in model.value.attributes.values() for part in values) and (
+        isinstance(value, Instance) or any(n.startswith("torch.nn.") for n in called_names(value))
+    )
 
 
 def calls_layers(plan: Plan, event: Event) -> bool:

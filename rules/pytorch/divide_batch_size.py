@@ -26,7 +26,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
@@ -194,9 +194,7 @@ def module_of(plan: Plan, node: cst.CSTNode, default: Module) -> Module:
     return default
 
 
-def other_uses(
-    plan: Plan, site: Site, argument: Argument, divided: set[int]
-) -> Iterator[Answer]:
+def other_uses(plan: Plan, site: Site, argument: Argument, divided: set[int]) -> Iterator[Answer]:
     """Shapes in the training step that follow the batch size: they take the share, too."""
     sources = [value for value in argument.values if isinstance(value, (Opaque, Instance))]
     if not sources or argument.node is None:
@@ -247,7 +245,7 @@ def name_of_method(callee: object) -> str:
     return str(callee.function.name)  # type: ignore[attr-defined]
 
 
-def mentions(plan: Plan, node: cst.CSTNode, sources: list[object]) -> list[cst.CSTNode]:
+def mentions(plan: Plan, node: cst.CSTNode, sources: Sequence[object]) -> list[cst.BaseExpression]:
     """The outermost names below an expression that are the batch size itself."""
     values = plan.facts.values_of(node)
     if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
@@ -264,18 +262,16 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     yield Helper("split_batch")
     split = plan.names.fresh("split_batch")
     source = data.module.source
+    node = data.node
+    assert isinstance(node, cst.BaseExpression)
     if data.missing:
-        assert isinstance(data.node, cst.Call)
-        changes = add_argument(source, data.node, f"batch_size={split}(1)")
+        assert isinstance(node, cst.Call)
+        changes = add_argument(source, node, f"batch_size={split}(1)")
     elif data.copied is not None:
         mapping, entry = data.copied
-        changes = wrap_expression(
-            source, data.node, "{**", f', "batch_size": {split}({entry})' + "}"
-        )
+        changes = wrap_expression(source, node, "{**", f', "batch_size": {split}({entry})' + "}")
         del mapping
     else:
-        changes = wrap_expression(source, data.node, f"{split}(", ")")
+        changes = wrap_expression(source, node, f"{split}(", ")")
     for edit in changes:
         yield In(data.module, edit)
-
-

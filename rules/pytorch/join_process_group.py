@@ -37,8 +37,10 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
+from transpile.changes import Edit
 from transpile.layout import append_to_body, insert_after, insert_before
 from transpile.plan.model import Plan
+from transpile.plan.places import Statement
 from transpile.plan.start import Start, find_start, is_main_guard, relevant
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
@@ -53,8 +55,13 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One answer: where to join, or that it is joined already."""
     tree = plan.entry.source.tree
     for event in plan.facts.events:
-        if event.kind == "call" and not event.detached and any(
-            getattr(callee, "name", "") in plan.table.distributed_starts for callee in event.callee
+        if (
+            event.kind == "call"
+            and not event.detached
+            and any(
+                getattr(callee, "name", "") in plan.table.distributed_starts
+                for callee in event.callee
+            )
         ):
             yield Ruling(
                 "PT101",
@@ -114,7 +121,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         yield In(plan.entry, change)
 
 
-def set_up_edits(plan: Plan, start: Start, lines: list[str]) -> Iterable[object]:
+def set_up_edits(plan: Plan, start: Start, lines: list[str]) -> Iterable[Edit]:
     """The edits that put the set-up call into its place."""
     source = plan.entry.source
     if start.parsed is not None:
@@ -122,11 +129,11 @@ def set_up_edits(plan: Plan, start: Start, lines: list[str]) -> Iterable[object]
     return insert_before(source, set_up_statement(start), lines, order=-10)
 
 
-def set_up_statement(start: Start) -> cst.CSTNode:
+def set_up_statement(start: Start) -> Statement:
     """The statement before which the set-up stands where no command line is parsed."""
     for statement in start.block.body:  # type: ignore[attr-defined]
         if statement is start.first or not is_preliminary(statement):
-            found: cst.CSTNode = statement
+            found: Statement = statement
             return found
     return start.first
 

@@ -28,12 +28,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import libcst as cst
-
 from transpile.facts.module import Module
 from transpile.layout import insert_after
 from transpile.plan.model import Plan
-from transpile.plan.places import statement_of
+from transpile.plan.places import Statement, statement_of
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._loaders import (
@@ -56,7 +54,7 @@ class Rebuilding:
     """Which variable to rebuild, and the statement that binds it."""
 
     module: Module
-    statement: cst.CSTNode
+    statement: Statement
     text: str
     site: Site
 

@@ -38,7 +38,7 @@ from transpile.layout import insert_at_start_of_body, insert_before
 from transpile.plan.graph import called_names
 from transpile.plan.holders import Holder, bindings, parameters
 from transpile.plan.model import Plan
-from transpile.plan.places import ancestors, function_of, statement_of
+from transpile.plan.places import Statement, ancestors, function_of, statement_of
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._loaders import (
@@ -148,11 +148,13 @@ def loader_text(plan: Plan, site: Site, loop: Loop, iteration: Event) -> str | N
         for holder, text in variables(plan, loader):
             if holder.module is not loop.module:
                 continue
-            if holder.function is function and holder.depth == depth:
-                if not bound_inside(loop, holder):
-                    return text
+            here = holder.function is function and holder.depth == depth
+            if here and not bound_inside(loop, holder):
+                found: str = text
+                return found
             if holder.function is None and not shadowed(function, holder.text):
-                return text
+                found = text
+                return found
     return None
 
 
@@ -167,9 +169,7 @@ def bound_inside(loop: Loop, holder: Holder) -> bool:
 
 def shadowed(function: cst.FunctionDef | None, name: str) -> bool:
     """Whether a function binds a name of its own."""
-    return function is not None and (
-        name in parameters(function) or name in bindings(function)
-    )
+    return function is not None and (name in parameters(function) or name in bindings(function))
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
@@ -192,23 +192,23 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         lines = [f"if {sampler} is not None:", f"    {sampler}.set_epoch({value})"]
     else:
         text = data.loader_text
-        where: tuple[Module, cst.CSTNode] = (module, loop)
+        above: tuple[Module, Statement] | None = None
         if text is None:
             statement = statement_of(data.iteration.module, data.iteration.node)
             node = drawn_from(plan, data)
             if statement is None or node is None:
                 return
             text = data.iteration.module.source.code(node)
-            where, epoch = (data.iteration.module, statement), None
+            above, epoch = (data.iteration.module, statement), None
         value = epoch or f"{text}.sampler.epoch + 1"
         yield Helper("get_world_size")
         lines = [
             f"if {plan.names.fresh('get_world_size')}() > 1:",
             f"    {text}.sampler.set_epoch({value})",
         ]
-        if where[1] is not loop:
-            for edit in insert_before(where[0].source, where[1], lines):
-                yield In(where[0], edit)
+        if above is not None:
+            for edit in insert_before(above[0].source, above[1], lines):
+                yield In(above[0], edit)
             return
     for edit in insert_at_start_of_body(module.source, loop, lines):
         yield In(module, edit)
@@ -217,7 +217,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
 def drawn_from(plan: Plan, data: Telling) -> cst.CSTNode | None:
     """The expression that the batches are drawn from."""
     for loader in data.site.loaders:
-        node = iterated_expression(plan, loader, data.iteration)
+        node: cst.CSTNode | None = iterated_expression(plan, loader, data.iteration)
         if node is not None:
             return node
     return None
@@ -272,4 +272,3 @@ def behind_bars(values: tuple[object, ...]) -> list[Opaque]:
             else:
                 found.append(value)
     return found
-

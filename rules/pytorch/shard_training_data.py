@@ -42,7 +42,7 @@ from transpile.facts.values import Instance, Mapping, Unknown
 from transpile.layout import add_argument, insert_before, replace_argument_value
 from transpile.layout.calls import written_call
 from transpile.plan.model import Plan
-from transpile.plan.places import statement_of
+from transpile.plan.places import Statement, statement_of
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._loaders import (
@@ -124,7 +124,7 @@ def decide_site(plan: Plan, site: Site) -> Ruling:
     data = Sharding(
         site,
         plan.names.fresh(sampler_name(site), f"sampler {id(site.node)}"),
-        dataset.node,  # type: ignore[union-attr,arg-type]
+        dataset.node,
         shuffle.node if shuffle is not None and shuffle.mapping is None else None,
         drop_last.node if drop_last is not None and drop_last.mapping is None else None,
         options,
@@ -152,7 +152,9 @@ def obstacle(plan: Plan, site: Site) -> str:
     if unknown and not is_indirect(plan, site):
         return f"the arguments of this loader are not known: {unknown}"
     if batch_sampler is not None:
-        return "the loader has a batch sampler of its own, whose batches would have to be shared out"
+        return (
+            "the loader has a batch sampler of its own, whose batches would have to be shared out"
+        )
     if sampler is not None:
         return "the loader has a sampler of its own, whose meaning a DistributedSampler would lose"
     dataset = loader.argument("dataset")
@@ -192,7 +194,8 @@ def options_text(site: Site) -> str | None:
         if argument is not None and argument.mapping is not None:
             for arg in site.node.args:
                 if arg.star == "**" and is_simple(arg.value):
-                    return site.module.source.code(arg.value)
+                    text: str = site.module.source.code(arg.value)
+                    return text
             return ""
     return None
 
@@ -263,9 +266,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         yield from argument_edits(data)
 
 
-def bind_above(
-    data: Sharding, statement: cst.CSTNode, name: str, indentation: str
-) -> Iterator[Edit]:
+def bind_above(data: Sharding, statement: Statement, name: str, indentation: str) -> Iterator[Edit]:
     """Move the dataset's expression above the statement, and put a name in its place."""
     source = data.site.module.source
     span = source.span(data.dataset)
@@ -312,7 +313,9 @@ def argument_edits(data: Sharding) -> Iterator[Change]:
         argument = next(arg for arg in call.args if arg.value is data.shuffle)
         for edit in replace_argument_value(source, call, argument, text):
             yield In(module, edit)
-    existing = next((arg for arg in call.args if arg.keyword and arg.keyword.value == "sampler"), None)
+    existing = next(
+        (arg for arg in call.args if arg.keyword and arg.keyword.value == "sampler"), None
+    )
     if existing is not None:
         for edit in replace_argument_value(source, call, existing, data.sampler):
             yield In(module, edit)

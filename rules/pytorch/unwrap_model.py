@@ -34,7 +34,7 @@ from transpile.facts.values import Class, External, Instance, Opaque, Value
 from transpile.layout import wrap_expression
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
-from transpile.plan.places import ancestors, function_of
+from transpile.plan.places import ancestors, function_of, start
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._models import Wrap, find_wrap, wrapped_already
@@ -59,7 +59,7 @@ class Reach:
     """An expression to put into ``unwrap``."""
 
     module: Module
-    node: cst.CSTNode
+    node: cst.BaseExpression
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -124,7 +124,7 @@ def arguments(plan: Plan, wrap: Wrap, seen: set[int]) -> Iterator[Answer]:
             yield reach(event.module, node)
 
 
-def reach(module: Module, node: cst.CSTNode) -> Ruling:
+def reach(module: Module, node: cst.BaseExpression) -> Ruling:
     """The answer for one expression."""
     return Ruling(
         "PT311",
@@ -177,10 +177,9 @@ def inside_class_of(plan: Plan, module: Module, node: cst.CSTNode, value: Value)
 def is_before(plan: Plan, wrap: Wrap, module: Module, node: cst.CSTNode) -> bool:
     """Whether a place runs only before the wrap."""
     if module is wrap.module and function_of(module, node) is wrap.function:
-        source = module.source
         if wrap.before is None:
-            return source.span(node).start < source.span(wrap.after).end
-        return source.span(node).start < source.span(wrap.before).start
+            return start(module, node) <= start(module, wrap.after)
+        return start(module, node) < start(module, wrap.before)
     orders = [
         event.order
         for event in plan.facts.events

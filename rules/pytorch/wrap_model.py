@@ -158,7 +158,6 @@ def refusals(plan: Plan) -> Iterator[Answer]:
                 "give the optimizer the parameters of a model of the script",
             )
 
-
     for backward in plan.backwards:
         if backward.event.detached or any(model.trained for model in backward.models):
             continue
@@ -237,4 +236,3 @@ def synchronises(plan: Plan, wrap: Wrap) -> bool:
     if plan.options.sync_batch_norm == "auto" and plan.options.batch_size == "per-device":
         return False
     return any(has_batch_norm(plan, model) is not False for model in wrap.models)
-

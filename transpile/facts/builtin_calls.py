@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.expressions import Expressions
-from transpile.facts.state import external, unknown
+from transpile.facts.state import call_frames, external, unknown
 from transpile.facts.values import (
     Argument,
     Arguments,
@@ -85,9 +85,7 @@ class BuiltinCalls(Expressions):
             if not isinstance(made, Sequence):
                 made = Sequence("tuple", node, parts)
                 self.nodes[key] = made
-            made.elements = [
-                join(old, new) for old, new in zip(made.elements, parts, strict=False)
-            ]
+            made.elements = [join(old, new) for old, new in zip(made.elements, parts, strict=False)]
             return (made,)
         return super().elements_of(value, node)
 
@@ -181,16 +179,14 @@ class BuiltinCalls(Expressions):
             if argument.keyword is None:
                 self.update_mapping(made, argument.values)
             else:
-                self.store_item(
-                    made, (Constant(argument.keyword),), argument.values, argument.node
-                )
+                self.store_item(made, (Constant(argument.keyword),), argument.values, argument.node)
         if arguments.unknown_because:
             made.open_because = arguments.unknown_because
         return (made,)
 
     def builtin_super(self, arguments: Arguments, node: cst.CSTNode) -> Values:
         """``super()`` with or without arguments."""
-        frames = [frame for frame in self.stack if hasattr(frame, "function")]
+        frames = call_frames(self.stack)
         if not frames:
             return external("builtins.object")
         frame = frames[-1]
@@ -209,9 +205,7 @@ class BuiltinCalls(Expressions):
         default = ordered[2].values if len(ordered) > 2 else ()
         if constant is not None and isinstance(constant.value, str):
             return join(self.attribute(ordered[0].values, constant.value, node), default)
-        made = self.opaque(
-            "operation", node, "getattr", (ordered[0].values, ordered[1].values)
-        )
+        made = self.opaque("operation", node, "getattr", (ordered[0].values, ordered[1].values))
         made.cache.setdefault("unknown", "its name is computed when the script runs")
         return join((made,), default)
 
@@ -242,9 +236,7 @@ class BuiltinCalls(Expressions):
             value, cls = ordered[0].values[0], ordered[1].values[0]
             if isinstance(value, Instance) and isinstance(cls, (Class, External)):
                 return (Constant(cls in list(value.cls.ancestry())),)
-        return (
-            self.opaque("operation", node, "isinstance", tuple(a.values for a in ordered)),
-        )
+        return (self.opaque("operation", node, "isinstance", tuple(a.values for a in ordered)),)
 
     def builtin_len(self, arguments: Arguments, node: cst.CSTNode) -> Values:
         """``len``: known for sequences of known length."""
@@ -261,17 +253,13 @@ class BuiltinCalls(Expressions):
 
     # Methods of containers.
 
-    def container_method(
-        self, word: str, arguments: Arguments, node: cst.CSTNode
-    ) -> Values | None:
+    def container_method(self, word: str, arguments: Arguments, node: cst.CSTNode) -> Values | None:
         """Other builtins: a node of the value graph over their arguments."""
         if word in ("print", "open", "input", "exec", "eval", "compile", "__import__"):
             return None
         self.escape(arguments, node)
         return (
-            self.opaque(
-                "call", node, callee=external(f"builtins.{word}"), arguments=arguments
-            ),
+            self.opaque("call", node, callee=external(f"builtins.{word}"), arguments=arguments),
         )
 
     def escape(self, arguments: Arguments, node: cst.CSTNode) -> None:
@@ -355,9 +343,7 @@ class BuiltinCalls(Expressions):
                 ),
             )
         if name == "keys":
-            return (
-                self.builtin_sequence(node, "list", [(Constant(k),) for k in mapping.entries]),
-            )
+            return (self.builtin_sequence(node, "list", [(Constant(k),) for k in mapping.entries]),)
         if name == "copy":
             made = self.new_mapping(node)
             self.update_mapping(made, (mapping,))
@@ -385,4 +371,3 @@ class BuiltinCalls(Expressions):
         if name == "pop":
             return sequence.every() or unknown("an element of a list")
         return None
-

@@ -75,13 +75,18 @@ class Calls(BuiltinCalls):
     # Project functions.
 
     def call_function(
-        self, function: Function, arguments: Arguments, node: cst.CSTNode | None, receiver: Value | None
+        self,
+        function: Function,
+        arguments: Arguments,
+        node: cst.CSTNode | None,
+        receiver: Value | None,
     ) -> Values:
         """Run a project function with arguments."""
         frames = call_frames(self.stack)
-        if len(frames) >= DEEPEST_CALLS or (any(
-            frame.function is function for frame in frames[-DEEPEST_CALLS:]
-        ) and sum(frame.function is function for frame in frames) >= 2):
+        if len(frames) >= DEEPEST_CALLS or (
+            any(frame.function is function for frame in frames[-DEEPEST_CALLS:])
+            and sum(frame.function is function for frame in frames) >= 2
+        ):
             return unknown(f"'{function.name}' calls itself")
         self.entered.add(id(function.node))
         bound = self.bind_parameters(function, arguments, node)
@@ -98,8 +103,12 @@ class Calls(BuiltinCalls):
             return memo[0]
         saved = (self.stack, self.context, getattr(self, "activation", None))
         self.stack = self.pushed(
-            Call(node, function, saved[2].module if saved[2] else function.module,
-                 (receiver,) if receiver is not None else ())
+            Call(
+                node,
+                function,
+                saved[2].module if saved[2] else function.module,
+                (receiver,) if receiver is not None else (),
+            )
         )
         self.context = (*self.context, id(place))
         scope = Scope(bound, function.closure, function.module)
@@ -204,9 +213,7 @@ class Calls(BuiltinCalls):
         """The dict behind a ``**kwargs`` parameter."""
         mapping = self.new_mapping(node)
         for argument in given:
-            self.store_item(
-                mapping, (Constant(argument.keyword),), argument.values, argument.node
-            )
+            self.store_item(mapping, (Constant(argument.keyword),), argument.values, argument.node)
             mapping.entries[argument.keyword].maybe |= argument.maybe
         if arguments.unknown_because:
             mapping.open_because = arguments.unknown_because
@@ -373,4 +380,3 @@ def annotated_fields(cls: Class) -> list[str]:
                 if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
                     names.append(small.target.value)
     return names
-

@@ -216,7 +216,9 @@ class Expressions(State):
                         and len(values) == 1
                     )
                     old = mapping.entries.get(key)
-                    joined = entry.values if old is None or definite else join(old.values, entry.values)
+                    joined = (
+                        entry.values if old is None or definite else join(old.values, entry.values)
+                    )
                     maybe = not definite and (old is None or old.maybe)
                     if old is None or old.values != joined or old.maybe != maybe:
                         self.heap_version += 1
@@ -445,9 +447,7 @@ class Expressions(State):
         """``super().name``: the next definition behind the class."""
         receivers = value.receiver
         receiver = receivers if isinstance(receivers, Instance) else None
-        ancestry = list(
-            (receiver.cls if receiver is not None else value.behind).ancestry()
-        )
+        ancestry = list((receiver.cls if receiver is not None else value.behind).ancestry())
         if value.behind in ancestry:
             ancestry = ancestry[ancestry.index(value.behind) + 1 :]
         for ancestor in ancestry:
@@ -603,7 +603,9 @@ class Expressions(State):
         key = ("sequence", id(node), self.context)
         found = self.nodes.get(key)
         if not isinstance(found, Sequence):
-            found = Sequence("generator" if isinstance(node, cst.GeneratorExp) else "list", node, [])
+            found = Sequence(
+                "generator" if isinstance(node, cst.GeneratorExp) else "list", node, []
+            )
             self.nodes[key] = found
         found.rest = join(found.rest, values)
         return (found,)
@@ -712,12 +714,12 @@ class Expressions(State):
                     continue
                 mapping.uses.append(node)
                 if mapping.open_because:
-                    unknown_because = f"the dict that it unpacks is not known whole: {mapping.open_because}"
+                    unknown_because = (
+                        f"the dict that it unpacks is not known whole: {mapping.open_because}"
+                    )
                     rest = join(rest, mapping.rest)
                 for key, entry in mapping.entries.items():
-                    items.append(
-                        Argument(entry.values, entry.node, str(key), mapping, entry.maybe)
-                    )
+                    items.append(Argument(entry.values, entry.node, str(key), mapping, entry.maybe))
             else:
                 keyword = arg.keyword.value if arg.keyword is not None else None
                 items.append(Argument(values, arg.value, keyword))
@@ -739,9 +741,7 @@ class Expressions(State):
             self.activation.yields = join(self.activation.yields, (Constant(None),))
         elif isinstance(node.value, cst.From):
             values = self.evaluate(node.value.item)
-            self.activation.yields = join(
-                self.activation.yields, self.elements(values, node)
-            )
+            self.activation.yields = join(self.activation.yields, self.elements(values, node))
         else:
             values = self.evaluate(node.value)
             self.activation.yields = join(self.activation.yields, values)

@@ -102,6 +102,6 @@ def interpret(
     run.import_module(entry)
     run.run_detached()
     functions = {key: value for key, value in run.functions.items() if isinstance(value, Function)}
-    return Facts(entry, run.modules, tuple(run.events), functions, run.values, tuple(run.unfollowed))
-
-
+    return Facts(
+        entry, run.modules, tuple(run.events), functions, run.values, tuple(run.unfollowed)
+    )

@@ -101,9 +101,7 @@ class State(ABC):
         """Run a suite; whether control may leave it at its end."""
 
     @abstractmethod
-    def invoke(
-        self, callees: Values, arguments: Arguments, node: cst.CSTNode
-    ) -> Values:
+    def invoke(self, callees: Values, arguments: Arguments, node: cst.CSTNode) -> Values:
         """Call any of the callees at `node`."""
 
     @abstractmethod
@@ -254,7 +252,9 @@ def merge_arguments(old: Arguments, new: Arguments) -> Arguments:
             return new
         values = join(before.values, after.values)
         items.append(
-            type(after)(values, after.node, after.keyword, after.mapping, before.maybe or after.maybe)
+            type(after)(
+                values, after.node, after.keyword, after.mapping, before.maybe or after.maybe
+            )
         )
     return Arguments(
         tuple(items), old.unknown_because or new.unknown_because, join(old.rest, new.rest)

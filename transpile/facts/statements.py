@@ -63,9 +63,7 @@ class Statements(Calls):
             if kind in EXITS:
                 if isinstance(small, cst.Return):
                     values = (
-                        self.evaluate(small.value)
-                        if small.value is not None
-                        else (Constant(None),)
+                        self.evaluate(small.value) if small.value is not None else (Constant(None),)
                     )
                     self.activation.returns = join(self.activation.returns, values)
                 elif isinstance(small, cst.Raise) and small.exc is not None:
@@ -289,7 +287,10 @@ class Statements(Calls):
     def imported(self, found: Any, dotted: str, name: str) -> Values:
         """One name imported from a module."""
         if found is None:
-            child = self.find_module(f"{dotted.rstrip('.')}.{name}" if dotted.strip(".") else f"{dotted}{name}", self.module)
+            child = self.find_module(
+                f"{dotted.rstrip('.')}.{name}" if dotted.strip(".") else f"{dotted}{name}",
+                self.module,
+            )
             if child is not None:
                 self.import_module(child)
                 return (ModuleValue(child),)
@@ -299,7 +300,9 @@ class Statements(Calls):
         if found.scope is not None and name in found.scope.names:
             values: Values = found.scope.names[name]
             return values
-        child = self.find_module(f"{dotted}.{name}" if dotted.strip(".") else f"{dotted}{name}", self.module)
+        child = self.find_module(
+            f"{dotted}.{name}" if dotted.strip(".") else f"{dotted}{name}", self.module
+        )
         if child is not None:
             self.import_module(child)
             return (ModuleValue(child),)

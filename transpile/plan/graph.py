@@ -125,6 +125,4 @@ def origins(values: Values) -> tuple[Value, ...]:
 
 def is_instance_of(value: Value, bases: frozenset[str]) -> bool:
     """Whether a value is an object of a project class that derives from one of `bases`."""
-    return isinstance(value, Instance) and any(
-        name in bases for name in value.cls.external_bases()
-    )
+    return isinstance(value, Instance) and any(name in bases for name in value.cls.external_bases())

@@ -70,7 +70,9 @@ def bindings(function: cst.CSTNode) -> dict[str, list[cst.CSTNode | None]]:
         if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
             found.setdefault(node.name.value, []).append(None)
             continue
-        if isinstance(node, (cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)):
+        if isinstance(
+            node, (cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
+        ):
             continue
         if isinstance(node, cst.Assign):
             for target in node.targets:
@@ -189,9 +191,10 @@ def name_step(module: Module, node: cst.Name, stack: Stack, found: list[Holder])
             )
             if is_parameter and name not in bound:
                 return argument_place(scope, name, calls[:depth], stack)
-            values = [value for value in bound.get(name, []) if value is not None]
-            if len(bound.get(name, [])) == len(values):
-                return [(module, value, site_stack) for value in values]
+            assigned = bound.get(name, [])
+            known = [value for value in assigned if value is not None]
+            if len(assigned) == len(known):
+                return [(module, value, site_stack) for value in known]
             return []
         # A name of an enclosing function: where that function was entered.
         outer = function_of(module, scope)
@@ -289,9 +292,9 @@ def through_receiver(
         return None
     frame = calls[-1]
     call = frame.node
-    names = parameters(frame.function.node) if isinstance(
-        frame.function.node, cst.FunctionDef
-    ) else []
+    names = (
+        parameters(frame.function.node) if isinstance(frame.function.node, cst.FunctionDef) else []
+    )
     if not names or names[0] != node.value.value or not isinstance(call, cst.Call):
         return None
     if not isinstance(call.func, cst.Attribute):

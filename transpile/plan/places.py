@@ -9,7 +9,7 @@ import libcst as cst
 from transpile.facts.events import Call, Event, Stack
 from transpile.facts.module import Module
 
-Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
+Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 STATEMENTS = (cst.SimpleStatementLine, cst.BaseCompoundStatement)
 
 
@@ -30,11 +30,9 @@ def site_at(event: Event, depth: int) -> cst.CSTNode | None:
     return calls[depth].node if len(calls) > depth else event.node
 
 
-def statement_of(module: Module, node: cst.CSTNode) -> cst.CSTNode | None:
+def statement_of(module: Module, node: cst.CSTNode) -> Statement | None:
     """The innermost statement (a line or a compound statement) that a node is part of."""
-    return next(
-        (found for found in ancestors(module, node) if isinstance(found, STATEMENTS)), None
-    )
+    return next((found for found in ancestors(module, node) if isinstance(found, STATEMENTS)), None)
 
 
 def ancestors(module: Module, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -58,12 +56,12 @@ def blocks_around(module: Module, node: cst.CSTNode) -> list[cst.CSTNode]:
     return found
 
 
-def statement_in(module: Module, block: cst.CSTNode, node: cst.CSTNode) -> cst.CSTNode | None:
+def statement_in(module: Module, block: cst.CSTNode, node: cst.CSTNode) -> Statement | None:
     """The statement directly in `block` that a node is part of; None where it is elsewhere."""
     previous: cst.CSTNode | None = None
     for ancestor in ancestors(module, node):
         if ancestor is block:
-            return previous
+            return previous if isinstance(previous, STATEMENTS) else None
         previous = ancestor
     return None
 

@@ -213,9 +213,14 @@ def parameter_owners(values: Values, table: Table) -> tuple[Value, ...]:
                 add(callee.receiver)
         if is_instance_of(value, table.module_bases):
             add(value)
-        if isinstance(value, Opaque) and value.kind == "attribute" and value.name in (
-            "weight",
-            "bias",
+        if (
+            isinstance(value, Opaque)
+            and value.kind == "attribute"
+            and value.name
+            in (
+                "weight",
+                "bias",
+            )
         ):
             for owner in value.operands[0]:
                 add(owner)
@@ -351,9 +356,9 @@ def find_models(plan: Plan) -> None:
         for value in walk_back(backward.loss, lambda v: not isinstance(v, (Instance, Function))):
             if isinstance(value, Opaque) and value.kind == "call":
                 for callee in (*value.callee, *bound_receivers(value.callee)):
-                    model = found.get(id(origin(callee)))
-                    if model is not None and model not in through:
-                        through.append(model)
+                    called = found.get(id(origin(callee)))
+                    if called is not None and called not in through:
+                        through.append(called)
         backward.models = tuple(through)
     by_hand = updated_by_hand(plan)
     for model in found.values():
@@ -445,9 +450,7 @@ def gradients_off(stack: Stack, table: Table) -> bool:
         elif isinstance(frame, Call):
             managers = tuple(v for values in frame.function.decorators for v in values)
         for value in managers:
-            names = called_names(value) + (
-                (value.name,) if isinstance(value, External) else ()
-            )
+            names = called_names(value) + ((value.name,) if isinstance(value, External) else ())
             if any(name in table.no_gradient for name in names):
                 return True
     return False

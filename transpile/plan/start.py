@@ -10,7 +10,7 @@ from transpile.facts.events import Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import External, Opaque
 from transpile.plan.model import Plan
-from transpile.plan.places import calls_of, site_at, statement_in
+from transpile.plan.places import Statement, calls_of, site_at, statement_in, statement_of
 
 PARSERS = frozenset({"parse_args", "parse_known_args", "parse_intermixed_args"})
 
@@ -34,10 +34,10 @@ class Start:
     function: cst.FunctionDef | None
     block: cst.CSTNode
     depth: int
-    first: cst.CSTNode
-    last: cst.CSTNode
-    parsed: cst.CSTNode | None
-    entered: cst.CSTNode | None
+    first: Statement
+    last: Statement
+    parsed: Statement | None
+    entered: Statement | None
 
 
 def relevant(plan: Plan) -> list[Event]:
@@ -63,7 +63,7 @@ def _find_start(plan: Plan) -> Start | None:
     depth = 0
     function: cst.FunctionDef | None = None
     block: cst.CSTNode = plan.entry.source.tree
-    entered: cst.CSTNode | None = None
+    entered: Statement | None = None
     while True:
         found = statements(plan, events, block, depth)
         if not found:
@@ -75,7 +75,8 @@ def _find_start(plan: Plan) -> Start | None:
         if inner is None:
             break
         frame_function, call = inner
-        function, block, entered = frame_function, frame_function.body, call
+        function, block = frame_function, frame_function.body
+        entered = statement_of(plan.entry, call)
         depth += 1
     order = list(block.body)  # type: ignore[attr-defined]
     found.sort(key=order.index)
@@ -91,11 +92,9 @@ def _find_start(plan: Plan) -> Start | None:
     )
 
 
-def statements(
-    plan: Plan, events: list[Event], block: cst.CSTNode, depth: int
-) -> list[cst.CSTNode]:
+def statements(plan: Plan, events: list[Event], block: cst.CSTNode, depth: int) -> list[Statement]:
     """The statements of a block in which the events happen."""
-    found: list[cst.CSTNode] = []
+    found: list[Statement] = []
     for event in events:
         site = site_at(event, depth)
         if site is None:
@@ -109,7 +108,7 @@ def statements(
 def inner_block(
     plan: Plan,
     events: list[Event],
-    found: list[cst.CSTNode],
+    found: list[Statement],
     block: cst.CSTNode,
     depth: int,
 ) -> cst.IndentedBlock | tuple[cst.FunctionDef, cst.CSTNode] | None:
@@ -122,24 +121,25 @@ def inner_block(
         return body if isinstance(body, cst.IndentedBlock) else None
     if not isinstance(statement, cst.SimpleStatementLine):
         return None
-    functions = set()
-    calls = set()
+    functions: set[cst.FunctionDef] = set()
+    calls: set[cst.CSTNode] = set()
     for event in events:
         frames = calls_of(event.stack)
         if len(frames) <= depth or not isinstance(frames[depth].function.node, cst.FunctionDef):
             return None
-        if frames[depth].function.module is not plan.entry or frames[depth].node is None:
+        function, call = frames[depth].function.node, frames[depth].node
+        if not isinstance(function, cst.FunctionDef):
             return None
-        functions.add(frames[depth].function.node)
-        calls.add(frames[depth].node)
+        if frames[depth].function.module is not plan.entry or call is None:
+            return None
+        functions.add(function)
+        calls.add(call)
     if len(functions) != 1 or len(calls) != 1:
         return None
-    function = functions.pop()
-    if not isinstance(function, cst.FunctionDef) or not isinstance(
-        function.body, cst.IndentedBlock
-    ):
+    entered = functions.pop()
+    if not isinstance(entered.body, cst.IndentedBlock):
         return None
-    return function, calls.pop()
+    return entered, calls.pop()
 
 
 def is_main_guard(statement: cst.If) -> bool:
@@ -153,10 +153,10 @@ def is_main_guard(statement: cst.If) -> bool:
 
 
 def parse_statement(
-    plan: Plan, block: cst.CSTNode, depth: int, before: int, order: list[cst.CSTNode]
-) -> cst.CSTNode | None:
+    plan: Plan, block: cst.CSTNode, depth: int, before: int, order: list[Statement]
+) -> Statement | None:
     """The last statement before a position that parses the command line."""
-    best: cst.CSTNode | None = None
+    best: Statement | None = None
     for event in plan.facts.events:
         if event.kind != "call" or not parses_arguments(event):
             continue

@@ -58,6 +58,4 @@ class Table:
 
     def is_optimizer(self, name: str) -> bool:
         """Whether a dotted name is an optimizer class."""
-        return name.startswith(self.optimizer_packages) and not name.startswith(
-            self.not_optimizers
-        )
+        return name.startswith(self.optimizer_packages) and not name.startswith(self.not_optimizers)
