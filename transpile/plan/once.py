@@ -139,6 +139,8 @@ def find_foreign(once: Once) -> None:
     for effect in list(once.effects.values()):
         if effect.module is entry or effect.kind in quiet or id(effect.node) in once.done:
             continue
+        if not any(may_happen(event) for event in effect.events):
+            continue
         sites: dict[int, cst.Call] = {}
         placed = effect.kind is not Kind.DOWNLOAD
         for event in effect.events:
@@ -158,6 +160,17 @@ def find_foreign(once: Once) -> None:
                 )
                 if all(once.ranks.some_ranks(event) for event in events):
                     once.done.add(key)
+
+
+def may_happen(event: Event) -> bool:
+    """Whether something elsewhere happens in a run of the script.
+
+    A function that nothing calls does not run; a method may be called by a library.
+    """
+    if not event.detached:
+        return True
+    outermost = next(event.calls(), None)
+    return outermost is not None and outermost.function.owner is not None
 
 
 def site_in_entry(event: Event, entry: Module) -> cst.Call | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import libcst as cst
 
 from transpile.facts.events import Call, Event
-from transpile.facts.module import Module
 from transpile.facts.values import (
     BoundMethod,
     Class,
@@ -21,7 +20,6 @@ from transpile.facts.values import (
     Partial,
     Sequence,
     Value,
-    Values,
 )
 from transpile.plan.effects import FLUSHES, Vocabulary
 from transpile.plan.graph import is_instance_of, origins
@@ -87,6 +85,8 @@ READ_METHODS = frozenset(
         "get_figure", "gca", "gcf",
     }
 )  # fmt: skip
+#: Methods that change a list, set or dict.
+FILLING = frozenset({"append", "extend", "insert", "add", "update", "pop", "clear", "remove"})
 LOOKING = frozenset({"len", "isinstance", "type", "id", "str", "repr", "format", "print", "bool"})
 
 EffectTest = Callable[[cst.Call], bool]
@@ -252,13 +252,27 @@ class Reads:
             return all(isinstance(value, (Sequence, Mapping, Constant)) for value in event.callee)
         if event.kind == "iterate":
             return not any(self.is_stream(value) for value in event.callee)
-        if event.kind == "exit":
-            return event.name != "raise" or True
         if event.kind != "call":
             return True
         if not isinstance(event.node, cst.Call):
             return not any(isinstance(callee, (Opaque, External)) for callee in event.callee)
-        return self.call_reads(event.node)
+        return fills_own_container(event) or self.call_reads(event.node)
+
+
+def fills_own_container(event: Event) -> bool:
+    """Whether a called function changes a list or dict that it has made itself."""
+    function = event.function()
+    if function is None:
+        return False
+    for callee in event.callee:
+        if not isinstance(callee, Opaque) or callee.name not in FILLING or not callee.operands:
+            return False
+        for value in callee.operands[0]:
+            if not isinstance(value, (Sequence, Mapping)):
+                return False
+            if function.node not in function.module.source.parents(value.node):
+                return False
+    return bool(event.callee)
 
 
 def is_subclass_of_model(cls: Class, plan: Plan) -> bool:
@@ -286,11 +300,3 @@ def declares_outer_names(function: cst.FunctionDef) -> bool:
         if not isinstance(node, (cst.BaseExpression, cst.FunctionDef, cst.ClassDef)):
             stack.extend(node.children)
     return False
-
-
-def all_values(plan: Plan, nodes: Iterable[cst.CSTNode]) -> Values:
-    """The values of several expressions together."""
-    return tuple(value for node in nodes for value in plan.facts.values_of(node))
-
-
-__all__ = ["Module", "Reads", "all_values"]
