@@ -9,14 +9,15 @@ from typing import Any
 import libcst as cst
 
 from transpile import catalog
+from transpile.closing import unclaimed
+from transpile.describe import describe
 from transpile.edit import Edit, apply_edits
 from transpile.facts.interpreter import Facts, interpret
 from transpile.facts.module import Module
 from transpile.facts.state import TooComplex
+from transpile.facts.walk import children
 from transpile.finding import Finding, Level
 from transpile.options import Options
-from transpile.closing import unclaimed
-from transpile.describe import describe
 from transpile.plan.gate import distributed_already, trains
 from transpile.plan.model import Plan
 from transpile.plan.roles import build_plan
@@ -143,7 +144,7 @@ def imported_names(tree: cst.Module) -> Iterable[str]:
                 cst.SimpleStatementLine,
             ),
         ):
-            stack.extend(node.children)
+            stack.extend(children(node))
 
 
 def decide_and_edit(plan: Plan, read: Source, options: Options, notes: list[Finding]) -> Result:

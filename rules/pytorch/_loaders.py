@@ -19,6 +19,7 @@ from transpile.facts.values import (
     Values,
     only_constant,
 )
+from transpile.facts.walk import children
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.holders import Holder, trace
 from transpile.plan.model import Loader, Plan
@@ -134,7 +135,7 @@ def iterated_expression(plan: Plan, loader: Loader, event: Event) -> cst.CSTNode
         if isinstance(current, (cst.Name, cst.Attribute, cst.Subscript)):
             if loader.value in plan.facts.values_of(current):
                 return current
-        pending.extend(current.children)
+        pending.extend(children(current))
     return None
 
 

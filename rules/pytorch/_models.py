@@ -9,6 +9,7 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import External, Instance, Opaque, Value
+from transpile.facts.walk import children
 from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.holders import Holder, trace
 from transpile.plan.model import Model, Plan
@@ -223,7 +224,7 @@ def binding_nodes(plan: Plan, holder: Holder) -> list[cst.CSTNode]:
     """The assignments to a variable within its scope."""
     owner: cst.CSTNode = holder.function or holder.module.source.tree
     found: list[cst.CSTNode] = []
-    stack: list[cst.CSTNode] = list(owner.children)
+    stack: list[cst.CSTNode] = list(children(owner))
     while stack:
         node = stack.pop()
         if isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
@@ -236,7 +237,7 @@ def binding_nodes(plan: Plan, holder: Holder) -> list[cst.CSTNode]:
                     for element in target.target.elements:
                         if holder.module.source.code(element.value) == holder.text:
                             found.append(node)
-        stack.extend(node.children)
+        stack.extend(children(node))
     found.sort(key=lambda node: holder.module.source.span(node).start)
     return found
 
@@ -287,11 +288,11 @@ def part_of(value: Value, model: Model) -> bool:
         found is model.value
         for found in walk_back(
             (value,),
-            lambda v: isinstance(v, Opaque)
-            and v.kind != "call"
-            or isinstance(v, Opaque)
+            lambda v: (isinstance(v, Opaque)
+            and v.kind != "call")
+            or (isinstance(v, Opaque)
             and v.kind == "call"
-            and not called_names(v),
+            and not called_names(v)),
         )
     )
 

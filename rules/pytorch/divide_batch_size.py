@@ -30,15 +30,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
-
-from transpile.facts.module import Module
-from transpile.facts.values import Argument, Instance, Mapping, Opaque, Unknown
-from transpile.finding import Level
-from transpile.layout import add_argument, wrap_expression
-from transpile.plan.graph import walk_back
-from transpile.plan.model import Plan
-from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._loaders import (
     Site,
     depends_on_world_size,
@@ -47,6 +38,16 @@ from transpile.rules.pytorch._loaders import (
     is_simple,
     sites,
 )
+
+from transpile.facts.module import Module
+from transpile.facts.values import Argument, Instance, Mapping, Opaque, Unknown
+from transpile.facts.walk import children
+from transpile.finding import Level
+from transpile.layout import add_argument, wrap_expression
+from transpile.plan.graph import walk_back
+from transpile.plan.model import Plan
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 
 CODES = {
     "PT221": "the processes share the batch of the script",
@@ -253,7 +254,7 @@ def mentions(plan: Plan, node: cst.CSTNode, sources: Sequence[object]) -> list[c
             return [node]
     if isinstance(node, cst.Attribute):
         return []
-    return [found for child in node.children for found in mentions(plan, child, sources)]
+    return [found for child in children(node) for found in mentions(plan, child, sources)]
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

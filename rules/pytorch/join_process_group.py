@@ -38,6 +38,7 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from transpile.changes import Edit
+from transpile.facts.walk import children
 from transpile.layout import append_to_body, insert_after, insert_before
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement
@@ -175,5 +176,5 @@ def returns_early(function: cst.FunctionDef) -> bool:
             if not (isinstance(last, cst.SimpleStatementLine) and node in last.body):
                 return True
         if not isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
-            stack.extend(node.children)
+            stack.extend(children(node))
     return False

@@ -27,17 +27,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
+from transpile.rules.pytorch._models import Wrap, find_wrap, wrapped_already
 
 from transpile.facts.events import Call
 from transpile.facts.module import Module
 from transpile.facts.values import Class, External, Instance, Opaque, Value
+from transpile.facts.walk import descendants
 from transpile.layout import wrap_expression
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of, start
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.pytorch._models import Wrap, find_wrap, wrapped_already
 
 CODES = {
     "PT311": "the model is reached behind its wrap",
@@ -153,12 +154,9 @@ def looks_at_arguments(callees: tuple[Value, ...]) -> bool:
 
 def expressions(tree: cst.CSTNode) -> Iterator[cst.Attribute | cst.Subscript]:
     """Every attribute and item access of a module."""
-    stack: list[cst.CSTNode] = [tree]
-    while stack:
-        node = stack.pop()
+    for node in descendants(tree):
         if isinstance(node, (cst.Attribute, cst.Subscript)):
             yield node
-        stack.extend(reversed(node.children))
 
 
 def holds(plan: Plan, node: cst.CSTNode, value: Value) -> bool:

@@ -28,6 +28,7 @@ from transpile.facts.values import (
     Values,
     join,
 )
+from transpile.facts.walk import children
 
 #: Passes over a loop's body: the second sees what the first carried round.
 LOOP_PASSES = 3
@@ -157,7 +158,7 @@ class Statements(Calls):
 
     def bind_elements(self, target: Any, values: Values) -> None:
         """Unpack values into several targets."""
-        targets = [element for element in target.elements]
+        targets = list(target.elements)
         parts: list[list[Value]] = [[] for _ in targets]
         starred = [isinstance(element, cst.StarredElement) for element in targets]
         for value in values:
@@ -640,7 +641,7 @@ def contains_yield(node: cst.FunctionDef) -> bool:
             continue
         if isinstance(current, (cst.Name, cst.SimpleString, cst.Integer, cst.Float)):
             continue
-        stack.extend(current.children)
+        stack.extend(children(current))
     return False
 
 
@@ -649,7 +650,7 @@ def captured_names(pattern: cst.CSTNode) -> list[str]:
     found = []
     if isinstance(pattern, cst.MatchAs) and pattern.name is not None:
         found.append(pattern.name.value)
-    for child in pattern.children:
+    for child in children(pattern):
         found.extend(captured_names(child))
     return found
 

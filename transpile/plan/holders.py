@@ -14,6 +14,7 @@ from transpile.facts.events import Call, Event, Stack
 from transpile.facts.interpreter import Facts
 from transpile.facts.module import Module
 from transpile.facts.values import Instance
+from transpile.facts.walk import children
 from transpile.plan.graph import SAME_OBJECT
 from transpile.plan.places import calls_of, function_of
 
@@ -87,7 +88,7 @@ def bindings(function: cst.CSTNode) -> dict[str, list[cst.CSTNode | None]]:
             bind(node.name, None)
         elif isinstance(node, (cst.Global, cst.Nonlocal)):
             declared.update(item.name.value for item in node.names)
-        stack.extend(node.children)
+        stack.extend(children(node))
     for name in declared:
         found.pop(name, None)
     return found
@@ -201,7 +202,7 @@ def name_step(module: Module, node: cst.Name, stack: Stack, found: list[Holder])
         while depth > 0:
             depth -= 1
             inner = calls[depth]
-            if depth and calls[depth - 1].function.node is outer or depth == 0:
+            if (depth and calls[depth - 1].function.node is outer) or depth == 0:
                 site = inner.node if inner.node is not None else site
                 site_stack = stack[: stack.index(inner)]
                 break

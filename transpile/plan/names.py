@@ -8,26 +8,12 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.facts.values import External
+from transpile.facts.walk import descendants
 
 
 def identifiers(tree: cst.CSTNode) -> set[str]:
     """Every name that occurs in a module, in whatever part."""
-    found: set[str] = set()
-    stack: list[cst.CSTNode] = [tree]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, cst.Name):
-            found.add(node.value)
-            continue
-        if isinstance(node, cst.ImportAlias) and node.asname is not None:
-            # ``import os.path as path`` binds `path` alone.
-            stack.append(node.asname)
-            continue
-        if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar):
-            stack.extend(node.names)
-            continue
-        stack.extend(node.children)
-    return found
+    return {node.value for node in descendants(tree) if type(node) is cst.Name}
 
 
 @dataclass(eq=False)

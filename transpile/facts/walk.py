@@ -1,0 +1,52 @@
+"""Walking a tree past everything that is only layout; several times faster than libcst's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+
+import libcst as cst
+
+#: Fields that hold layout or punctuation, by the beginning of their names.
+LAYOUT = (
+    "whitespace", "leading_lines", "lines_after", "trailing", "header", "footer", "lpar", "rpar",
+    "comma", "equal", "semicolon", "lbracket", "rbracket", "lbrace", "rbrace", "empty_lines",
+    "indent", "dot", "colon", "encoding", "default_", "has_", "first_line", "newline", "relative",
+)  # fmt: skip
+_FIELDS: dict[type, tuple[str, ...]] = {}
+_IS_NODE: dict[type, bool] = {}
+
+
+def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The nodes directly below a node that mean something, in the order of the text."""
+    kind = type(node)
+    names = _FIELDS.get(kind)
+    if names is None:
+        names = tuple(field.name for field in fields(node) if not field.name.startswith(LAYOUT))
+        _FIELDS[kind] = names
+    for name in names:
+        value = getattr(node, name)
+        value_kind = type(value)
+        if value_kind is list or value_kind is tuple:
+            for item in value:
+                if is_node(type(item)):
+                    yield item
+        elif is_node(value_kind):
+            yield value
+
+
+def is_node(kind: type) -> bool:
+    """Whether a class is one of a tree's nodes."""
+    known = _IS_NODE.get(kind)
+    if known is None:
+        known = _IS_NODE[kind] = issubclass(kind, cst.CSTNode)
+    return known
+
+
+def descendants(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The node and everything below it, each before what it holds."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(list(children(current))))
