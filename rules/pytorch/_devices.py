@@ -99,7 +99,12 @@ def is_device_object(value: Value) -> bool:
     """Whether a value is a device that something has, or that ``torch.device`` made."""
     if "torch.device" in called_names(value):
         return True
-    return isinstance(value, Opaque) and value.kind == "attribute" and value.name == "device"
+    return (
+        isinstance(value, Opaque)
+        and value.kind == "attribute"
+        and value.name == "device"
+        and not comes_from_outside(value)
+    )
 
 
 def comes_from_outside(value: Value) -> bool:

@@ -144,7 +144,7 @@ def widen(plan: Plan, module: Module, node: cst.CSTNode) -> cst.CSTNode | None:
         elif isinstance(parent, cst.BooleanOperation):
             current = parent
         elif isinstance(parent, (cst.Comparison, cst.ComparisonTarget)):
-            return None
+            return current if compared_with_own(plan, module, current) else None
         elif isinstance(parent, cst.DictElement) and current is parent.key:
             return None
         elif isinstance(parent, cst.Attribute):
@@ -162,6 +162,21 @@ def widen(plan: Plan, module: Module, node: cst.CSTNode) -> cst.CSTNode | None:
             return current
         else:
             return current
+
+
+def compared_with_own(plan: Plan, module: Module, node: cst.CSTNode) -> bool:
+    """Whether a name is compared with a device of the script, which loses its number, too."""
+    comparison = next(
+        outer for outer in module.source.parents(node) if isinstance(outer, cst.Comparison)
+    )
+    if len(comparison.comparisons) != 1:
+        return False
+    target = comparison.comparisons[0]
+    other = target.comparator if node is comparison.left else comparison.left
+    return isinstance(target.operator, (cst.Equal, cst.NotEqual)) and any(
+        isinstance(value, Constant) and isinstance(value.value, str) and ":" in value.value
+        for value in plan.facts.values_of(other)
+    )
 
 
 def called(plan: Plan, call: cst.Call, name: str) -> bool:
@@ -194,7 +209,40 @@ def positions(plan: Plan) -> Iterator[tuple[Module, cst.CSTNode]]:
             if any(is_device_object(value) for value in argument.values):
                 continue
             if may_be_numbered(argument.values, literal_strings=False):
-                yield event.module, node
+                yield from reads(plan, event.module, node, argument.values)
+
+
+def reads(
+    plan: Plan, module: Module, node: cst.CSTNode, values: Values
+) -> Iterator[tuple[Module, cst.CSTNode]]:
+    """Where the script takes over what its user chose; the place of use where that is nowhere.
+
+    A number of a GPU means something only once the process has its own: it is followed where it
+    is used.
+    """
+    found: list[tuple[Module, cst.CSTNode]] = []
+    chosen = [v for v in values if isinstance(v, Opaque) and v.kind == "attribute"]
+    if isinstance(node, cst.Name) and len(chosen) == len(values) and not takes_number(module, node):
+        for other in plan.facts.modules.values():
+            for place in other.source.nodes:
+                if (
+                    isinstance(place, cst.Attribute)
+                    and any(place.attr.value == value.name for value in chosen)
+                    and any(v is value for v in plan.facts.values_of(place) for value in chosen)
+                    and isinstance(other.source.parent(place), (cst.Assign, cst.AnnAssign))
+                ):
+                    found.append((other, place))
+    yield from found or [(module, node)]
+
+
+def takes_number(module: Module, node: cst.CSTNode) -> bool:
+    """Whether an argument is that of ``.cuda``, which is mostly given a mere number."""
+    call = module.source.parent(module.source.parents(node).__next__())
+    return (
+        isinstance(call, cst.Call)
+        and isinstance(call.func, cst.Attribute)
+        and call.func.attr.value == "cuda"
+    )
 
 
 def device_arguments(event: Event) -> Iterator[Argument]:
