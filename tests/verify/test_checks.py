@@ -40,6 +40,8 @@ from transpile.verify.judge import excuse_chance, judge_distributed, judge_singl
 from transpile.verify.report import Check, Status, failed, passed
 
 GLOBAL = Expectation()
+EXACTLY = Expectation(tolerance=1e-5)
+OPEN_END = Expectation(length_may_differ=True)
 PER_DEVICE = Expectation(batch_size="per-device")
 
 
@@ -210,6 +212,46 @@ def test_every_step_has_the_learning_rate_of_the_original() -> None:
     assert steps.learning_rates(original, stepping((0.2,), (0.3,)), PER_DEVICE).failed
 
 
+def test_a_script_that_stops_by_itself_may_stop_elsewhere_but_not_on_one_rank() -> None:
+    def stopping(*epochs: int) -> RunEvidence:
+        rates = (0.1, 0.05, 0.02, 0.01)
+        return run(
+            *(
+                RankEvidence(
+                    rank,
+                    iterations=(
+                        *(training_pass([0, 1], number=number) for number in range(count)),
+                        *(evaluation_pass([5], number=9 + number) for number in range(count)),
+                    ),
+                    optimizers=(optimizer(*rates[:count]),),
+                )
+                for rank, count in enumerate(epochs)
+            )
+        )
+
+    original = stopping(3)
+    judges = (
+        shards.complete,
+        steps.optimizer_steps,
+        evaluation.evaluation_complete,
+    )
+    for judge in judges:
+        assert judge(original, stopping(2, 2), OPEN_END).passed
+        assert judge(original, stopping(4, 4), OPEN_END).passed
+        assert judge(original, stopping(2, 2), GLOBAL).failed
+        assert judge(original, stopping(3, 2), OPEN_END).failed
+    assert steps.learning_rates(original, stopping(2, 2), OPEN_END).passed
+
+
+def test_a_script_that_stops_by_itself_takes_the_steps_of_each_epoch() -> None:
+    def epoch(*batches: list[int]) -> RankEvidence:
+        return RankEvidence(0, iterations=(training_pass(*batches),), optimizers=(optimizer(0.1),))
+
+    check = steps.optimizer_steps(run(epoch([0, 1])), run(epoch([0], [1])), OPEN_END)
+    assert check.failed
+    assert check.detail == "training pass 0: 2 steps, in the original 1"
+
+
 # Parameters
 
 
@@ -318,14 +360,32 @@ def test_a_file_is_written_by_one_rank() -> None:
         (("a.pt",), ("a.pt", "b.pt"), Status.FAILED),
         (("run-12/log",), ("run-345/log",), Status.PASSED),
         (("run-12/log",), ("run-345/log", "run-346/log"), Status.FAILED),
+        (("best-1.pt", "best-2.pt"), ("best-1.pt",), Status.FAILED),
         ((), (), Status.NOT_APPLICABLE),
     ],
 )
 def test_the_same_files_are_left(
     original: tuple[str, ...], converted: tuple[str, ...], status: Status
 ) -> None:
-    check = files.same_files(writing((), left=original), writing((), (), left=converted))
+    check = files.same_files(writing((), left=original), writing((), (), left=converted), EXACTLY)
     assert check.status is status
+
+
+def test_how_many_files_a_script_of_chance_leaves_is_chance() -> None:
+    original = writing((), left=("best-1.pt", "best-2.pt"))
+    fewer, others = writing((), left=("best-1.pt",)), writing((), left=("last.pt",))
+    assert files.same_files(original, fewer, GLOBAL).passed
+    assert files.same_files(original, others, GLOBAL).failed
+
+
+def test_a_file_named_by_time_or_process_is_not_written_by_every_rank() -> None:
+    one, two, three = (Write(f"run-{number}/log", Touch.FILE, "open") for number in (1, 2, 3))
+    judge = files.files_written_once
+    check = judge(writing((one,)), writing((two,), (three,)), GLOBAL)
+    assert check.failed
+    assert check.detail == "run-2/log, run-3/log: by ranks 0, 1"
+    assert judge(writing((one,)), writing((two, three), ()), GLOBAL).passed
+    assert judge(writing((one, two)), writing((two,), (three,)), GLOBAL).passed
 
 
 def printing(*outputs: str) -> RunEvidence:
@@ -333,7 +393,7 @@ def printing(*outputs: str) -> RunEvidence:
 
 
 @pytest.mark.parametrize(
-    ("outputs", "once", "same"),
+    ("outputs", "once", "same_counts"),
     [
         (("loss 0.5\nloss 0.25\n", ""), Status.PASSED, Status.PASSED),
         (("loss 0.5\n", "loss 0.25\n"), Status.PASSED, Status.PASSED),
@@ -345,11 +405,19 @@ def printing(*outputs: str) -> RunEvidence:
     ],
 )
 def test_lines_are_printed_once_and_are_the_original_ones(
-    outputs: tuple[str, ...], once: Status, same: Status
+    outputs: tuple[str, ...], once: Status, same_counts: Status
 ) -> None:
     original = printing("loss 1.0\nloss 2.0\n")
     assert output.printed_once(original, printing(*outputs), GLOBAL).status is once
-    assert output.same_lines(original, printing(*outputs), GLOBAL).status is same
+    assert output.same_lines(original, printing(*outputs), EXACTLY).status is same_counts
+
+
+def test_how_often_a_script_of_chance_prints_a_line_is_chance() -> None:
+    original = printing("best\nbest\nloss 1\n")
+    assert output.same_lines(original, printing("best\nloss 2\n", ""), GLOBAL).passed
+    assert output.same_lines(original, printing("loss 2\n", ""), GLOBAL).failed
+    check = output.same_lines(original, printing("best\nloss 2\n", ""), EXACTLY)
+    assert check.detail == "printed 1 times, in the original 2: best"
 
 
 def test_printed_numbers_are_compared_on_request() -> None:

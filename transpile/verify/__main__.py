@@ -29,6 +29,7 @@ def main(arguments: Sequence[str]) -> int:
             batch_size=options.batch_size,
             tolerance=tolerance,
             printed_numbers=options.printed_numbers,
+            length_may_differ=options.length_may_differ,
             double=False if options.single_precision else None,
             workdir_seed=options.seed_dir,
             start_folder=options.start_folder,
@@ -75,6 +76,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--single-precision", action="store_true", help="keep float32 with --equivalence"
+    )
+    parser.add_argument(
+        "--length-may-differ",
+        action="store_true",
+        help="the script decides by what it computes how long it trains (early stopping)",
     )
     parser.add_argument("--batch-size", choices=("global", "per-device"), default="global")
     parser.add_argument("--timeout", type=float, default=120.0, metavar="SECONDS")

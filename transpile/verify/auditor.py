@@ -73,6 +73,7 @@ class Auditor(AbstractContextManager["Auditor"]):
         batch_size: Literal["global", "per-device"] = "global",
         tolerance: float | None = None,
         printed_numbers: bool = False,
+        length_may_differ: bool = False,
         double: bool | None = None,
         workdir_seed: Path | None = None,
         start_folder: str = ".",
@@ -87,9 +88,10 @@ class Auditor(AbstractContextManager["Auditor"]):
             converted_arguments: those of the converted script, where they differ.
             timeout_seconds: when the processes of a run are killed.
             batch_size: what the original's batch size stands for in the converted script; see
-                :class:`Expectation` for this and the next two.
+                :class:`Expectation` for this and the next three.
             tolerance: largest relative difference of the final parameters; None for no comparison.
             printed_numbers: whether printed numbers are compared, too.
+            length_may_differ: whether the script stops by what it has computed.
             double: make float64 the default type of new tensors in all runs; where None, as soon
                 as there is a tolerance.
             workdir_seed: folder whose content every run finds in its fresh working directory.
@@ -104,7 +106,7 @@ class Auditor(AbstractContextManager["Auditor"]):
             raise ValueError("a world size is at least 1")
         for script in (original, converted):
             script.read_bytes()
-        expectation = Expectation(batch_size, tolerance, printed_numbers)
+        expectation = Expectation(batch_size, tolerance, printed_numbers, length_may_differ)
         if double is None:
             double = tolerance is not None
         with tempfile.TemporaryDirectory(prefix="disttranspile-", ignore_cleanup_errors=True) as t:
@@ -196,6 +198,7 @@ def audit(
     batch_size: Literal["global", "per-device"] = "global",
     tolerance: float | None = None,
     printed_numbers: bool = False,
+    length_may_differ: bool = False,
     double: bool | None = None,
     workdir_seed: Path | None = None,
     start_folder: str = ".",
@@ -221,6 +224,7 @@ def audit(
             batch_size=batch_size,
             tolerance=tolerance,
             printed_numbers=printed_numbers,
+            length_may_differ=length_may_differ,
             double=double,
             workdir_seed=workdir_seed,
             start_folder=start_folder,

@@ -18,11 +18,20 @@ class Expectation:
             dropout, batch norm).
         printed_numbers: whether numbers that are printed must equal the original's within
             `tolerance`; needs a script that prints no times.
+        length_may_differ: whether the script decides by what it has computed how long it trains
+            or with which learning rate (early stopping, plateau schedules): with another order of
+            the samples it may decide otherwise, only not differently on each rank.
     """
 
     batch_size: Literal["global", "per-device"] = "global"
     tolerance: float | None = None
     printed_numbers: bool = False
+    length_may_differ: bool = False
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether the run must do exactly what the original does, not only what it might do."""
+        return self.tolerance is not None
 
     def __post_init__(self) -> None:
         if self.printed_numbers and self.tolerance is None:

@@ -35,13 +35,17 @@ _DISTRIBUTED: tuple[Callable[[RunEvidence, RunEvidence, Expectation], Check], ..
     output.same_lines,
     parameters.equivalence,
     output.printed_numbers,
+    files.same_files,
 )
 
 _EVERY: tuple[Callable[[RunEvidence, RunEvidence], Check], ...] = (
-    files.same_files,
     checkpoints.checkpoint_keys,
     checkpoints.checkpoint_loads,
 )
+
+
+# One process does what the original does, chance included: its generators give the same numbers.
+_EXACTLY = Expectation(tolerance=parameters.SINGLE_PROCESS_TOLERANCE)
 
 
 def judge_original(original: RunEvidence) -> tuple[Check, ...]:
@@ -60,6 +64,7 @@ def judge_single(original: RunEvidence, run: RunEvidence) -> tuple[Check, ...]:
             parameters.single_process_parameters(original, run),
             output.single_process_output(original, run),
         ),
+        files.same_files(original, run, _EXACTLY),
         *(check(original, run) for check in _EVERY),
     )
 

@@ -9,7 +9,7 @@ from transpile.verify.expectation import Expectation
 from transpile.verify.report import Check, failed, not_applicable, passed
 
 
-def evaluation_complete(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
+def evaluation_complete(original: RunEvidence, run: RunEvidence, expectation: Expectation) -> Check:
     """What is evaluated is visited by every rank that takes part, or by all without repeats."""
     name = "evaluation complete"
     expected = original.first.evaluation
@@ -19,14 +19,17 @@ def evaluation_complete(original: RunEvidence, run: RunEvidence, _: Expectation)
     taking_part = [rank for rank in run.ranks if rank.evaluation]
     if not taking_part:
         return failed(name, "no rank evaluates")
+    wanted, whose = len(expected), "the original"
+    if expectation.length_may_differ:
+        wanted, whose = len(taking_part[0].evaluation), f"rank {taking_part[0].rank}"
     for rank in taking_part:
-        if len(rank.evaluation) != len(expected):
+        if len(rank.evaluation) != wanted:
             return failed(
                 name,
                 f"rank {rank.rank} makes {len(rank.evaluation)} passes without training, "
-                f"the original {len(expected)}",
+                f"{whose} {wanted}",
             )
-    for number, reference in enumerate(expected):
+    for number, reference in enumerate(expected[:wanted]):
         shares = [rank.evaluation[number] for rank in taking_part]
         if not _is_complete(reference, shares):
             visits = ", ".join(
@@ -40,8 +43,12 @@ def evaluation_complete(original: RunEvidence, run: RunEvidence, _: Expectation)
 
 
 def _is_complete(reference: Iteration, shares: list[Iteration]) -> bool:
-    if not reference.exhausted:
-        # Left early: which samples were seen may be chance, their number is not.
+    visited = len(set(reference.samples))
+    if not reference.exhausted or visited not in (
+        len(reference.samples),
+        reference.dataset_length,
+    ):
+        # A part of the data set, or draws: which samples were seen may be chance, how many not.
         wanted = len(reference.samples)
         counts = [len(share.samples) for share in shares]
         return all(count == wanted for count in counts) or sum(counts) == wanted

@@ -35,14 +35,16 @@ def disjoint(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
     return _outcome(name, problems)
 
 
-def complete(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
+def complete(original: RunEvidence, run: RunEvidence, expectation: Expectation) -> Check:
     """All ranks together train on what the original trains on."""
     name = "training shards complete"
     if not original.first.training:
         return not_applicable(name, _NO_LOADER)
-    expected = len(original.first.training)
+    expected, whose = len(original.first.training), "the original"
+    if expectation.length_may_differ:
+        expected, whose = len(run.first.training), "rank 0"
     problems = [
-        f"rank {rank.rank} makes {len(rank.training)} training passes, the original {expected}"
+        f"rank {rank.rank} makes {len(rank.training)} training passes, {whose} {expected}"
         for rank in run.ranks
         if len(rank.training) != expected
     ]
@@ -79,9 +81,8 @@ def order(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
             continue
         judged = True
         for rank in run.ranks:
-            if len(rank.training) != len(original.first.training):
-                continue
-            changes = _changes([rank.training[position] for position in positions])
+            training = rank.training
+            changes = _changes([training[at] for at in positions if at < len(training)])
             if changes is not None and changes != expected:
                 problems.append(
                     f"rank {rank.rank} sees the same order in every epoch"
@@ -105,13 +106,15 @@ def _passes(
     original: RunEvidence, run: RunEvidence
 ) -> list[tuple[Iteration, tuple[Iteration, ...]]]:
     """Each training pass of the original with what became of it on the ranks that make it."""
-    return [
+    passes = [
         (
             reference,
             tuple(rank.training[number] for rank in run.ranks if number < len(rank.training)),
         )
         for number, reference in enumerate(original.first.training)
     ]
+    # One that no rank makes is missing as a whole, which the number of passes tells.
+    return [(reference, shards) for reference, shards in passes if shards]
 
 
 def _repeats(samples: Sequence[Sample]) -> int:
