@@ -8,10 +8,12 @@ from __future__ import annotations
 from transpile.prelude import HelperSource
 
 DIST = ("dist", "torch.distributed")
+CONTEXTLIB = ("contextlib", "contextlib")
 OS = ("os", "os")
 NUMPY = ("numpy", "numpy")
 RANDOM = ("random", "random")
 TORCH = ("torch", "torch")
+DATA = ("data", "torch.utils.data")
 DDP = ("DistributedDataParallel", "torch.nn.parallel.DistributedDataParallel")
 
 HELPERS: dict[str, HelperSource] = {
@@ -160,6 +162,111 @@ def $shard_loader(loader):
         ),
         ("get_world_size", "split_batch", "shared_seed"),
     ),
+    "SharedSampler": HelperSource(
+        '''
+class $SharedSampler($data.Sampler):
+    """This process's part of what another sampler draws on rank 0."""
+
+    def __init__(self, sampler, drop_last=False):
+        self.sampler = sampler
+        self.drop_last = drop_last
+        self.rank = $get_rank()
+        self.world_size = $get_world_size()
+
+    def __len__(self):
+        if self.drop_last:
+            return len(self.sampler) // self.world_size
+        return -(-len(self.sampler) // self.world_size)
+
+    def __iter__(self):
+        drawn = [list(self.sampler)]
+        $dist.broadcast_object_list(drawn)
+        indices = drawn[0]
+        missing = -len(indices) % self.world_size
+        if self.drop_last:
+            indices = indices[: len(indices) - len(indices) % self.world_size]
+        elif missing:
+            indices = indices + (indices * missing)[:missing]
+        return iter(indices[self.rank :: self.world_size])
+''',
+        (DIST, DATA),
+        ("get_rank", "get_world_size"),
+    ),
+    "share_sampler": HelperSource(
+        '''
+def $share_sampler(sampler, drop_last=False):
+    """Return a sampler of this process's part of each draw; the sampler itself for one process."""
+    return $SharedSampler(sampler, drop_last) if $get_world_size() > 1 else sampler
+''',
+        (),
+        ("SharedSampler", "get_world_size"),
+    ),
+    "SharedBatches": HelperSource(
+        '''
+class $SharedBatches:
+    """This process's part of each batch that a batch sampler draws on rank 0."""
+
+    def __init__(self, batch_sampler):
+        self.batch_sampler = batch_sampler
+        self.rank = $get_rank()
+        self.world_size = $get_world_size()
+
+    def __len__(self):
+        return len(self.batch_sampler)
+
+    def __iter__(self):
+        drawn = [[list(batch) for batch in self.batch_sampler]]
+        $dist.broadcast_object_list(drawn)
+        for batch in drawn[0]:
+            missing = -len(batch) % self.world_size
+            batch = batch + (batch * missing)[:missing]
+            yield batch[self.rank :: self.world_size]
+''',
+        (DIST,),
+        ("get_rank", "get_world_size"),
+    ),
+    "share_batches": HelperSource(
+        '''
+def $share_batches(batch_sampler):
+    """Return a batch sampler of this process's part of each batch; itself for one process."""
+    return $SharedBatches(batch_sampler) if $get_world_size() > 1 else batch_sampler
+''',
+        (),
+        ("SharedBatches", "get_world_size"),
+    ),
+    "SharedStream": HelperSource(
+        '''
+class $SharedStream($data.IterableDataset):
+    """This process's part of a stream that every process goes through in the same order."""
+
+    def __init__(self, dataset):
+        self.dataset = dataset
+        self.rank = $get_rank()
+        self.world_size = $get_world_size()
+
+    def __len__(self):
+        return len(self.dataset) // self.world_size
+
+    def __iter__(self):
+        group = []
+        for sample in self.dataset:
+            group.append(sample)
+            if len(group) == self.world_size:
+                yield group[self.rank]
+                group = []
+''',
+        (DATA,),
+        ("get_rank", "get_world_size"),
+    ),
+    "share_stream": HelperSource(
+        '''
+def $share_stream(dataset):
+    """Return this process's part of a stream; the stream itself for one process."""
+    return $SharedStream(dataset) if $get_world_size() > 1 else dataset
+''',
+        (),
+        ("SharedStream", "get_world_size"),
+    ),
     "shared_seed": HelperSource(
         '''
 def $shared_seed():
@@ -225,6 +332,16 @@ def $own_device(device):
 ''',
         (OS, TORCH),
     ),
+    "own_gpus": HelperSource(
+        '''
+def $own_gpus(device_ids=None):
+    """Return this process's GPU in place of several, where a launcher started it."""
+    if "RANK" in $os.environ and $torch.cuda.is_available():
+        return [$torch.cuda.current_device()]
+    return device_ids
+''',
+        (OS, TORCH),
+    ),
     "own_location": HelperSource(
         '''
 def $own_location(storage, location):
@@ -233,5 +350,65 @@ def $own_location(storage, location):
         return storage.cuda()
 ''',
         (OS,),
+    ),
+    "from_main_process": HelperSource(
+        '''
+def $from_main_process(value):
+    """Return what rank 0 has, so that every process decides alike."""
+    if $get_world_size() == 1:
+        return value
+    values = [value.item() if $torch.is_tensor(value) else value]
+    $dist.broadcast_object_list(values)
+    return values[0]
+''',
+        (DIST, TORCH),
+        ("get_world_size",),
+    ),
+    "any_rank": HelperSource(
+        '''
+def $any_rank(flag):
+    """Tell whether the flag is set on any rank, so that all skip the same step."""
+    if $get_world_size() == 1:
+        return flag
+    device = "cuda" if $dist.get_backend() == "nccl" else "cpu"
+    flags = $torch.tensor(int(flag), device=device)
+    $dist.all_reduce(flags, op=$dist.ReduceOp.MAX)
+    return bool(flags)
+''',
+        (DIST, TORCH),
+        ("get_world_size",),
+    ),
+    "all_ranks": HelperSource(
+        '''
+def $all_ranks(flag):
+    """Tell whether the flag is set on every rank, so that all take the same step."""
+    if $get_world_size() == 1:
+        return flag
+    device = "cuda" if $dist.get_backend() == "nccl" else "cpu"
+    flags = $torch.tensor(int(flag), device=device)
+    $dist.all_reduce(flags, op=$dist.ReduceOp.MIN)
+    return bool(flags)
+''',
+        (DIST, TORCH),
+        ("get_world_size",),
+    ),
+    "main_process_first": HelperSource(
+        '''
+@$contextlib.contextmanager
+def $main_process_first():
+    """Let rank 0 go first, then the first process of each other node, then the rest."""
+    turn = 2 if int($os.environ.get("LOCAL_RANK", 0)) else 1
+    if $is_main_process():
+        turn = 0
+    for _ in range(turn):
+        $barrier()
+    try:
+        yield
+    finally:
+        for _ in range(2 - turn):
+            $barrier()
+''',
+        (CONTEXTLIB, OS),
+        ("is_main_process", "barrier"),
     ),
 }

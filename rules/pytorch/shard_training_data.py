@@ -22,9 +22,8 @@ After:
     )
 
 Refuses when:
-    the dataset, the shuffling or a sampler of the loader cannot be followed; the loader has a
-    sampler or batch sampler of its own; the dataset is iterated, not indexed; the same call makes
-    training and evaluation loaders; the training batches come from no loader at all.
+    the dataset, the shuffling or a sampler of the loader cannot be followed; its class is the
+    script's own; the training batches come from no loader at all.
 
 Source:
     https://pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
@@ -89,6 +88,8 @@ class Sharding:
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each call that makes training loaders, and for training without any."""
     for site in sites(plan):
+        if has_own_way(plan, site):
+            continue
         if not is_indirect(plan, site) or obstacle(plan, site):
             yield decide_site(plan, site)
     for backward in plan.backwards:
@@ -102,6 +103,19 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "sharded over the processes",
                 "put the training data into a Dataset and draw batches through a DataLoader",
             )
+
+
+def has_own_way(plan: Plan, site: Site) -> bool:
+    """Whether the loader has a sampler or a stream that other rules share out."""
+    if is_indirect(plan, site):
+        return False
+    dataset = site.loader.argument("dataset")
+    if dataset is not None and any(is_iterable_dataset((value,)) for value in dataset.values):
+        return True
+    if given(site, "batch_sampler") is not None:
+        return True
+    sampler = given(site, "sampler")
+    return sampler is not None and not is_distributed_sampler(sampler.values)
 
 
 def decide_site(plan: Plan, site: Site) -> Ruling:
@@ -161,7 +175,7 @@ def obstacle(plan: Plan, site: Site) -> str:
     if dataset is None or dataset.node is None and not is_indirect(plan, site):
         return "it is not clear which dataset this loader draws from"
     if is_iterable_dataset(dataset.values):
-        return "the dataset is iterated, not indexed, so that no sampler can share it out"
+        return "the dataset is iterated, not indexed, and the loader is made together with others"
     if is_indirect(plan, site):
         return ""
     for name in ("shuffle", "drop_last"):

@@ -1,0 +1,80 @@
+"""The fixture cases: a script, how it is run, and what the tool is expected to make of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from transpile import Options, Result, convert
+from transpile.report.text import render_findings
+
+FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One fixture.
+
+    Args:
+        folder: where it is.
+        arguments: the script's arguments.
+        deterministic: several processes must end with the parameters of one.
+        expect: converted, refused or unchanged.
+    """
+
+    folder: Path
+    arguments: tuple[str, ...]
+    deterministic: bool
+    expect: str
+
+    @property
+    def name(self) -> str:
+        """Framework and case."""
+        return f"{self.folder.parent.name}/{self.folder.name}"
+
+    @property
+    def script(self) -> Path:
+        """The script as its author left it."""
+        return self.folder / "train.py"
+
+    @property
+    def expected_output(self) -> Path:
+        """The script as it must come out; absent where it stays as it is."""
+        return self.folder / "train_dist.py"
+
+    @property
+    def expected_findings(self) -> Path:
+        """The findings, one a line."""
+        return self.folder / "findings.txt"
+
+
+def cases(framework: str = "*") -> list[Case]:
+    """All cases of a framework, in the order of their names."""
+    found = []
+    for settings in sorted(FIXTURES.glob(f"{framework}/*/case.json")):
+        said = json.loads(settings.read_text("utf-8"))
+        found.append(
+            Case(
+                settings.parent,
+                tuple(said["arguments"]),
+                bool(said["deterministic"]),
+                said["expect"],
+            )
+        )
+    return found
+
+
+def converted(case: Case, **options: object) -> Result:
+    """What the tool makes of a case."""
+    return convert(
+        case.script.read_bytes(),
+        Options(**options),  # type: ignore[arg-type]
+        path="train.py",
+        folder=case.folder,
+    )
+
+
+def findings_text(result: Result) -> str:
+    """The findings as the fixture keeps them."""
+    return render_findings(result.findings)

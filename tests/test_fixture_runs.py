@@ -1,0 +1,24 @@
+"""Every converted fixture trains with several processes as it trained with one."""
+
+from __future__ import annotations
+
+import pytest
+from cases import Case, cases
+
+from transpile.verify import Auditor
+
+CONVERTED = [case for case in cases("pytorch") if case.expect == "converted"]
+
+
+@pytest.mark.parametrize("case", CONVERTED, ids=lambda case: case.name)
+def test_output_trains_the_same_model(case: Case, auditor: Auditor) -> None:
+    report = auditor.audit(
+        case.script,
+        case.expected_output,
+        world_sizes=(1, 2, 3) if case.deterministic else (1, 2),
+        arguments=case.arguments,
+        tolerance=1e-5 if case.deterministic else None,
+        workdir_seed=case.folder,
+        timeout_seconds=90,
+    )
+    assert report.passed, report.table()

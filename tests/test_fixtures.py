@@ -1,0 +1,45 @@
+"""Every fixture comes out as a reviewer agreed that it should, and stays as it came out."""
+
+from __future__ import annotations
+
+import pytest
+from cases import Case, cases, converted, findings_text
+
+from transpile import Options, Outcome, Result, Verdict, convert
+
+ALL = cases()
+CONVERTED = [case for case in ALL if case.expect == "converted"]
+
+
+def convert_again(case: Case, **options: bool) -> Result:
+    """The tool on its own output."""
+    return convert(
+        case.expected_output.read_bytes(), Options(**options), path="train.py", folder=case.folder
+    )
+
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
+def test_output_and_findings_are_those_agreed_on(case: Case) -> None:
+    result = converted(case)
+    assert result.outcome.value == case.expect, findings_text(result)
+    assert findings_text(result) == case.expected_findings.read_text("utf-8")
+    if case.expect == "converted":
+        assert result.data == case.expected_output.read_bytes()
+    else:
+        assert result.data == case.script.read_bytes()
+
+
+@pytest.mark.parametrize("case", CONVERTED, ids=lambda case: case.name)
+def test_output_is_left_alone(case: Case) -> None:
+    again = convert_again(case)
+    assert again.outcome is Outcome.UNCHANGED
+    assert again.data == case.expected_output.read_bytes()
+
+
+@pytest.mark.parametrize("case", CONVERTED, ids=lambda case: case.name)
+def test_every_rule_says_of_the_output_that_it_is_done(case: Case) -> None:
+    again = convert_again(case, respect_distributed=False)
+    undone = [each for each in again.decisions if each.verdict is not Verdict.ALREADY_DONE]
+    assert not undone
+    assert again.decisions
+    assert again.data == case.expected_output.read_bytes()
