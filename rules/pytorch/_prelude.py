@@ -8,7 +8,7 @@ from __future__ import annotations
 from transpile.prelude import HelperSource
 
 DIST = ("dist", "torch.distributed")
-CONTEXTLIB = ("contextlib", "contextlib")
+CONTEXTMANAGER = ("contextmanager", "contextlib.contextmanager")
 OS = ("os", "os")
 NUMPY = ("numpy", "numpy")
 RANDOM = ("random", "random")
@@ -394,7 +394,7 @@ def $all_ranks(flag):
     ),
     "main_process_first": HelperSource(
         '''
-@$contextlib.contextmanager
+@$contextmanager
 def $main_process_first():
     """Let rank 0 go first, then the first process of each other node, then the rest."""
     turn = 2 if int($os.environ.get("LOCAL_RANK", 0)) else 1
@@ -408,7 +408,7 @@ def $main_process_first():
         for _ in range(2 - turn):
             $barrier()
 ''',
-        (CONTEXTLIB, OS),
+        (CONTEXTMANAGER, OS),
         ("is_main_process", "barrier"),
     ),
 }

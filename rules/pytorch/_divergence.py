@@ -1,0 +1,653 @@
+"""Which values may differ between processes, and why.
+
+A value differs by what it was computed from, or because of the branch on which it was set: a
+counter that is raised where a loss got worse depends on that loss, though no number flows from the
+one into the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+import libcst as cst
+
+from transpile.facts.events import Branch, Call, Event, Loop
+from transpile.facts.module import Module
+from transpile.facts.values import (
+    BoundMethod,
+    Constant,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Opaque,
+    Value,
+    Values,
+    only_constant,
+)
+from transpile.facts.walk import children
+from transpile.plan.graph import called_names, is_instance_of, origin, parents
+from transpile.plan.model import Plan
+from transpile.plan.places import ancestors, function_of
+from transpile.rules.pytorch._together import agreed_values, agreeing_calls, schedules
+
+
+class Cause(Enum):
+    """Why a value may differ between processes, the worst first."""
+
+    BATCH = "this process's own part of the batch"
+    TIME = "the clock"
+    MEMORY = "this process's memory"
+    RANDOM = "this process's random numbers"
+    FILES = "files that this machine has"
+    RESULTS = "what the model computes"
+
+
+CLOCKS = (
+    "time.", "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today",
+    "timeit.default_timer",
+)  # fmt: skip
+MEMORY = ("psutil.", "torch.cuda.mem", "torch.cuda.max_mem", "resource.", "GPUtil.")
+RANDOM = (
+    "random.", "numpy.random.", "torch.rand", "torch.bernoulli", "torch.multinomial",
+    "torch.normal", "uuid.uuid4", "os.urandom", "secrets.",
+)  # fmt: skip
+NOT_DRAWN = (".seed", "manual_seed", "default_rng", "RandomState", "Generator", "_state")
+CHECKS = frozenset(
+    {
+        "os.path.exists", "os.path.isfile", "os.path.isdir", "os.path.getsize",
+        "os.path.getmtime", "os.listdir", "os.scandir", "glob.glob", "glob.iglob", "os.access",
+    }
+)  # fmt: skip
+CHECK_METHODS = frozenset({"exists", "is_file", "is_dir", "stat", "glob", "rglob", "iterdir"})
+WRITERS = {
+    "torch.save": 1, "torch.jit.save": 1, "numpy.save": 0, "numpy.savez": 0, "builtins.open": 0,
+    "os.makedirs": 0, "os.mkdir": 0, "pickle.dump": 9, "shutil.copyfile": 1, "shutil.copy": 1,
+}  # fmt: skip
+#: What gives the same number for every process's part of the batch.
+SIZES = frozenset({"len", "dim", "numel", "ndimension", "isinstance"})
+#: Objects that stay equal whatever they are given.
+KEPT_EQUAL = ("torch.amp.GradScaler", "torch.utils.data.DataLoader", "torch.utils.tensorboard.")
+COMPOSITE = (
+    cst.BooleanOperation, cst.Comparison, cst.UnaryOperation, cst.BinaryOperation, cst.IfExp,
+    cst.Tuple, cst.List, cst.NamedExpr, cst.FormattedString,
+)  # fmt: skip
+
+
+Place = tuple[Module, cst.CSTNode]
+
+
+@dataclass(eq=False)
+class Look:
+    """What one expression tells by itself.
+
+    Args:
+        causes: why what it is computed from may differ.
+        tests: the conditions on which it was set, with their modules.
+    """
+
+    causes: set[Cause] = field(default_factory=set)
+    tests: list[Place] = field(default_factory=list)
+
+    def add(self, other: Look) -> None:
+        """Take in what a part of the expression tells."""
+        self.causes |= other.causes
+        self.tests.extend(other.tests)
+
+
+@dataclass(eq=False)
+class Divergence:
+    """Answers whether expressions of a plan may differ between processes.
+
+    Args:
+        plan: the plan.
+        varied_from: position of the first event at which random numbers differ.
+        agreed: the conditions that are taken as equal on all processes.
+    """
+
+    plan: Plan
+    varied_from: int
+    agreed: set[int] = field(default_factory=set)
+    looks: dict[int, Look] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        plan = self.plan
+        self.equal = agreed_values(plan)
+        self.agreeing = agreeing_calls(plan)
+        self.training = {id(loader.value) for loader in plan.training_loaders}
+        self.models = {id(model.value) for model in plan.models}
+        self.optimizers = {id(optimizer.value) for optimizer in plan.optimizers}
+        self.fed = fed_values(plan)
+        self.happening: dict[int, list[Event]] = {}
+        self.stores: dict[str, list[Event]] = {}
+        self.returns: dict[int, list[Event]] = {}
+        for event in plan.facts.events:
+            self.happening.setdefault(id(event.node), []).append(event)
+            if event.kind == "store":
+                self.stores.setdefault(event.name, []).append(event)
+            elif event.kind == "exit" and event.name == "return":
+                for frame in event.stack:
+                    if isinstance(frame, Call) and frame.node is not None:
+                        self.returns.setdefault(id(frame.node), []).append(event)
+
+    def agree(self, test: cst.CSTNode) -> None:
+        """Take a condition as equal on all processes from now on."""
+        self.agreed.add(id(test))
+
+    def cause(self, module: Module, node: cst.CSTNode) -> Cause | None:
+        """Why an expression may differ between processes; None where it does not.
+
+        The causes of the conditions on which it was set are its own.
+        """
+        causes: set[Cause] = set()
+        seen: set[int] = set()
+        pending: list[Place] = [(module, node)]
+        while pending:
+            owner, expression = pending.pop()
+            if id(expression) in seen or id(expression) in self.agreed:
+                continue
+            seen.add(id(expression))
+            look = self.look(owner, expression)
+            causes |= look.causes
+            pending.extend(look.tests)
+        return worst(causes)
+
+    # Expressions.
+
+    def look(self, module: Module, node: cst.CSTNode) -> Look:
+        """What an expression tells, without following the conditions on which it was set."""
+        if id(node) not in self.looks:
+            self.looks[id(node)] = Look()
+            self.looks[id(node)] = self.find(module, node)
+        return self.looks[id(node)]
+
+    def find(self, module: Module, node: cst.CSTNode) -> Look:
+        """See :meth:`look`."""
+        found = Look()
+        if isinstance(node, COMPOSITE):
+            if asks_for_none(node):
+                return self.absence(module, node)  # type: ignore[arg-type]
+            for part in operands(node):
+                found.add(self.look(module, part))
+            return found
+        if id(node) in self.agreeing or self.from_agreement(module, node) or self.is_size(node):
+            return found
+        found.add(self.of_values(self.plan.facts.values_of(node)))
+        found.tests.extend(self.setting_tests(module, node))
+        if isinstance(node, cst.Call):
+            found.tests.extend(self.returning_tests(module, node))
+        elif isinstance(node, (cst.Attribute, cst.Subscript)):
+            found.tests.extend(self.setting_tests(module, node.value))
+        return found
+
+    def returning_tests(self, module: Module, node: cst.Call) -> Iterator[Place]:
+        """The conditions on which a call returns what it returns, or gets what it gets."""
+        callees = self.plan.facts.values_of(node.func)
+        if any(isinstance(callee, (Function, BoundMethod)) for callee in callees):
+            for event in self.returns.get(id(node), ()):
+                for test in tests_in_call(event, node):
+                    yield event.module, test
+            return
+        for arg in node.args:
+            yield from self.setting_tests(module, arg.value)
+        if isinstance(node.func, cst.Attribute):
+            yield from self.setting_tests(module, node.func.value)
+
+    def from_agreement(self, module: Module, node: cst.CSTNode) -> bool:
+        """Whether a name only ever stands for something that was agreed on."""
+        if not isinstance(node, cst.Name):
+            return False
+        values = [value for _, value in bindings_of(module, node) if not is_literal(value)]
+        return bool(values) and all(id(value) in self.agreeing for value in values)
+
+    def is_size(self, node: cst.CSTNode) -> bool:
+        """Whether an expression is a call of ``len``."""
+        return isinstance(node, cst.Call) and External("builtins.len") in self.plan.facts.values_of(
+            node.func
+        )
+
+    def absence(self, module: Module, node: cst.Comparison) -> Look:
+        """Why something may be None on some processes only."""
+        tests = list(self.setting_tests(module, node.left))
+        if any(test is node for _, test in tests):
+            # Set as soon as it is missed: on every process at once.
+            return Look()
+        return Look(set(), tests)
+
+    def setting_tests(self, module: Module, node: cst.CSTNode) -> Iterator[Place]:
+        """The conditions on which a variable, an attribute or an item is set."""
+        if isinstance(node, cst.Name):
+            for statement, _ in bindings_of(module, node):
+                for test in controls(module, statement):
+                    yield module, test
+        elif isinstance(node, (cst.Attribute, cst.Subscript)):
+            name = node.attr.value if isinstance(node, cst.Attribute) else "[]"
+            owners = {id(value) for value in self.plan.facts.values_of(node.value)}
+            for event in self.stores.get(name, ()):
+                if any(id(value) in owners for value in event.callee):
+                    yield from controls_of(event)
+
+    # Values.
+
+    def of_values(self, values: Values) -> Look:
+        """Why values may differ by what they were computed from."""
+        found = Look()
+        seen: set[int] = set()
+        pending = list(values)
+        while pending:
+            value = pending.pop()
+            if id(value) in seen or id(value) in self.equal:
+                continue
+            seen.add(id(value))
+            if not isinstance(value, Opaque):
+                if not isinstance(value, (Instance, Constant, External)):
+                    for group in parents(value):
+                        pending.extend(group)
+                continue
+            if value.kind == "operation" and isinstance(value.node, cst.AugAssign):
+                for event in self.happening.get(id(value.node), ()):
+                    found.tests.extend(controls_of(event))
+            own = self.own_cause(value)
+            if own is not None:
+                found.causes.add(own)
+            if own in (None, Cause.RESULTS):
+                pending.extend(self.behind(value))
+        return found
+
+    def own_cause(self, value: Opaque) -> Cause | None:
+        """Why a value itself, whatever it is computed from, may differ."""
+        if value.kind == "element":
+            if any(self.is_training_data(source) for source in value.operands[0]):
+                return Cause.BATCH
+            return None
+        if value.kind != "call":
+            return None
+        for name in called_names(value):
+            if name.startswith(CLOCKS) and name != "time.sleep":
+                return Cause.TIME
+            if name.startswith(MEMORY):
+                return Cause.MEMORY
+            if name.startswith(RANDOM) and not any(word in name for word in NOT_DRAWN):
+                return Cause.RANDOM if self.is_late(value) else None
+            if name in CHECKS and self.is_written(value.arguments.items[:1]):
+                return Cause.FILES
+        for callee in value.callee:
+            if id(origin(callee)) in self.models or is_layer(callee, self.plan):
+                return Cause.RESULTS
+            if isinstance(callee, Opaque) and callee.kind == "attribute":
+                if callee.name in CHECK_METHODS and self.is_written_path(callee.operands[0]):
+                    return Cause.FILES
+        return None
+
+    def behind(self, value: Opaque) -> Iterator[Value]:
+        """What a value was computed from, as far as it may pass differences on."""
+        if value.kind == "operation" and value.name in SIZES:
+            return
+        if value.kind == "call":
+            if any(name.rpartition(".")[2] in SIZES for name in called_names(value)):
+                return
+            for callee in value.callee:
+                if isinstance(callee, Opaque) and callee.kind == "attribute":
+                    if callee.name in SIZES or (callee.name == "size" and is_first(value)):
+                        return
+        if value.kind == "item" and is_shape(value) and only_constant(value.index) == Constant(0):
+            return
+        if id(value) in self.models or id(value) in self.optimizers:
+            return
+        if schedules(value, self.optimizers):
+            return
+        for group in parents(value):
+            yield from group
+        yield from self.fed.get(id(value), ())
+
+    def is_training_data(self, source: Value) -> bool:
+        """Whether iterating over a value gives batches of a training loader."""
+        pending, seen = [source], set()
+        while pending:
+            value = pending.pop()
+            if id(value) in self.training:
+                return True
+            if id(value) in seen or not isinstance(value, Opaque):
+                continue
+            seen.add(id(value))
+            if value.kind in ("call", "operation") and value.name not in SIZES:
+                for group in (*value.operands, *(a.values for a in value.arguments.items)):
+                    pending.extend(group)
+        return False
+
+    def is_late(self, value: Opaque) -> bool:
+        """Whether a value is drawn where the processes have random numbers of their own."""
+        return any(
+            event.order >= self.varied_from for event in self.happening.get(id(value.node), ())
+        )
+
+    def is_written(self, arguments: tuple[object, ...]) -> bool:
+        """Whether the script itself writes what a call looks for."""
+        return any(self.is_written_path(a.values) for a in arguments)  # type: ignore[attr-defined]
+
+    def is_written_path(self, values: Values) -> bool:
+        """Whether the script writes to a path, or into it."""
+        written = written_paths(self.plan)
+        wanted = spellings(values)
+        return any(
+            path and other and other[: len(path)] == path for path in wanted for other in written
+        )
+
+
+def worst(causes: Iterator[Cause | None] | list[Cause | None] | set[Cause]) -> Cause | None:
+    """The first cause in the order of the enumeration."""
+    found = {cause for cause in causes if cause is not None}
+    return next((cause for cause in Cause if cause in found), None)
+
+
+def operands(node: cst.CSTNode) -> list[cst.CSTNode]:
+    """The expressions that a composite one is made of."""
+    if isinstance(node, (cst.BooleanOperation, cst.BinaryOperation)):
+        return [node.left, node.right]
+    if isinstance(node, cst.Comparison):
+        return [node.left, *(target.comparator for target in node.comparisons)]
+    if isinstance(node, cst.UnaryOperation):
+        return [node.expression]
+    if isinstance(node, cst.IfExp):
+        return [node.test, node.body, node.orelse]
+    if isinstance(node, (cst.Tuple, cst.List)):
+        return [element.value for element in node.elements]
+    if isinstance(node, cst.NamedExpr):
+        return [node.value]
+    if isinstance(node, cst.FormattedString):
+        return [
+            part.expression
+            for part in node.parts
+            if isinstance(part, cst.FormattedStringExpression)
+        ]
+    return []
+
+
+def asks_for_none(node: cst.CSTNode) -> bool:
+    """Whether an expression is ``x is None`` or ``x is not None``."""
+    return (
+        isinstance(node, cst.Comparison)
+        and len(node.comparisons) == 1
+        and isinstance(node.comparisons[0].operator, (cst.Is, cst.IsNot))
+        and isinstance(node.comparisons[0].comparator, cst.Name)
+        and node.comparisons[0].comparator.value == "None"
+    )
+
+
+def is_literal(node: cst.CSTNode | None) -> bool:
+    """Whether an expression is a number, a string, True, False or None."""
+    if isinstance(node, cst.Name):
+        return node.value in ("True", "False", "None")
+    return isinstance(node, (cst.BaseNumber, cst.SimpleString))
+
+
+def is_layer(callee: Value, plan: Plan) -> bool:
+    """Whether calling a value computes with layers."""
+    behind = origin(callee)
+    if is_instance_of(behind, plan.table.module_bases):
+        return True
+    return any(name.startswith(plan.table.layer_packages) for name in called_names(behind))
+
+
+def is_first(value: Opaque) -> bool:
+    """Whether ``size()`` is asked for the first dimension."""
+    items = value.arguments.items
+    return len(items) == 1 and only_constant(items[0].values) == Constant(0)
+
+
+def is_shape(value: Opaque) -> bool:
+    """Whether an item is one of a shape."""
+    for base in value.operands[0]:
+        if isinstance(base, Opaque):
+            if base.kind == "attribute" and base.name == "shape":
+                return True
+            if base.kind == "call" and any(
+                isinstance(c, Opaque) and c.name == "size" for c in base.callee
+            ):
+                return True
+    return False
+
+
+# Where things are set.
+
+
+def bindings_of(module: Module, node: cst.Name) -> list[tuple[cst.CSTNode, cst.CSTNode | None]]:
+    """The statements that bind a name in its scope, each with the expression that it is given."""
+    function: cst.CSTNode | None = function_of(module, node)
+    while function is not None:
+        found = assignments(function).get(node.value)
+        if found is not None:
+            if found:
+                return found
+            break
+        if node.value in parameter_names(function):
+            return []
+        function = function_of(module, function)
+    found = list(assignments(module.source.tree).get(node.value, ()))
+    for other in module.source.nodes:
+        if isinstance(other, cst.FunctionDef) and assignments(other).get(node.value) == []:
+            found.extend(assignments(other, node.value).get(node.value, ()))
+    return found
+
+
+def parameter_names(function: cst.CSTNode) -> set[str]:
+    """The names of a function's parameters."""
+    if not isinstance(function, cst.FunctionDef):
+        return set()
+    parameters = function.params
+    return {
+        parameter.name.value
+        for parameter in (
+            *parameters.posonly_params,
+            *parameters.params,
+            *parameters.kwonly_params,
+        )
+    }
+
+
+def assignments(
+    owner: cst.CSTNode, declared_name: str = ""
+) -> dict[str, list[tuple[cst.CSTNode, cst.CSTNode | None]]]:
+    """The names that a function or module binds itself; empty where it declares them global.
+
+    Args:
+        owner: the function or module.
+        declared_name: a name whose bindings are wanted although it is declared global.
+    """
+    found: dict[str, list[tuple[cst.CSTNode, cst.CSTNode | None]]] = {}
+    declared: set[str] = set()
+    body = owner.body  # type: ignore[attr-defined]
+    stack: list[cst.CSTNode] = list(body) if isinstance(body, (list, tuple)) else [body]
+
+    def bind(target: cst.CSTNode, statement: cst.CSTNode, value: cst.CSTNode | None) -> None:
+        if isinstance(target, cst.Name):
+            found.setdefault(target.value, []).append((statement, value))
+        elif isinstance(target, (cst.Tuple, cst.List)):
+            for element in target.elements:
+                bind(element.value, statement, value)
+
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+            continue
+        if isinstance(node, cst.Assign):
+            for target in node.targets:
+                bind(target.target, node, node.value)
+        elif isinstance(node, (cst.AnnAssign, cst.AugAssign, cst.NamedExpr)):
+            if node.value is not None:
+                bind(node.target, node, node.value)
+        elif isinstance(node, (cst.Global, cst.Nonlocal)):
+            declared.update(item.name.value for item in node.names)
+        stack.extend(children(node))
+    for name in declared - {declared_name}:
+        found[name] = []
+    return found
+
+
+def controls_of(event: Event) -> Iterator[tuple[Module, cst.CSTNode]]:
+    """The conditions on which an event happens, those of the calls around it included."""
+    for test in controls(event.module, event.node):
+        yield event.module, test
+    for frame in event.stack:
+        if isinstance(frame, Call) and frame.node is not None:
+            for test in controls(frame.module, frame.node):
+                yield frame.module, test
+
+
+def controls(module: Module, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The conditions on which a place in the text is reached, within its function."""
+    inner = node
+    for outer in ancestors(module, node):
+        if isinstance(outer, (cst.If, cst.While, cst.IfExp)) and inner is not outer.test:
+            if inner is not outer:
+                yield outer.test
+        if isinstance(outer, (cst.IndentedBlock, cst.Module)):
+            for statement in outer.body:
+                if statement is inner:
+                    break
+                yield from leaving_tests(statement)
+        if isinstance(outer, (cst.FunctionDef, cst.Lambda)):
+            return
+        inner = outer
+
+
+def leaving_tests(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The conditions on which a statement leaves the block that it stands in."""
+    stack: list[tuple[cst.CSTNode, tuple[cst.CSTNode, ...], bool]] = [(statement, (), False)]
+    while stack:
+        node, tests, in_loop = stack.pop()
+        if isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+            continue
+        if isinstance(node, cst.Return) or (
+            isinstance(node, (cst.Break, cst.Continue)) and not in_loop
+        ):
+            yield from tests
+            continue
+        if isinstance(node, cst.If):
+            tests = (*tests, node.test)
+        if isinstance(node, (cst.For, cst.While)):
+            in_loop = True
+        if isinstance(node, (cst.BaseExpression,)):
+            continue
+        stack.extend((child, tests, in_loop) for child in children(node))
+
+
+def tests_in_call(event: Event, call: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The conditions on which a return inside a call happens."""
+    inside = False
+    for frame in event.stack:
+        if isinstance(frame, Call) and frame.node is call:
+            inside = True
+        elif inside and isinstance(frame, Branch) and isinstance(frame.node, (cst.If, cst.IfExp)):
+            yield frame.node.test
+        elif inside and isinstance(frame, Loop) and isinstance(frame.node, cst.While):
+            yield frame.node.test
+
+
+# What flows through objects and files.
+
+
+def fed_values(plan: Plan) -> dict[int, list[Value]]:
+    """What methods and item assignments put into objects that cannot be looked into."""
+    optimizers = {id(optimizer.value) for optimizer in plan.optimizers}
+    models = {id(model.value) for model in plan.models}
+    found: dict[int, list[Value]] = {}
+    for event in plan.facts.events:
+        if event.kind == "store" and event.name == "[]":
+            for value in event.callee:
+                if isinstance(value, Opaque):
+                    found.setdefault(id(value), []).extend(event.result)
+        if event.kind != "call":
+            continue
+        for callee in event.callee:
+            if not isinstance(callee, Opaque) or callee.kind != "attribute":
+                continue
+            for receiver in callee.operands[0]:
+                if not isinstance(receiver, Opaque) or receiver.kind != "call":
+                    continue
+                if id(receiver) in optimizers or id(origin(receiver)) in models:
+                    continue
+                if schedules(receiver, optimizers):
+                    continue
+                names = called_names(receiver)
+                if any(name.startswith(KEPT_EQUAL) for name in names):
+                    continue
+                if any(name.startswith(plan.table.layer_packages) for name in names):
+                    continue
+                for argument in event.arguments.items:
+                    found.setdefault(id(receiver), []).extend(argument.values)
+    return found
+
+
+def written_paths(plan: Plan) -> set[tuple[object, ...]]:
+    """The paths that the script writes while it trains, as far as they are spelled out."""
+    if "written paths" not in plan.memo:
+        found: set[tuple[object, ...]] = set()
+        for event in plan.facts.events:
+            if event.kind != "call":
+                continue
+            for callee in event.callee:
+                if isinstance(callee, External) and callee.name in WRITERS:
+                    argument = event.arguments.get("path", None) or event.arguments.get(
+                        "f", WRITERS[callee.name]
+                    )
+                    if callee.name == "builtins.open":
+                        mode = event.arguments.get("mode", 1)
+                        words = mode.values if mode is not None else ()
+                        if not any(isinstance(v, Constant) and "w" in str(v.value) for v in words):
+                            continue
+                    if argument is not None:
+                        found.update(spellings(argument.values))
+        plan.memo["written paths"] = found
+    known: set[tuple[object, ...]] = plan.memo["written paths"]
+    return known
+
+
+def spellings(values: Values) -> set[tuple[object, ...]]:
+    """Paths as their parts: strings, and the identities of what is not known."""
+    found: set[tuple[object, ...]] = set()
+    for value in values:
+        found.add(tuple(parts_of(value)))
+    return found
+
+
+def parts_of(value: Value, depth: int = 0) -> Iterator[object]:
+    """The parts of a path."""
+    if isinstance(value, Constant):
+        text = str(value.value)
+        yield from (part for part in text.split("/") if part not in ("", "."))
+        return
+    if isinstance(value, Opaque) and depth < 8:
+        joins = any(
+            name in ("os.path.join", "pathlib.Path", "builtins.str", "os.fspath", "os.path.abspath")
+            for name in called_names(value)
+        )
+        groups: list[Values] = []
+        if joins:
+            groups = [argument.values for argument in value.arguments.items]
+        elif value.kind == "operation":
+            groups = list(value.operands)
+        if groups:
+            for group in groups:
+                for part in group[:1]:
+                    yield from parts_of(part, depth + 1)
+            return
+    if isinstance(value, Mapping):
+        return
+    yield id(value)
+
+
+def loop_position(plan: Plan, loop: Loop | None) -> int:
+    """The position of the first event inside a loop."""
+    if loop is None:
+        return len(plan.facts.events)
+    return min(
+        (
+            event.order
+            for event in plan.facts.events
+            if any(isinstance(frame, Loop) and frame.node is loop.node for frame in event.stack)
+        ),
+        default=len(plan.facts.events),
+    )
