@@ -157,7 +157,7 @@ def widen(plan: Plan, module: Module, node: cst.CSTNode) -> cst.CSTNode | None:
                 current = call
                 continue
             name = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
-            if name == "add_argument" or name in LOOKING and current is not call.func:
+            if name in LOOKING:
                 return None
             return current
         else:

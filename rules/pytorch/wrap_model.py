@@ -43,6 +43,7 @@ from transpile.plan.model import Model, Plan
 from transpile.plan.places import start
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch._data_parallel import replaces_data_parallel
 from transpile.rules.pytorch._models import (
     Wrap,
     find_wrap,
@@ -219,7 +220,8 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
             f"    if {torch}.cuda.is_available():",
             f"        {convert}({wrap.text})",
         ]
-    lines.append(f"    {wrap.text} = {ddp}({wrap.text})")
+    inner = f"{wrap.text}.module" if replaces_data_parallel(plan, wrap) else wrap.text
+    lines.append(f"    {wrap.text} = {ddp}({inner})")
     source = wrap.module.source
     if wrap.before is not None:
         changes = insert_before(source, wrap.before, lines, order=5)

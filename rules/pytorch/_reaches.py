@@ -1,0 +1,205 @@
+"""Where a script looks into a model that is wrapped by then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from transpile.facts.events import Call
+from transpile.facts.module import Module
+from transpile.facts.values import Class, External, Instance, Opaque, Value
+from transpile.facts.walk import descendants
+from transpile.plan.graph import origin
+from transpile.plan.model import Plan
+from transpile.plan.places import ancestors, function_of, start
+from transpile.rules.pytorch._models import Wrap
+
+#: What DistributedDataParallel itself does as the model would.
+SAME_ON_WRAP = frozenset(
+    {
+        "train", "eval", "parameters", "zero_grad", "modules", "requires_grad_", "training",
+        "no_sync", "join", "module", "register_comm_hook", "buffers", "__call__", "forward",
+    }
+)  # fmt: skip
+#: Builtins and functions that only need something callable, or its parameters.
+HARMLESS_ARGUMENTS = ("torch.optim.", "torch.nn.utils.clip_grad", "torch.compile")
+
+
+#: What it does as DataParallel would: its state has the same names.
+SAME_AS_DATA_PARALLEL = SAME_ON_WRAP | frozenset(
+    {
+        "state_dict", "load_state_dict", "named_parameters", "named_buffers", "named_modules",
+        "children", "named_children", "to", "cuda", "cpu",
+    }
+)  # fmt: skip
+SAME_ON_BOTH = frozenset({"module", "train", "eval", "parameters", "state_dict"})
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """An expression that is the wrap, where the model itself is wanted.
+
+    Args:
+        module: where it is.
+        node: the expression.
+        name: what of the model is wanted; empty where all of it is.
+        replaced: that is assigned, not read.
+    """
+
+    module: Module
+    node: cst.BaseExpression
+    name: str = ""
+    replaced: bool = False
+
+
+def reaches(plan: Plan, wrap: Wrap, in_place_of_data_parallel: bool) -> Iterator[Reach]:
+    """The places that look into the model of a wrap.
+
+    Args:
+        plan: the plan.
+        wrap: where the model is wrapped.
+        in_place_of_data_parallel: the wrap takes the place of the script's own, so that the
+            script reaches the model through its ``module``.
+    """
+    yield from accesses(plan, wrap, in_place_of_data_parallel)
+    yield from arguments(plan, wrap, in_place_of_data_parallel)
+
+
+def accesses(plan: Plan, wrap: Wrap, in_place_of_data_parallel: bool) -> Iterator[Reach]:
+    """Attributes and items of the wrapped model."""
+    value = wrap.models[0].value
+    inner = is_data_parallel(plan, value)
+    same = SAME_ON_WRAP - {"module"} if inner else SAME_ON_WRAP
+    if in_place_of_data_parallel:
+        same = SAME_AS_DATA_PARALLEL
+    for module in plan.facts.modules.values():
+        for node in expressions(module.source.tree):
+            base = node.value
+            if not holds(plan, base, value) or inside_class_of(plan, module, node, value):
+                continue
+            name = node.attr.value if isinstance(node, cst.Attribute) else "[]"
+            if name in same or is_before(plan, wrap, module, node):
+                continue
+            replaced = is_replaced(module, node)
+            if inner and not replaced and is_behind_module(plan, base, value):
+                continue
+            yield Reach(module, base, name, replaced)
+
+
+def is_behind_module(plan: Plan, node: cst.CSTNode, value: Value) -> bool:
+    """Whether an expression is ``x.module`` with the model's wrapper for ``x``."""
+    return (
+        isinstance(node, cst.Attribute)
+        and node.attr.value == "module"
+        and holds(plan, node.value, value)
+    )
+
+
+def is_data_parallel(plan: Plan, value: Value) -> bool:
+    """Whether the script puts a model into DataParallel."""
+    return any(
+        event.kind == "call"
+        and External("torch.nn.DataParallel") in event.callee
+        and bool(event.arguments.items)
+        and any(origin(found) is value for found in event.arguments.items[0].values)
+        for event in plan.facts.events
+    )
+
+
+def arguments(plan: Plan, wrap: Wrap, in_place_of_data_parallel: bool) -> Iterator[Reach]:
+    """Calls out of the project that are given the wrapped model itself."""
+    value = wrap.models[0].value
+    inner = is_data_parallel(plan, value)
+    for event in plan.facts.events:
+        if event.kind != "call" or not isinstance(event.node, cst.Call):
+            continue
+        if event.order < wrap.order and not event.detached:
+            continue
+        if not looks_at_arguments(event.callee):
+            continue
+        if in_place_of_data_parallel and asks_for(event.callee, event.node):
+            continue
+        for arg in event.node.args:
+            node = arg.value
+            if not isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
+                continue
+            if not holds(plan, node, value) or inside_class_of(plan, event.module, node, value):
+                continue
+            if inner and is_behind_module(plan, node, value):
+                continue
+            yield Reach(event.module, node)
+
+
+def asks_for(callees: tuple[Value, ...], node: cst.Call) -> bool:
+    """Whether a call asks for an attribute that both wrappers have: ``hasattr(m, "module")``."""
+    if not all(
+        isinstance(callee, External) and callee.name in ("builtins.hasattr", "builtins.getattr")
+        for callee in callees
+    ):
+        return False
+    name = node.args[1].value if len(node.args) > 1 else None
+    return isinstance(name, cst.SimpleString) and name.evaluated_value in SAME_ON_BOTH
+
+
+def looks_at_arguments(callees: tuple[Value, ...]) -> bool:
+    """Whether a call out of the project may look into the model that it is given."""
+    for callee in callees:
+        if isinstance(callee, External):
+            if callee.name.startswith(HARMLESS_ARGUMENTS) or callee.name.endswith(".DataParallel"):
+                return False
+            if callee.name in ("builtins.super", "torch.nn.parallel.DistributedDataParallel"):
+                return False
+            continue
+        if isinstance(callee, Opaque):
+            continue
+        return False
+    return bool(callees)
+
+
+def expressions(tree: cst.CSTNode) -> Iterator[cst.Attribute | cst.Subscript]:
+    """Every attribute and item access of a module."""
+    for node in descendants(tree):
+        if isinstance(node, (cst.Attribute, cst.Subscript)):
+            yield node
+
+
+def holds(plan: Plan, node: cst.CSTNode, value: Value) -> bool:
+    """Whether an expression may be the model."""
+    return any(origin(found) is value for found in plan.facts.values_of(node))
+
+
+def inside_class_of(plan: Plan, module: Module, node: cst.CSTNode, value: Value) -> bool:
+    """Whether a place is in the code of the model's own class, where it is never wrapped."""
+    if not isinstance(value, Instance):
+        return False
+    classes = {id(c.node) for c in value.cls.ancestry() if isinstance(c, Class)}
+    return any(id(ancestor) in classes for ancestor in ancestors(module, node))
+
+
+def is_before(plan: Plan, wrap: Wrap, module: Module, node: cst.CSTNode) -> bool:
+    """Whether a place runs only before the wrap."""
+    if module is wrap.module and function_of(module, node) is wrap.function:
+        if wrap.before is None:
+            return start(module, node) <= start(module, wrap.after)
+        return start(module, node) < start(module, wrap.before)
+    orders = [
+        event.order
+        for event in plan.facts.events
+        if not event.detached and covers(event, module, node)
+    ]
+    return bool(orders) and max(orders) < wrap.order
+
+
+def covers(event: object, module: Module, node: cst.CSTNode) -> bool:
+    """Whether an event happens in the function that a node is part of."""
+    function = function_of(module, node)
+    frames = [f for f in event.stack if isinstance(f, Call)]  # type: ignore[attr-defined]
+    return bool(frames) and frames[-1].function.node is function
+
+
+def is_replaced(module: Module, node: cst.CSTNode) -> bool:
+    """Whether an access is the target of an assignment."""
+    parent = module.source.parent(node)
+    return isinstance(parent, cst.AssignTarget)
