@@ -10,10 +10,11 @@ from transpile.facts.values import Values
 from transpile.plan.model import Plan
 
 from .analysis import Analysis
-from .domain import Kind, Pending, Quantity, WeightedLoss, describe
+from .domain import Duty, Kind, Pending, Quantity, WeightedLoss, describe
 
 __all__ = [
     "Analysis",
+    "Duty",
     "Kind",
     "Pending",
     "Quantity",
@@ -24,17 +25,11 @@ __all__ = [
 ]
 
 
-def analysis(plan: Plan, reduced: bool = False) -> Analysis:
-    """The analysis of a plan, one for all rules.
-
-    Args:
-        plan: the plan.
-        reduced: the one that takes numbers as if they were reduced over the processes.
-    """
-    key = "quantities, reduced" if reduced else "quantities"
-    if key not in plan.memo:
-        plan.memo[key] = Analysis(plan, reduced)
-    found: Analysis = plan.memo[key]
+def analysis(plan: Plan) -> Analysis:
+    """The analysis of a plan, one for all rules."""
+    if "quantities" not in plan.memo:
+        plan.memo["quantities"] = Analysis(plan)
+    found: Analysis = plan.memo["quantities"]
     return found
 
 

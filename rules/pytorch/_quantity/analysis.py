@@ -26,7 +26,7 @@ from transpile.plan.roles import enters_wrapper
 
 from . import domain
 from .calls import Calls
-from .domain import NOTHING, Kind, Pending, Quantity
+from .domain import NOTHING, Duty, Kind, Pending, Quantity
 from .shapes import PIECES, Given, indexed, reshaped
 from .vocabulary import CONTAINERS, CUTS, NEUTRAL_ATTRIBUTES, PARAMETERLESS
 
@@ -41,12 +41,10 @@ class Analysis(Calls):
 
     Args:
         plan: the plan.
-        reduced: take numbers that leave the batch (``loss.item()``) as if they were reduced over
-            the processes already, to see what becomes of them.
     """
 
-    def __init__(self, plan: Plan, reduced: bool = False) -> None:
-        super().__init__(plan, reduced)
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
         self.table: dict[int, Quantity] = {}
         self.settled: set[int] = set()
         self.kept: list[Value] = []
@@ -277,7 +275,9 @@ class Analysis(Calls):
                     return replace(domain.sample(base.gradient), dim=index.dim)
             return base
         if self.is_collection(value.operands[0]) or isinstance(position, str):
-            return replace(base, selection=base.selection)
+            # The last states of a recurrent layer are one for each sample, however it was packed.
+            states = position not in (None, 0) and self.is_model_call(value.operands[0])
+            return replace(base, selection=base.selection and not states)
         if isinstance(value.node, cst.Subscript):
             return indexed(base, value.node, self.plan.facts.values_of, self.look)
         return domain.unknown(PIECES)
@@ -293,7 +293,7 @@ class Analysis(Calls):
             return domain.divide(
                 self.look(value.operands[0]),
                 self.look(value.operands[1]),
-                Pending(right_operand(value.node), value.module),
+                Pending(Duty.DENOMINATOR, right_operand(value.node), value.module),
             )
         if name == "Power":
             return self.power(self.look(value.operands[0]), value.operands[1])
@@ -381,6 +381,9 @@ def inner_entries(base: Values, key: object) -> Values:
         for inside in value.inner if isinstance(value, Opaque) else ():
             if isinstance(inside, Mapping) and key in inside.entries:
                 found.extend(inside.entries[key].values)
+            elif isinstance(inside, Sequence) and isinstance(key, int) and not inside.rest:
+                if -len(inside.elements) <= key < len(inside.elements):
+                    found.extend(inside.elements[key])
             elif isinstance(inside, Instance) and isinstance(key, str) and key in inside.attributes:
                 found.extend(inside.attributes[key])
     return tuple(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ from transpile.facts.values import (
     Opaque,
     Partial,
     Sequence,
+    Unknown,
     Value,
     Values,
     only_constant,
@@ -26,7 +28,7 @@ from transpile.plan.graph import called_names, is_instance_of, method_calls, ori
 from transpile.plan.model import Plan
 
 from . import domain
-from .domain import Kind, Pending, Quantity, WeightedLoss
+from .domain import Duty, Kind, Pending, Quantity, WeightedLoss
 from .losses import AVERAGED_BY_WEIGHT, FUNCTIONAL, Signature, loss_class, loss_function, settings_of
 from .shapes import RESHAPES, Given, integer, reshaped
 from .vocabulary import (
@@ -53,12 +55,16 @@ from .vocabulary import (
     QUOTIENTS,
     SAME,
     SELECTIONS,
+    SIZES_ONLY,
     SPLITS,
     SUMS,
+    TENSOR_TYPES,
 )
 
 #: Packages whose functions the vocabulary speaks of.
 KNOWN_PACKAGES = ("torch.", "numpy.", "math.", "copy.", "scipy.special.", "torchvision.transforms.")
+#: The number that losses of classes leave out unless they are told another one.
+LEFT_OUT = re.compile(r"(?<![\w.)\]])-100(?![\w.%])")
 BUILTIN_NUMBERS = frozenset({"float", "int", "round", "complex"})
 #: Library prefixes whose objects are models.
 MODEL_PACKAGES = ("torchvision.models.", "torch.hub.", "timm.", "transformers.", "torch.jit.",
@@ -68,13 +74,12 @@ MODEL_PACKAGES = ("torchvision.models.", "torch.hub.", "timm.", "transformers.",
 class Calls(ABC):
     """The part of the analysis that knows calls."""
 
-    def __init__(self, plan: Plan, reduced: bool) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.reduced = reduced
         self.models: set[int] = set()
         self.reductions = find_reductions(plan)
         self.marks_left_out = any(
-            "-100" in module.source.text for module in plan.facts.modules.values()
+            LEFT_OUT.search(module.source.text) for module in plan.facts.modules.values()
         )
 
     @abstractmethod
@@ -93,8 +98,13 @@ class Calls(ABC):
 
     def call(self, value: Opaque) -> Quantity:
         """What a call gives, over all that may be called."""
+        callees = value.callee
+        if any(isinstance(one, Unknown) for one in callees):
+            # Too many models to choose from are still models.
+            models = tuple(one for one in callees if self.is_layer(origin(one)))
+            callees = models or callees
         found = domain.NOTHING
-        for callee in value.callee:
+        for callee in callees:
             found = domain.join(found, self.call_one(value, callee))
         return found
 
@@ -183,10 +193,13 @@ class Calls(ABC):
             if not isinstance(value, Opaque):
                 return False
             for name in called_names(value):
-                if name.startswith(self.plan.table.layer_packages) or name.startswith(
-                    MODEL_PACKAGES
-                ):
+                if name.startswith((*self.plan.table.layer_packages, *MODEL_PACKAGES)):
                     return not name.startswith(FUNCTIONAL)
+            if called_names(value) and called_names(value)[0].startswith("copy."):
+                first = value.arguments.get("x", 0)
+                if first is not None and first.values:
+                    value = origin(first.values[0])
+                    continue
             if value.kind in ("attribute", "item", "element") and value.operands[0]:
                 value = origin(value.operands[0][0])
                 continue
@@ -274,8 +287,11 @@ class Calls(ABC):
             return domain.unknown(
                 f"{signature.function} has weights on one path and none on another", whole=True
             )
-        if not isinstance(value.node, cst.Call):
-            return domain.unknown(f"{signature.function} is not called in the script", whole=True)
+        if not isinstance(value.node, cst.Call) or len(value.callee) > 1:
+            return domain.unknown(
+                f"one of several losses is called, and {signature.function} is among them",
+                whole=True,
+            )
         built = source.node if source is not value and isinstance(source.node, cst.Call) else None
         loss = WeightedLoss(
             FUNCTIONAL + signature.function,
@@ -284,7 +300,7 @@ class Calls(ABC):
             weight,
             ignore_index or self.marks_left_out,
         )
-        pending = frozenset({Pending(value.node, value.module, loss)})
+        pending = frozenset({Pending(Duty.LOSS, value.node, value.module, loss)})
         return replace(domain.part(0, gradient=True), pending=pending)
 
     # Methods.
@@ -365,7 +381,7 @@ class Calls(ABC):
         given = self.given(value)
         first = given[0] if given else domain.NOTHING
         if word in BUILTIN_NUMBERS:
-            return self.as_number(first)
+            return self.as_number(first, value)
         if word == "sum":
             return self.summed(value.arguments.items[0].values) if given else domain.NOTHING
         if word in ("max", "min") and len(given) > 1:
@@ -382,11 +398,12 @@ class Calls(ABC):
             return domain.nonlinear(word, *given)
         return self.nothing_known(value, f"'{word}'")
 
-    def as_number(self, quantity: Quantity) -> Quantity:
-        """A quantity as a plain number that left the tensors."""
+    def as_number(self, quantity: Quantity, value: Opaque) -> Quantity:
+        """A quantity as a plain number that left the tensors: equal once it is reduced."""
         number = quantity.number()
-        if self.reduced and number.kind is Kind.PART:
-            return replace(number, kind=Kind.EQUAL, agreed=True)
+        if number.kind is Kind.PART and quantity.tensor:
+            leaf = Pending(Duty.NUMBER, value.node, value.module)
+            return replace(number, kind=Kind.EQUAL, pending=number.pending | {leaf})
         return number
 
     def summed(self, values: Values) -> Quantity:
@@ -461,8 +478,10 @@ class Calls(ABC):
             tensors: the values of what it works on.
             name: the dotted name of a function; empty for a method.
         """
-        plain = word.rstrip("_") or word
+        plain = word if word.startswith("__") else word.rstrip("_") or word
         others = [self.look(values) for values in given.positional()]
+        if plain in TENSOR_TYPES and self.is_size(value):
+            return self.made(plain, tensor, value, name)
         if word in ("size",) or plain in ("numel", "nelement"):
             return self.size(word, tensor, given)
         if plain in LIKE or (plain in FACTORIES and (name or tensor.kind is not Kind.PART)):
@@ -504,11 +523,13 @@ class Calls(ABC):
         if plain == "pad_sequence":
             return tensor
         if plain in SAME:
-            return self.same(plain, tensor)
+            return self.same(plain, tensor, value)
         if plain in CUTS:
             return tensor.without_gradient()
         if plain in ELEMENTWISE or word in ELEMENTWISE:
             return self.elementwise(plain, tensor, others, value)
+        if tensor.kind is Kind.PART and name.startswith("numpy.") and plain in MEANS | SUMS:
+            return self.as_number(tensor, value)
         if tensor.independent and all(one.independent for one in self.given(value)):
             return domain.equal(gradient=tensor.gradient)
         if tensor.kind is Kind.UNKNOWN:
@@ -517,17 +538,25 @@ class Calls(ABC):
             return domain.equal(tensor=False)
         return self.nothing_known_of(word, tensor, value, name)
 
+    def is_size(self, value: Opaque) -> bool:
+        """Whether a tensor's type is given a size rather than data."""
+        ordered = value.arguments.positional()
+        return len(ordered) > 1 or any(
+            one.kind is Kind.SHAPE or (one.kind is Kind.EQUAL and one.degree == 1 and not one.tensor)
+            for one in (self.look(argument.values) for argument in ordered)
+        )
+
     def nothing_known_of(self, word: str, tensor: Quantity, value: Opaque, name: str) -> Quantity:
         """A function or method that the vocabulary lacks."""
         found = domain.unknown_among(tensor, *self.given(value))
         return found or domain.unknown(f"nothing is known of {name or repr(word)}")
 
-    def same(self, word: str, tensor: Quantity) -> Quantity:
+    def same(self, word: str, tensor: Quantity, value: Opaque) -> Quantity:
         """What gives its argument back, perhaps as a number."""
         found = tensor.without_gradient() if word in CUTS else tensor
         if word in MASKS and found.kind is Kind.SAMPLE:
             return replace(found, content="bool")
-        return self.as_number(found) if word in NUMBERS else found
+        return self.as_number(found, value) if word in NUMBERS else found
 
     def size(self, word: str, tensor: Quantity, given: Given) -> Quantity:
         """``x.size()``, ``x.size(0)``, ``x.numel()``."""
@@ -558,7 +587,11 @@ class Calls(ABC):
                 return domain.sample(dim=found, content=content)
         for position, argument in enumerate(value.arguments.positional()):
             if self.look(argument.values).degree == 1:
-                return domain.sample(dim=position, content=content)
+                dim = position if word in SIZES_ONLY else 0
+                return domain.sample(dim=dim, content=content)
+        for argument in value.arguments.items:
+            if argument.keyword == "size" and self.look(argument.values).degree == 1:
+                return domain.sample(content=content)
         if name.startswith("numpy.") or name.startswith("torch."):
             known = [one for one in self.given(value) if one.kind is Kind.UNKNOWN]
             if known:
@@ -601,8 +634,10 @@ class Calls(ABC):
         dims = given.dims()
         if dims == ():
             return reduce(tensor)
-        if dims is None or tensor.dim is None:
-            return replace(tensor, content="", dim=None)
+        if dims is None:
+            return domain.unknown(f"the dimensions of '{word}' are not known")
+        if tensor.dim is None:
+            return replace(tensor, content="")
         if tensor.dim in dims:
             return reduce(tensor)
         return replace(tensor, content="", dim=tensor.dim - before(dims, tensor.dim, given))
@@ -632,7 +667,7 @@ class Calls(ABC):
             dims = (DEFAULT_DIM.get(word, -1),)
         content = "index" if word in POSITIONS else ""
         if dims is None:
-            return replace(tensor, dim=None, content=content)
+            return domain.unknown(f"the dimensions of '{word}' are not known")
         if dims == ():
             return domain.unknown(f"'{word}' looks at all samples of the batch at once", whole=True)
         if tensor.dim is not None and tensor.dim in dims:
@@ -665,7 +700,7 @@ class Calls(ABC):
         if not ordered:
             return tensor
         node = ordered[0].node
-        pending = Pending(node, value.module) if node is not None else None
+        pending = Pending(Duty.DENOMINATOR, node, value.module) if node is not None else None
         return domain.divide(tensor, self.look(ordered[0].values), pending)
 
     def elementwise(

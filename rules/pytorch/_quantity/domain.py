@@ -41,25 +41,40 @@ class Term(NamedTuple):
     gradient: bool
 
 
+class Duty(Enum):
+    """What must be done at a place."""
+
+    DENOMINATOR = "denominator"
+    """Average a denominator that differs between the processes."""
+    LOSS = "loss"
+    """Sum a loss and divide by an averaged denominator instead."""
+    NUMBER = "number"
+    """Reduce a tensor over the processes before it becomes a number."""
+
+
 @dataclass(frozen=True, eq=False)
 class Pending:
     """A place that must be rewritten before the quantity holds.
 
     Args:
-        node: a denominator that differs between processes, or a call of a loss that divides by one.
+        duty: what must be done.
+        node: the denominator, the call of the loss, or the call that makes a number.
         module: where it stands.
-        loss: what the call of a loss divides by; None for a denominator.
+        loss: what the call of a loss divides by.
     """
 
+    duty: Duty
     node: cst.CSTNode
     module: Module
     loss: WeightedLoss | None = None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Pending) and self.node is other.node
+        return (
+            isinstance(other, Pending) and self.node is other.node and self.duty is other.duty
+        )
 
     def __hash__(self) -> int:
-        return id(self.node)
+        return hash((id(self.node), self.duty))
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +225,8 @@ def unknown_among(*several: Quantity) -> Quantity | None:
     whole = not any(
         one.kind is Kind.SAMPLE or (one.kind is Kind.UNKNOWN and not one.whole) for one in several
     )
-    return replace(found, whole=whole)
+    pending = frozenset[Pending]().union(*(one.pending for one in several))
+    return replace(found, whole=whole, pending=pending)
 
 
 def as_value(quantity: Quantity) -> Quantity:

@@ -16,8 +16,7 @@ Look = Callable[[Values], Quantity]
 #: Words that change the order or number of dimensions.
 RESHAPES = frozenset(
     {
-        "view", "reshape", "unsqueeze", "unsqueeze_", "expand_dims", "squeeze", "squeeze_",
-        "transpose", "transpose_", "swapaxes", "swapdims", "permute", "t", "T", "mT", "H", "adjoint",
+        "view", "reshape", "unsqueeze", "expand_dims", "squeeze", "transpose", "swapaxes", "swapdims", "permute", "t", "T", "mT", "H", "adjoint",
         "flatten", "ravel", "movedim", "moveaxis", "unflatten", "rearrange", "newaxis",
     }
 )  # fmt: skip

@@ -7,24 +7,23 @@ from __future__ import annotations
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a text."""
-    return frozenset(text.split())
+    """The words of a text, without the underscore of in-place forms."""
+    return frozenset(word if word.startswith("__") else word.rstrip("_") for word in text.split())
 
 
 #: Give back what they are called on, perhaps elsewhere, in another type or shape.
 SAME = words(
     """
     item tolist numpy cpu cuda to float double half bfloat16 long int short byte char type type_as
-    clone contiguous requires_grad_ squeeze squeeze_ as_tensor tensor array asarray ascontiguousarray
-    from_numpy copy copy_ Variable autograd.Variable retain_grad pin_memory expand expand_as view_as
+    clone contiguous requires_grad as_tensor tensor array asarray ascontiguousarray
+    from_numpy copy Variable retain_grad pin_memory expand expand_as view_as
     reshape_as real squeeze_copy to_dense coalesce astype xpu mps Tensor FloatTensor LongTensor
     DoubleTensor IntTensor HalfTensor BoolTensor ByteTensor bool repeat repeat_interleave tile
-    float32 float64 int64 int32 flip fliplr flipud roll atleast_1d atleast_2d nan_to_num
-    nan_to_num_ deepcopy refine_names rename get_device stop_gradient register_hook record_stream
+    float32 float64 int64 int32 flip fliplr flipud roll atleast_1d atleast_2d nan_to_num deepcopy refine_names rename get_device stop_gradient register_hook record_stream
     """
 )
 #: Cut the graph of gradients.
-CUTS = words("detach detach_ item tolist numpy data long int bool byte")
+CUTS = words("detach item tolist numpy data long int bool byte")
 #: Give plain numbers, in Python or NumPy.
 NUMBERS = words("item tolist numpy")
 
@@ -38,8 +37,7 @@ ELEMENTWISE = words(
     sign sgn round floor ceil trunc frac reciprocal eq ne lt le gt ge equal greater less
     greater_equal less_equal not_equal logical_and logical_or logical_xor logical_not bitwise_and
     bitwise_or bitwise_not bitwise_xor isnan isinf isfinite isclose maximum minimum fmax fmin where
-    lerp fmod remainder masked_fill masked_fill_ masked_scatter scatter scatter_ scatter_add
-    scatter_add_ index_fill index_fill_ fill_ zero_ uniform_ normal_ bernoulli bernoulli_ random_
+    lerp fmod remainder masked_fill masked_scatter scatter scatter_add index_fill fill zero log_normal bernoulli
     dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout one_hot embedding
     index_select take_along_dim gather select narrow linear conv1d conv2d conv3d conv_transpose1d
     conv_transpose2d conv_transpose3d bilinear max_pool1d max_pool2d max_pool3d avg_pool1d
@@ -53,7 +51,7 @@ ELEMENTWISE = words(
     """
 )
 #: Keep values apart only from below or above: a guard against zero.
-GUARDS = words("clamp clamp_ clip clip_ clamp_min clamp_min_ clamp_max clamp_max_")
+GUARDS = words("clamp clip clamp_min clamp_max")
 #: Comparisons and the like, whose result is a mask.
 MASKS = words(
     """
@@ -61,10 +59,10 @@ MASKS = words(
     logical_xor logical_not isnan isinf isfinite isclose bool
     """
 )
-ADDITIONS = words("add add_ sub sub_ subtract rsub __add__ __radd__ __iadd__ __sub__")
-PRODUCTS = words("mul mul_ multiply multiply_ __mul__ __rmul__ prod_scale")
-QUOTIENTS = words("div div_ divide divide_ true_divide true_divide_ floor_divide __truediv__")
-NEGATIONS = words("neg neg_ negative positive")
+ADDITIONS = words("add sub subtract rsub __add__ __radd__ __iadd__ __sub__")
+PRODUCTS = words("mul multiply __mul__ __rmul__ prod_scale")
+QUOTIENTS = words("div divide true_divide floor_divide __truediv__")
+NEGATIONS = words("neg negative positive")
 
 #: Reduce over all elements, or over the given dimension.
 SUMS = words("sum nansum count_nonzero")
@@ -78,7 +76,7 @@ OVER_ALL = words(
 )
 ALONG = words(
     """
-    softmax log_softmax softmax_ cumsum cumprod logcumsumexp sort argsort topk kthvalue normalize
+    softmax log_softmax cumsum cumprod logcumsumexp sort argsort topk kthvalue normalize
     cosine_similarity pairwise_distance cross diff renorm msort
     """
 )
@@ -92,14 +90,22 @@ DIM_POSITION = {
 #: Give integers that say where something is.
 POSITIONS = words("argmax argmin argsort arange randperm multinomial searchsorted nonzero")
 
+#: Types of tensors: called with sizes they make one.
+TENSOR_TYPES = words(
+    """
+    Tensor FloatTensor DoubleTensor HalfTensor LongTensor IntTensor ShortTensor ByteTensor BoolTensor
+    """
+)
 #: Make tensors of a shape.
 FACTORIES = words(
     """
     zeros ones full empty rand randn randint normal eye arange linspace randperm new_zeros new_ones
     new_full new_empty new_tensor uniform random_sample standard_normal choice permutation new
-    poisson exponential laplace beta binomial integers
+    poisson exponential laplace beta binomial integers random random_integers sample_n
     """
 )
+#: Those whose positional arguments are all sizes.
+SIZES_ONLY = words("zeros ones empty rand randn new_zeros new_ones new_empty new") | TENSOR_TYPES
 LIKE = words(
     "zeros_like ones_like full_like empty_like rand_like randn_like randint_like new_like"
 )
