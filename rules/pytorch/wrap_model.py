@@ -34,15 +34,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-
-from transpile.facts.module import Module
-from transpile.finding import Level
-from transpile.layout import insert_after, insert_before
-from transpile.plan.gate import hand_written, hidden_training
-from transpile.plan.model import Model, Plan
-from transpile.plan.places import start
-from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._data_parallel import replaces_data_parallel
 from transpile.rules.pytorch._models import (
     Wrap,
@@ -52,6 +43,17 @@ from transpile.rules.pytorch._models import (
     wrapped_already,
 )
 from transpile.rules.pytorch._side_doors import side_doors
+from transpile.rules.pytorch._unused import may_leave_parameters_out
+
+from transpile.facts.module import Module
+from transpile.finding import Level
+from transpile.layout import insert_after, insert_before
+from transpile.layout.calls import written_call
+from transpile.plan.gate import hand_written, hidden_training
+from transpile.plan.model import Model, Plan
+from transpile.plan.places import start
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 
 CODES = {
     "PT301": "a trained model is wrapped",
@@ -221,8 +223,13 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
             f"        {convert}({wrap.text})",
         ]
     inner = f"{wrap.text}.module" if replaces_data_parallel(plan, wrap) else wrap.text
-    lines.append(f"    {wrap.text} = {ddp}({inner})")
+    arguments = [inner]
+    if any(may_leave_parameters_out(plan, model) for model in wrap.models):
+        arguments.append("find_unused_parameters=True")
     source = wrap.module.source
+    indentation = len(source.indentation_of(source.span(wrap.node).start))
+    call = written_call(f"{wrap.text} = {ddp}", arguments, indentation + 4)
+    lines += [f"    {line}" for line in call]
     if wrap.before is not None:
         changes = insert_before(source, wrap.before, lines, order=5)
     else:

@@ -1,0 +1,85 @@
+"""Parameters that a backward pass may not reach, which DistributedDataParallel must be told of."""
+
+from __future__ import annotations
+
+import libcst as cst
+from transpile.rules.pytorch._models import reached_by_losses, walk_parts
+
+from transpile.facts.events import Branch, Call, Event
+from transpile.facts.values import Instance, Opaque, Value
+from transpile.plan.graph import called_names, walk_back
+from transpile.plan.model import Model, Plan
+
+#: Layers of torch.nn that have no parameters.
+WITHOUT_PARAMETERS = (
+    "Dropout", "ReLU", "Sigmoid", "Tanh", "Softmax", "LogSoftmax", "Pool", "Flatten", "Identity",
+    "Upsample", "Pad", "ELU", "GELU", "SiLU", "Softplus", "Hard", "Loss", "Pixel", "Unfold",
+    "Fold", "Softsign", "CELU", "Mish", "Threshold", "Cosine", "Pairwise", "Unflatten", "Shuffle",
+)  # fmt: skip
+
+
+def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
+    """Whether some training step certainly or possibly leaves parameters of a model unused."""
+    if not isinstance(model.value, Instance):
+        return False
+    layers = [value for value in walk_parts(model.value) if has_parameters(value)]
+    reached = reached_by_losses(plan)
+    used = [layer for layer in layers if id(layer) in reached]
+    if not used:
+        # Its forward could not be followed: nothing is known of what it uses.
+        return False
+    top = [layer for layer in layers if not inside_another(layer, layers)]
+    if any(id(layer) not in reached for layer in top):
+        return True
+    return any(depends_on_data(plan, model, layer) for layer in top)
+
+
+def has_parameters(value: Value) -> bool:
+    """Whether a value is a layer or a parameter of torch.nn that learns."""
+    for name in called_names(value):
+        if name.startswith("torch.nn.") and name.count(".") == 2:
+            return not any(word in name for word in WITHOUT_PARAMETERS)
+    return False
+
+
+def inside_another(layer: Value, layers: list[Value]) -> bool:
+    """Whether a layer was made for another one, such as the parts of a Sequential."""
+    for other in layers:
+        if other is layer or not isinstance(other, Opaque):
+            continue
+        for argument in other.arguments.items:
+            if any(found is layer for found in walk_back(argument.values)):
+                return True
+        if any(found is layer for found in walk_back(other.arguments.rest)):
+            return True
+    return False
+
+
+def depends_on_data(plan: Plan, model: Model, layer: Value) -> bool:
+    """Whether every call of a layer stands under a test that the data or chance decides."""
+    events = [
+        event
+        for event in plan.facts.events
+        if event.kind == "call"
+        and not event.detached
+        and any(callee is layer for callee in event.callee)
+    ]
+    return bool(events) and all(under_varying_test(plan, event, model) for event in events)
+
+
+def under_varying_test(plan: Plan, event: Event, model: Model) -> bool:
+    """Whether an event stands, within the model's code, under a test that varies by step."""
+    inside = False
+    for frame in event.stack:
+        if isinstance(frame, Call):
+            inside = inside or any(value is model.value for value in frame.receiver)
+        elif inside and isinstance(frame, Branch) and isinstance(frame.node, (cst.If, cst.IfExp)):
+            for value in walk_back(plan.facts.values_of(frame.node.test)):
+                if isinstance(value, Opaque) and value.kind == "element":
+                    return True
+                if any(
+                    name.startswith(("random.", "torch.rand", "numpy.random."))
+                    for name in called_names(value)
+                ):
+                    return True
+    return False
