@@ -17,6 +17,9 @@ WITHOUT_PARAMETERS = (
     "Fold", "Softsign", "CELU", "Mish", "Threshold", "Cosine", "Pairwise", "Unflatten", "Shuffle",
 )  # fmt: skip
 
+#: Attributes of tensors that are the same for every batch.
+FIXED = frozenset({"is_cuda", "is_xpu", "device", "dtype", "ndim", "requires_grad", "training"})
+
 
 def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     """Whether some training step certainly or possibly leaves parameters of a model unused."""
@@ -47,11 +50,10 @@ def inside_another(layer: Value, layers: list[Value]) -> bool:
     for other in layers:
         if other is layer or not isinstance(other, Opaque):
             continue
-        for argument in other.arguments.items:
-            if any(found is layer for found in walk_back(argument.values)):
+        given = [v for argument in other.arguments.items for v in argument.values]
+        for value in (*given, *other.arguments.rest):
+            if any(found is layer for found in walk_parts(value)):
                 return True
-        if any(found is layer for found in walk_back(other.arguments.rest)):
-            return True
     return False
 
 
@@ -64,7 +66,18 @@ def depends_on_data(plan: Plan, model: Model, layer: Value) -> bool:
         and not event.detached
         and any(callee is layer for callee in event.callee)
     ]
-    return bool(events) and all(under_varying_test(plan, event, model) for event in events)
+    handed_on = any(
+        value is layer
+        for event in plan.facts.events
+        if event.kind == "call" and not event.detached and event.stack
+        for argument in event.arguments.items
+        for value in argument.values
+    )
+    return (
+        bool(events)
+        and not handed_on
+        and all(under_varying_test(plan, event, model) for event in events)
+    )
 
 
 def under_varying_test(plan: Plan, event: Event, model: Model) -> bool:
@@ -74,7 +87,7 @@ def under_varying_test(plan: Plan, event: Event, model: Model) -> bool:
         if isinstance(frame, Call):
             inside = inside or any(value is model.value for value in frame.receiver)
         elif inside and isinstance(frame, Branch) and isinstance(frame.node, (cst.If, cst.IfExp)):
-            for value in walk_back(plan.facts.values_of(frame.node.test)):
+            for value in walk_back(plan.facts.values_of(frame.node.test), is_about_data):
                 if isinstance(value, Opaque) and value.kind == "element":
                     return True
                 if any(
@@ -83,3 +96,8 @@ def under_varying_test(plan: Plan, event: Event, model: Model) -> bool:
                 ):
                     return True
     return False
+
+
+def is_about_data(value: Value) -> bool:
+    """Whether what a value says may differ from batch to batch: its device or type does not."""
+    return not (isinstance(value, Opaque) and value.kind == "attribute" and value.name in FIXED)
