@@ -12,8 +12,10 @@ from transpile.facts.module import Module
 from transpile.layout import wrap_expression
 from transpile.plan.effects import Effect, Vocabulary
 from transpile.plan.model import Plan
-from transpile.plan.once import Once, find_once
+from transpile.plan.once import find_once
+from transpile.plan.treatment import Once
 from transpile.rule import Change, Helper, In
+from transpile.rules.pytorch._setting_up import set_up_of
 from transpile.span import Span
 
 BARRIERS = frozenset({"torch.distributed.barrier", "torch.distributed.monitored_barrier"})
@@ -76,7 +78,10 @@ VOCABULARY = Vocabulary(
 def once_of(plan: Plan) -> Once:
     """What is decided about the effects of a script; found once for all rules."""
     if "once" not in plan.memo:
-        plan.memo["once"] = find_once(plan, VOCABULARY, BARRIERS)
+        set_up = set_up_of(plan)
+        plan.memo["once"] = find_once(
+            plan, VOCABULARY, BARRIERS, set_up.order if set_up is not None else 0
+        )
     found: Once = plan.memo["once"]
     return found
 

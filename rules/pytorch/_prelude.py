@@ -217,8 +217,13 @@ class $SharedBatches:
     def __iter__(self):
         drawn = [[list(batch) for batch in self.batch_sampler]]
         $dist.broadcast_object_list(drawn)
-        for batch in drawn[0]:
+        for number, batch in enumerate(drawn[0], 1):
             missing = -len(batch) % self.world_size
+            if missing and number < len(drawn[0]):
+                raise SystemExit(
+                    f"a batch of {len(batch)} samples is not divisible by "
+                    f"{self.world_size} processes"
+                )
             batch = batch + (batch * missing)[:missing]
             yield batch[self.rank :: self.world_size]
 ''',
@@ -319,6 +324,24 @@ def $barrier():
 ''',
         (DIST,),
     ),
+    "scale_learning_rate": HelperSource(
+        '''
+def $scale_learning_rate(learning_rate):
+    """Return the learning rate for the batch of all processes together."""
+    return learning_rate * $get_world_size()
+''',
+        (),
+        ("get_world_size",),
+    ),
+    "scale_learning_rate_by_root": HelperSource(
+        '''
+def $scale_learning_rate_by_root(learning_rate):
+    """Return the learning rate for the batch of all processes together."""
+    return learning_rate * $get_world_size() ** 0.5
+''',
+        (),
+        ("get_world_size",),
+    ),
     "own_device": HelperSource(
         '''
 def $own_device(device):
@@ -397,9 +420,8 @@ def $all_ranks(flag):
 @$contextmanager
 def $main_process_first():
     """Let rank 0 go first, then the first process of each other node, then the rest."""
-    turn = 2 if int($os.environ.get("LOCAL_RANK", 0)) else 1
-    if $is_main_process():
-        turn = 0
+    local_rank = int($os.environ.get("LOCAL_RANK", 0))
+    turn = 0 if $is_main_process() else 1 if local_rank == 0 else 2
     for _ in range(turn):
         $barrier()
     try:

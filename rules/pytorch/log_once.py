@@ -37,9 +37,9 @@ from transpile.facts.values import External
 from transpile.layout import insert_after, insert_before
 from transpile.plan.effects import Kind
 from transpile.plan.model import Plan
-from transpile.plan.once import Once
 from transpile.plan.places import statement_in
 from transpile.plan.start import is_main_guard
+from transpile.plan.treatment import Once
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._once import main_process, once_of

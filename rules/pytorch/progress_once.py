@@ -31,7 +31,7 @@ from transpile.finding import Level
 from transpile.layout import add_argument
 from transpile.plan.effects import Effect, Kind
 from transpile.plan.model import Plan
-from transpile.plan.once import Once
+from transpile.plan.treatment import Once
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._once import argument_of, main_process, once_of, only_here, surround

@@ -37,7 +37,7 @@ from transpile.layout import guard
 from transpile.layout.calls import LINE_LENGTH
 from transpile.plan.effects import Effect, Kind
 from transpile.plan.model import Plan
-from transpile.plan.once import NEEDING, Run, statements_of
+from transpile.plan.treatment import NEEDING, Run, statements_of
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._once import main_process, once_of

@@ -38,6 +38,7 @@ class Ranks:
         self.barriers = barriers
         self.tests: dict[int, bool] = {}
         self.after_exit: dict[int, bool] = {}
+        self.managers: dict[int, bool] = {}
 
     def is_rank(self, values: Values) -> bool:
         """Whether values are a rank or the result of comparing one.
@@ -122,14 +123,24 @@ class Ranks:
         for frame in stack:
             if isinstance(frame, Within):
                 for value in frame.managers:
-                    if isinstance(value, Generator) and self.waits_by_rank(value):
+                    if isinstance(value, Generator) and self.waits(value):
                         return True
         return False
 
-    def waits_by_rank(self, manager: Generator) -> bool:
+    def waits(self, manager: Generator) -> bool:
         """Whether a generator of the project waits for other ranks before or after it yields."""
+        known = self.managers.get(id(manager))
+        if known is None:
+            known = self.waits_by_rank(manager)
+            self.managers[id(manager)] = known
+        return known
+
+    def waits_by_rank(self, manager: Generator) -> bool:
+        """See :meth:`waits`."""
         for event in self.plan.facts.events:
-            if event.kind != "call" or event.function() is not manager.function:
+            if event.kind != "call":
+                continue
+            if not any(frame.function is manager.function for frame in event.calls()):
                 continue
             if any(isinstance(c, External) and c.name in self.barriers for c in event.callee):
                 return True

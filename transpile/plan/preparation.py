@@ -1,0 +1,316 @@
+"""What prepares data or weights: downloads, and files made where they are missing.
+
+Every process needs the outcome, and none may start while another is at work, so the processes
+take turns. The statement that takes turns must hold everything that decides whether to prepare: a
+test for a file comes out differently once the first process is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Branch, Call, Event
+from transpile.facts.values import Constant, External, Opaque
+from transpile.plan.effects import Effect, Kind
+from transpile.plan.foreign import may_happen, site_in_entry
+from transpile.plan.guards import Guards
+from transpile.plan.model import Plan
+from transpile.plan.treatment import Grade, Once, Preparation, Statement, statements_of
+
+#: Effects that, where something is prepared, belong to it.
+PREPARING = frozenset({Kind.DOWNLOAD, Kind.OPEN, Kind.WRITE, Kind.CONTAINER, Kind.PROCESS})
+EXISTENCE = frozenset({"os.path.exists", "os.path.isfile", "os.path.isdir", "os.path.lexists"})
+DIRECTORIES = frozenset({"os.makedirs", "os.mkdir", "mkdir()"})
+RANDOM = ("random.", "numpy.random.", "torch.rand", "torch.normal", "torch.bernoulli")
+SEEDED = ("numpy.random.RandomState", "numpy.random.default_rng", "random.Random")
+#: Statements without a download that one turn may reach over.
+MOST_BETWEEN = 2
+
+
+class Preparations:
+    """Finds what is prepared.
+
+    Args:
+        once: the effects.
+        before: the order of the first event that the process group exists for.
+    """
+
+    def __init__(self, once: Once, before: int) -> None:
+        self.once = once
+        self.plan: Plan = once.plan
+        self.before = before
+        self.source = self.plan.entry.source
+        self.first_training = min(
+            (backward.event.order for backward in self.plan.backwards), default=None
+        )
+
+    def find(self) -> list[Preparation]:
+        """The preparations, neighbours together, in the order of the text."""
+        found: dict[int, Preparation] = {}
+        for effect, node in self.sites():
+            statement = self.statement_for(node)
+            if statement is None:
+                found[id(node)] = Preparation(
+                    effect.module, [], [effect], "it stands where no statement can be put around it"
+                )
+                continue
+            known = found.setdefault(
+                id(statement), Preparation(self.plan.entry, [statement])
+            )
+            known.effects.append(effect)
+        for preparation in found.values():
+            if preparation.statements:
+                preparation.why_not = self.obstacle(preparation)
+                preparation.draws = self.draws(preparation.statements[0])
+                if not preparation.why_not:
+                    self.take_over(preparation)
+        return self.grouped(list(found.values()))
+
+    def take_over(self, preparation: Preparation) -> None:
+        """Take every effect that happens in a preparation alone out of the guards' hands."""
+        inside = {id(event) for event in self.events_in(preparation.statements[0])}
+        for effect in self.once.effects.values():
+            if not all(id(event) in inside for event in effect.events):
+                continue
+            if effect.kind in PREPARING:
+                self.once.prepared.add(id(effect.node))
+                if effect not in preparation.effects:
+                    preparation.effects.append(effect)
+            elif not effect.module.is_entry and all(map(self.where_missing, effect.events)):
+                # Only the process that finds the file missing comes there.
+                self.once.prepared.add(id(effect.node))
+
+    def events_in(self, statement: Statement) -> Iterator[Event]:
+        """Everything that happens in a statement, in the project's functions, too."""
+        for call in calls_in(statement):
+            yield from self.once.reads.calls.get(id(call), ())
+            yield from self.once.reads.within.get(id(call), ())
+
+    def sites(self) -> Iterator[tuple[Effect, cst.CSTNode]]:
+        """Each effect that prepares something, and the place in the entry that it happens at."""
+        for effect in self.once.effects.values():
+            if id(effect.node) in self.once.done or not self.prepares(effect):
+                continue
+            sites: dict[int, cst.CSTNode] = {}
+            for event in effect.events:
+                site = self.site(effect, event)
+                if site is not None:
+                    sites[id(site)] = site
+            for site in sites.values():
+                yield effect, site
+
+    def site(self, effect: Effect, event: Event) -> cst.CSTNode | None:
+        """The place in the entry at which a file is missing, or a download happens."""
+        if effect.kind is not Kind.DOWNLOAD:
+            module = self.plan.entry
+            for frame in event.stack:
+                if isinstance(frame, Call):
+                    module = frame.function.module
+                elif module.is_entry and self.asks(frame):
+                    return frame.node.test  # type: ignore[union-attr]
+        return effect.node if effect.module.is_entry else site_in_entry(event, self.plan.entry)
+
+    def asks(self, frame: object) -> bool:
+        """Whether a frame is an ``if`` that looks for a file."""
+        return (
+            isinstance(frame, Branch)
+            and isinstance(frame.node, cst.If)
+            and self.asks_for_file(frame.node.test)
+        )
+
+    def prepares(self, effect: Effect) -> bool:
+        """Whether an effect is a download, or makes a file only where it is missing."""
+        if not any(may_happen(event) for event in effect.events):
+            return False
+        if any(self.once.ranks.in_turn(event.stack) for event in effect.events):
+            return False
+        if effect.kind is Kind.DOWNLOAD:
+            return True
+        if effect.kind not in (Kind.OPEN, Kind.WRITE, Kind.CONTAINER) or effect.word in DIRECTORIES:
+            return False
+        return all(self.where_missing(event) for event in effect.events)
+
+    def where_missing(self, event: Event) -> bool:
+        """Whether something happens before training, where a file is missing."""
+        if self.first_training is None or event.order > self.first_training or event.detached:
+            return False
+        return any(self.asks(frame) for frame in event.stack)
+
+    def asks_for_file(self, test: cst.CSTNode) -> bool:
+        """Whether a condition looks for a file."""
+        return any(
+            event_asks(event)
+            for call in calls_in(test)
+            for event in self.once.reads.calls.get(id(call), ())
+        )
+
+    # Statements.
+
+    def statement_for(self, node: cst.CSTNode) -> Statement | None:
+        """The statement to take turns in, with all that decides whether to prepare."""
+        found: Statement | None = None
+        for parent in self.source.parents(node):
+            if isinstance(parent, cst.Lambda):
+                return None
+            if isinstance(parent, (cst.FunctionDef, cst.ClassDef)):
+                break
+            if found is None and isinstance(parent, cst.BaseSmallStatement):
+                found = parent
+            elif found is None and isinstance(parent, cst.BaseCompoundStatement):
+                return parent if isinstance(parent, cst.If) else None
+            elif isinstance(parent, cst.If) and self.asks_for_file(parent.test):
+                found = self.whole(parent)
+            elif isinstance(parent, cst.Try):
+                found = parent
+        return found
+
+    def whole(self, statement: cst.If) -> cst.If:
+        """The ``if`` that an ``elif`` belongs to."""
+        parent = self.source.parent(statement)
+        while isinstance(parent, cst.If) and parent.orelse is statement:
+            statement, parent = parent, self.source.parent(parent)
+        return statement
+
+    def obstacle(self, preparation: Preparation) -> str:
+        """Why the processes cannot take turns at a statement; empty where they can."""
+        statement = preparation.statements[0]
+        events = [event for effect in preparation.effects for event in effect.events]
+        live = [event for event in events if not event.detached]
+        if any(event.order < self.before for event in live):
+            return "it happens before the processes know of each other"
+        if not live:
+            return "it happens in code that a library calls, perhaps in a worker process"
+        if any(self.once.ranks.some_ranks(event) for event in live):
+            return "only some ranks get there"
+        if any(self.plan.in_training(event.stack) for event in live):
+            return "it happens during training"
+        if self.trains(statement):
+            return "the same statement trains, or evaluates a model"
+        return ""
+
+    def trains(self, statement: Statement) -> bool:
+        """Whether a statement draws batches, calls models or steps optimizers."""
+        busy = {
+            id(event.node)
+            for model in self.plan.models
+            for event in model.forwards
+        }
+        busy.update(id(backward.event.node) for backward in self.plan.backwards)
+        busy.update(id(event.node) for loader in self.plan.loaders for event in loader.iterations)
+        return any(
+            id(event.node) in busy
+            or any(
+                isinstance(callee, External) and callee.name in self.once.ranks.barriers
+                for callee in event.callee
+            )
+            for event in self.events_in(statement)
+        )
+
+    def draws(self, statement: Statement) -> bool:
+        """Whether a statement draws from the random numbers that all code shares."""
+        return any(
+            draws_shared(event) for event in self.events_in(statement) if event.kind == "call"
+        )
+
+    # Neighbours.
+
+    def grouped(self, found: list[Preparation]) -> list[Preparation]:
+        """Neighbouring preparations of one block become one."""
+        placed = [each for each in found if each.statements and not each.why_not]
+        result = [each for each in found if not each.statements or each.why_not]
+        by_statement = {id(each.statements[0]): each for each in placed}
+        blocks: dict[int, cst.CSTNode] = {}
+        for each in placed:
+            block = self.block_of(each.statements[0])
+            blocks[id(block)] = block
+        for block in blocks.values():
+            result.extend(self.grouped_in(block, by_statement))
+        return result
+
+    def block_of(self, statement: Statement) -> cst.CSTNode:
+        """The block that a statement stands in."""
+        parent = self.source.parent(statement)
+        if isinstance(parent, cst.SimpleStatementLine):
+            parent = self.source.parent(parent)
+        assert parent is not None
+        return parent
+
+    def grouped_in(
+        self, block: cst.CSTNode, by_statement: dict[int, Preparation]
+    ) -> Iterator[Preparation]:
+        """The preparations of one block."""
+        guards = Guards(self.once)
+        current: Preparation | None = None
+        gap: list[Statement] = []
+        for statement in statements_of(block):
+            each = by_statement.get(id(statement))
+            if each is None:
+                harmless = guards.grade(statement) in (Grade.READ, Grade.LOOSE)
+                gap.append(statement)
+                if current is not None and (not harmless or len(gap) > MOST_BETWEEN):
+                    yield current
+                    current = None
+                continue
+            if current is None or not self.only_data(statement):
+                if current is not None:
+                    yield current
+                current = each
+                if not self.only_data(statement):
+                    yield current
+                    current = None
+            else:
+                current.statements.extend([*gap, statement])
+                current.effects.extend(each.effects)
+                current.draws |= each.draws
+            gap = []
+        if current is not None:
+            yield current
+
+    def only_data(self, statement: Statement) -> bool:
+        """Whether a statement makes neither models nor loaders, which others work on."""
+        if not isinstance(statement, (cst.Assign, cst.Expr)):
+            return isinstance(statement, (cst.If, cst.Try))
+        others = {id(model.value) for model in self.plan.models}
+        others.update(id(loader.value) for loader in self.plan.loaders)
+        made = {
+            id(value)
+            for call in calls_in(statement)
+            for event in self.once.reads.calls.get(id(call), ())
+            for value in event.result
+        }
+        return not others & made
+
+
+def calls_in(node: cst.CSTNode) -> Iterator[cst.Call]:
+    """The calls in a node, itself included."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, cst.Call):
+            yield current
+        stack.extend(current.children)
+
+
+def event_asks(event: Event) -> bool:
+    """Whether a call looks for a file."""
+    for callee in event.callee:
+        if isinstance(callee, External) and callee.name in EXISTENCE:
+            return True
+        if isinstance(callee, Opaque) and callee.kind == "attribute":
+            if callee.name in ("exists", "is_file", "is_dir"):
+                return True
+    return False
+
+
+def draws_shared(event: Event) -> bool:
+    """Whether a call draws from a source of random numbers that all code shares."""
+    for callee in event.callee:
+        if isinstance(callee, External) and callee.name.startswith(RANDOM):
+            if callee.name.startswith(SEEDED):
+                continue
+            generator = event.arguments.keyword("generator")
+            if generator is None or generator.values == (Constant(None),):
+                return True
+    return False
