@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 
@@ -216,6 +218,26 @@ def test_refusal_does_not_depend_on_the_stack_of_the_caller() -> None:
             accepted(text)
 
     nested(200)
+
+
+def test_the_deepest_blocks_are_read_on_a_small_stack() -> None:
+    """Some main threads have one mebibyte; to overflow it kills the process."""
+    program = (
+        "import sys, threading\n"
+        "from transpile.source import read_source\n"
+        "threading.stack_size(1024 * 1024)\n"
+        "thread = threading.Thread(target=read_source, args=(sys.stdin.buffer.read(), 'x'))\n"
+        "thread.start()\nthread.join()\nprint('read')\n"
+    )
+    for kind, depth in (("blocks", 24), ("calls", 39), ("dicts", 39), ("sum", 190)):
+        result = subprocess.run(
+            [sys.executable, "-c", program],
+            input=(DEEP[kind](depth) + "\n").encode(),
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert (result.stdout, result.stderr) == (b"read\n", b""), kind
 
 
 def test_endless_file() -> None:

@@ -17,7 +17,10 @@ MAXIMUM_LENGTH = 500_000
 """Most characters that are read; the parser needs about 20 microseconds for each."""
 
 MAXIMUM_DEPTH = 200
-"""Deepest nesting that is read; an operator counts one level, a bracket or a block four."""
+"""Deepest nesting that is read; an operator counts one level, a bracket four, a block eight.
+
+The weights follow the stack that the parser uses: what passes is read on a stack of 1 MiB.
+"""
 
 MAXIMUM_PATTERN_DEPTH = 6
 """Deepest brackets in a ``case`` pattern: each level multiplies the parser's time by up to four."""
@@ -25,7 +28,7 @@ MAXIMUM_PATTERN_DEPTH = 6
 _LETTERS = ascii_lowercase
 _PREFIX = re.compile(r"[A-Za-z]+\Z")
 _BRACKET = 4
-_BLOCK = 4
+_BLOCK = 8
 
 _STRING = (
     r"\"\"\"(?:[^\"\\]+|\\.|\"(?!\"\"))*(?:\"\"\")?"
