@@ -415,6 +415,31 @@ def $all_ranks(flag):
         (DIST, TORCH),
         ("get_world_size",),
     ),
+    "reduce_sum": HelperSource(
+        '''
+def $reduce_sum(tensor):
+    """Return the sum of a tensor over all processes; the tensor itself for one process."""
+    if not $dist.is_initialized():
+        return tensor
+    total = tensor.detach().clone()
+    if $dist.get_backend() == "nccl":
+        total = total.cuda()
+    $dist.all_reduce(total)
+    return total.to(tensor.device)
+''',
+        (DIST,),
+    ),
+    "reduce_mean": HelperSource(
+        '''
+def $reduce_mean(tensor):
+    """Return the mean of a tensor over all processes; the tensor itself for one process."""
+    if not $dist.is_initialized():
+        return tensor
+    return $reduce_sum(tensor) / $dist.get_world_size()
+''',
+        (DIST,),
+        ("reduce_sum",),
+    ),
     "main_process_first": HelperSource(
         '''
 @$contextmanager

@@ -41,10 +41,13 @@ class Analysis(Calls):
 
     Args:
         plan: the plan.
+        scaled: operands that are multiplied by the number of processes, by the identity of their
+            node, to its power.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, scaled: dict[int, int] | None = None) -> None:
         super().__init__(plan)
+        self.scaled = scaled or {}
         self.table: dict[int, Quantity] = {}
         self.settled: set[int] = set()
         self.kept: list[Value] = []
@@ -286,7 +289,11 @@ class Analysis(Calls):
         """An operator, or a builtin that the facts model as one."""
         name = value.name
         if name in ("Add", "Subtract"):
-            return domain.add(self.look(value.operands[0]), self.look(value.operands[1]))
+            left, right = self.look(value.operands[0]), self.look(value.operands[1])
+            if isinstance(value.node, cst.BinaryOperation):
+                left = left.scaled(-self.scaled.get(id(value.node.left), 0))
+            right = right.scaled(-self.scaled.get(id(right_operand(value.node)), 0))
+            return domain.add(left, right)
         if name == "Multiply":
             return domain.multiply(self.look(value.operands[0]), self.look(value.operands[1]))
         if name in ("Divide", "FloorDivide"):

@@ -78,6 +78,14 @@ class Calls(ABC):
         self.plan = plan
         self.models: set[int] = set()
         self.reductions = find_reductions(plan)
+        self.batch_sizes = {
+            id(value)
+            for loader in plan.training_loaders
+            for argument in (loader.argument("batch_size"),)
+            if argument is not None
+            for value in argument.values
+            if isinstance(value, Opaque)
+        }
         self.marks_left_out = any(
             LEFT_OUT.search(module.source.text) for module in plan.facts.modules.values()
         )
@@ -586,7 +594,7 @@ class Calls(ABC):
                     return domain.unknown(domain.PAIRS, certain=True)
                 return domain.sample(dim=found, content=content)
         for position, argument in enumerate(value.arguments.positional()):
-            if self.look(argument.values).degree == 1:
+            if self.look(argument.values).degree == 1 or self.is_batch_size(argument.values):
                 dim = position if word in SIZES_ONLY else 0
                 return domain.sample(dim=dim, content=content)
         for argument in value.arguments.items:
@@ -608,9 +616,18 @@ class Calls(ABC):
                         return found.dim
                     if found.kind is Kind.EQUAL and found.degree == 1:
                         return position
+                    if self.is_batch_size(element):
+                        return position
             elif self.look((value,)).kind is Kind.SHAPE:
                 return self.look((value,)).dim
         return None
+
+    def is_batch_size(self, values: Values) -> bool:
+        """Whether a size is what a training loader is given as its batch size.
+
+        As a shape it is that of the process's own batch; as a number it stays what it was.
+        """
+        return any(id(value) in self.batch_sizes for value in values)
 
     def reshaped(self, word: str, tensor: Quantity, given: Given) -> Quantity:
         """A change of shape."""
