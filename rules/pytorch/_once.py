@@ -32,6 +32,14 @@ VOCABULARY = Vocabulary(
     ),  # fmt: skip
     reads=frozenset({"torch.load", "torch.jit.load", "torchvision.io.read_image",
                      "safetensors.torch.load_file", "torchaudio.load"}),  # fmt: skip
+    saves=frozenset({"torch.save"}),
+    loads=frozenset({"torch.load"}),
+    paths={
+        "torch.save": ("f", 1),
+        "torch.jit.save": ("f", 1),
+        "torch.onnx.export": ("f", 2),
+        "torchvision.utils.save_image": ("fp", 1),
+    },
     trackers=frozenset(
         {
             "torch.utils.tensorboard.SummaryWriter", "tensorboardX.SummaryWriter",

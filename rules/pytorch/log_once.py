@@ -141,9 +141,9 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     if place.before is not None:
         changes = insert_before(source, place.before, lines, order=-8)  # type: ignore[arg-type]
     elif place.set_up is not None and place.set_up.behind is not None:
-        changes = insert_after(source, place.set_up.behind, lines, order=-8)  # type: ignore[arg-type]
+        changes = insert_after(source, place.set_up.behind, lines, order=-8)
     else:
         assert place.set_up is not None and place.set_up.before is not None
-        changes = insert_before(source, place.set_up.before, lines, order=-8)  # type: ignore[arg-type]
+        changes = insert_before(source, place.set_up.before, lines, order=-8)
     for edit in changes:
         yield In(plan.entry, edit)

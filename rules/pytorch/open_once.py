@@ -50,12 +50,12 @@ BY_HAND = "open it on rank 0 alone"
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each file that is opened for writing."""
     once = once_of(plan)
-    for effect in once.finished(Kind.OPEN, Kind.LOG_FILE):
-        yield done(effect)
+    for effect, how in once.finished(Kind.OPEN, Kind.LOG_FILE, Kind.MODIFY):
+        yield done(effect, how)
     for effect in once.pending(Kind.OPEN, Kind.LOG_FILE):
         path = path_of(effect)
         if path is not None and leads_nowhere(once, path.value):
-            yield done(effect)
+            yield done(effect, "on one rank alone")
         elif path is None:
             yield Remark(
                 "PT522",
@@ -88,14 +88,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
         )
 
 
-def done(effect: Effect) -> Ruling:
-    """The answer for a file that one process opens already."""
+def done(effect: Effect, how: str) -> Ruling:
+    """The answer for a file that needs no guard."""
     return Ruling(
         "PT521",
         Verdict.ALREADY_DONE,
         effect.module,
         effect.node,
-        f"{effect.word} {effect.kind.value} on one rank alone",
+        f"{effect.word} {effect.kind.value} {how}",
         claims=(effect.node,),
     )
 
@@ -108,11 +108,11 @@ def unknown_mode(effect: Effect) -> bool:
 
 def path_of(effect: Effect) -> cst.Arg | None:
     """The argument that names the file; the call's own object for ``Path.open``."""
-    if effect.word == "logging.basicConfig":
-        return argument_of(effect, ("filename",), 99)
     if effect.word == "open()" and isinstance(effect.node.func, cst.Attribute):
         return cst.Arg(effect.node.func.value)
-    return argument_of(effect, ("file", "filename"), 0)
+    position = 99 if effect.word == "logging.basicConfig" else 0
+    written: cst.Arg | None = argument_of(effect, ("file", "filename"), position)
+    return written
 
 
 def leads_nowhere(once: Once, path: cst.BaseExpression) -> bool:

@@ -78,12 +78,13 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 MODULE,
             )
             continue
+        words = sorted({each.word for each in preparation.effects})
         yield Ruling(
             "PT561",
             Verdict.APPLY,
             preparation.module,
             preparation.statements[0],
-            f"one process does it first: {', '.join(sorted({e.word for e in preparation.effects}))}",
+            f"one process does it first: {', '.join(words)}",
             data=preparation,
             claims=tuple(effect.node for effect in preparation.effects),
         )

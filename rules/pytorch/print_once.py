@@ -52,13 +52,13 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each print of the script."""
     once = once_of(plan)
     references = list(passed_on(plan, once))
-    for effect in once.finished(Kind.PRINT):
+    for effect, how in once.finished(Kind.PRINT):
         yield Ruling(
             "PT501",
             Verdict.ALREADY_DONE,
             effect.module,
             effect.node,
-            "it prints on one rank alone",
+            f"it prints {how}",
             claims=(effect.node,),
         )
     for effect in once.pending(Kind.PRINT):

@@ -46,8 +46,8 @@ CODES = {
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each tracker."""
     once = once_of(plan)
-    for effect in once.finished(Kind.TRACKER, Kind.SWITCHED_TRACKER):
-        yield answer(effect, Verdict.ALREADY_DONE, "the tracker records on one rank alone")
+    for effect, how in once.finished(Kind.TRACKER, Kind.SWITCHED_TRACKER):
+        yield answer(effect, Verdict.ALREADY_DONE, f"the tracker records {how}")
     for effect in once.pending(Kind.TRACKER):
         why = obstacle(plan, once, effect)
         if why:
@@ -121,9 +121,7 @@ def uses(plan: Plan, effect: Effect) -> Iterator[cst.CSTNode]:
                     called.add(id(event.node.func))
                     yield event.node
         if any(isinstance(callee, (External, Opaque)) for callee in event.callee) and any(
-            id(value) in made
-            for argument in event.arguments.items
-            for value in argument.values
+            id(value) in made for argument in event.arguments.items for value in argument.values
         ):
             yield event.node
     for module in plan.facts.modules.values():

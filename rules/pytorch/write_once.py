@@ -56,13 +56,13 @@ ELSEWHERE = frozenset({Kind.PRINT, Kind.CONSOLE, Kind.DOWNLOAD, Kind.PROGRESS, K
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each group of statements that write."""
     once = once_of(plan)
-    for effect in once.finished(*NEEDING):
+    for effect, how in once.finished(*(NEEDING - {Kind.OPEN})):
         yield Ruling(
             "PT511",
             Verdict.ALREADY_DONE,
             effect.module,
             effect.node,
-            f"{effect.word} {effect.kind.value} on one rank alone",
+            f"{effect.word} {effect.kind.value} {how}",
             claims=(effect.node,),
         )
     for run in once.runs:
@@ -128,8 +128,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     statements = list(run.statements)
     if condition is not None:
         statements = statements_of(condition.body)
-    for change in names_first(plan, run):
-        yield change
+    yield from names_first(plan, run)
     for edit in guard(source, statements[0], statements[-1], f"if {test}:"):
         yield In(run.module, edit)
 

@@ -66,6 +66,9 @@ class Vocabulary:
     Args:
         writes: functions that write a file.
         reads: functions that read a file.
+        saves: functions that write checkpoints.
+        loads: functions that read them.
+        paths: writing functions to the keyword and the position of the path, where not 0.
         trackers: classes of trackers whose objects are only written to.
         downloads: functions that may fetch data or weights.
         download_flags: dotted prefix to the arguments that make a call below it fetch something.
@@ -76,6 +79,9 @@ class Vocabulary:
 
     writes: frozenset[str] = frozenset()
     reads: frozenset[str] = frozenset()
+    saves: frozenset[str] = frozenset()
+    loads: frozenset[str] = frozenset()
+    paths: dict[str, tuple[str, int]] = field(default_factory=dict)
     trackers: frozenset[str] = frozenset()
     downloads: frozenset[str] = frozenset()
     download_flags: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -423,13 +429,12 @@ def makers_of(value: Value) -> Iterator[str]:
         elif value.kind in ("attribute", "item", "element") and value.operands:
             if value.kind == "attribute" and value.name in ("handlers", "level", "name"):
                 return
-            inner = [v for v in value.operands[0] if isinstance(v, (Opaque, External))]
-            if not inner:
+            behind = next((v for v in value.operands[0] if isinstance(v, (Opaque, External))), None)
+            if isinstance(behind, External):
+                yield behind.name
+            if not isinstance(behind, Opaque):
                 return
-            if isinstance(inner[0], External):
-                yield inner[0].name
-                return
-            value = inner[0]
+            value = behind
         else:
             return
 
@@ -464,9 +469,7 @@ def is_handle(value: Value, vocabulary: Vocabulary) -> bool:
     """Whether a value is a file opened for writing, or a writer made on one."""
     if not isinstance(value, Opaque) or value.kind != "call":
         return False
-    stand_in = Event(
-        "call", value.node, value.module, (), value.callee, value.arguments, (), "", 0
-    )
+    stand_in = Event("call", value.node, value.module, (), value.callee, value.arguments, (), "", 0)
     for name in called_names(value):
         if name in OPENS or name in CONTAINERS:
             return open_kind(name, stand_in) in (Kind.OPEN, Kind.CONTAINER)

@@ -17,6 +17,7 @@ from transpile.plan.treatment import (
     LOOSE,
     MOST_CONNECTING,
     NEEDING,
+    Block,
     Grade,
     Once,
     Run,
@@ -63,8 +64,15 @@ class Guards:
             if isinstance(child, (cst.IndentedBlock, cst.SimpleStatementSuite)):
                 self.block(child)
             elif isinstance(
-                child, (cst.Else, cst.Finally, cst.ExceptHandler, cst.ExceptStarHandler, cst.If,
-                        cst.MatchCase)
+                child,
+                (
+                    cst.Else,
+                    cst.Finally,
+                    cst.ExceptHandler,
+                    cst.ExceptStarHandler,
+                    cst.If,
+                    cst.MatchCase,
+                ),
             ):
                 self.inner(child)
             else:
@@ -244,7 +252,7 @@ class Guards:
                 return Grade.OTHER
             return self.together([statement.iter], [statement.body])
         if isinstance(statement, cst.Try):
-            blocks: list[cst.CSTNode] = [statement.body]
+            blocks: list[cst.CSTNode | Block] = [statement.body]
             blocks.extend(handler.body for handler in statement.handlers)
             blocks.extend(
                 part.body for part in (statement.orelse, statement.finalbody) if part is not None
@@ -253,7 +261,7 @@ class Guards:
         return Grade.OTHER
 
     def together(
-        self, expressions: Sequence[cst.BaseExpression], blocks: Sequence[cst.CSTNode]
+        self, expressions: Sequence[cst.BaseExpression], blocks: Sequence[cst.CSTNode | Block]
     ) -> Grade:
         """The grade of a compound statement: the gravest inside, unless something does more."""
         grades = [self.expression_grade(expression) for expression in expressions]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from transpile.plan.effects import Vocabulary, find_effects
+from transpile.plan.effects import Kind, Vocabulary, find_effects
 from transpile.plan.foreign import find_foreign
 from transpile.plan.guards import Guards
 from transpile.plan.model import Plan
 from transpile.plan.preparation import PREPARING, Preparations
+from transpile.plan.readback import is_private
 from transpile.plan.ranks import Ranks
 from transpile.plan.reads import Reads
 from transpile.plan.treatment import Once
 
+#: Effects with a path.
+FILES = frozenset({Kind.OPEN, Kind.WRITE, Kind.MODIFY, Kind.CONTAINER})
 
-def find_once(
-    plan: Plan, vocabulary: Vocabulary, barriers: frozenset[str], joined: int
-) -> Once:
+
+def find_once(plan: Plan, vocabulary: Vocabulary, barriers: frozenset[str], joined: int) -> Once:
     """Decide what becomes of the effects of a script.
 
     Args:
@@ -32,6 +34,8 @@ def find_once(
             once.ranks.in_turn(event.stack) for event in effect.events
         ):
             once.prepared.add(id(effect.node))
+        elif effect.kind in FILES and is_private(effect, vocabulary):
+            once.private.add(id(effect.node))
     find_foreign(once)
     source = plan.entry.source
     for effect in once.effects.values():

@@ -56,9 +56,7 @@ class Preparations:
                     effect.module, [], [effect], "it stands where no statement can be put around it"
                 )
                 continue
-            known = found.setdefault(
-                id(statement), Preparation(self.plan.entry, [statement])
-            )
+            known = found.setdefault(id(statement), Preparation(self.plan.entry, [statement]))
             known.effects.append(effect)
         for preparation in found.values():
             if preparation.statements:
@@ -108,8 +106,8 @@ class Preparations:
             for frame in event.stack:
                 if isinstance(frame, Call):
                     module = frame.function.module
-                elif module.is_entry and self.asks(frame):
-                    return frame.node.test  # type: ignore[union-attr]
+                elif module.is_entry and self.asks(frame) and isinstance(frame.node, cst.If):
+                    return frame.node.test
         return effect.node if effect.module.is_entry else site_in_entry(event, self.plan.entry)
 
     def asks(self, frame: object) -> bool:
@@ -192,11 +190,7 @@ class Preparations:
 
     def trains(self, statement: Statement) -> bool:
         """Whether a statement draws batches, calls models or steps optimizers."""
-        busy = {
-            id(event.node)
-            for model in self.plan.models
-            for event in model.forwards
-        }
+        busy = {id(event.node) for model in self.plan.models for event in model.forwards}
         busy.update(id(backward.event.node) for backward in self.plan.backwards)
         busy.update(id(event.node) for loader in self.plan.loaders for event in loader.iterations)
         return any(

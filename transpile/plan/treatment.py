@@ -99,6 +99,7 @@ class Once:
         foreign: effects in other modules that nothing in the script can prevent.
         preparations: where the processes take turns.
         prepared: the calls of effects that happen there alone.
+        private: the calls of effects in a temporary place of each process's own.
         grades, holders, names: what is known of statements, of what holds effects, and of scopes.
     """
 
@@ -113,6 +114,7 @@ class Once:
     foreign: list[Effect] = field(default_factory=list)
     preparations: list[Preparation] = field(default_factory=list)
     prepared: set[int] = field(default_factory=set)
+    private: set[int] = field(default_factory=set)
     grades: dict[int, Grade] = field(default_factory=dict)
     holders: set[int] = field(default_factory=set)
     names: dict[int, dict[str, list[cst.Name]]] = field(default_factory=dict)
@@ -125,20 +127,24 @@ class Once:
                     yield effect
 
     def settled(self, effect: Effect) -> bool:
-        """Whether an effect needs no guard: one rank alone has it, or it is prepared in turn."""
-        return id(effect.node) in self.done or id(effect.node) in self.prepared
+        """Whether an effect needs no guard."""
+        key = id(effect.node)
+        return key in self.done or key in self.prepared or key in self.private
 
-    def finished(self, *kinds: Kind) -> Iterator[Effect]:
-        """The effects of some kinds in the entry that happen on one rank alone already."""
+    def finished(self, *kinds: Kind) -> Iterator[tuple[Effect, str]]:
+        """The effects of some kinds in the entry that need no guard, with the reason."""
         for effect in self.effects.values():
-            if effect.kind in kinds and effect.module.is_entry and id(effect.node) in self.done:
-                yield effect
+            if effect.kind in kinds and effect.module.is_entry:
+                if id(effect.node) in self.done:
+                    yield effect, "on one rank alone"
+                elif id(effect.node) in self.private:
+                    yield effect, "in a temporary place of each process's own"
 
 
-def statements_of(owner: cst.CSTNode) -> list[Statement]:
+def statements_of(owner: cst.CSTNode | Block) -> list[Statement]:
     """The statements of a block, those that share a line one by one."""
     found: list[Statement] = []
-    for statement in owner.body:  # type: ignore[attr-defined]
+    for statement in owner.body:  # type: ignore[union-attr]
         if isinstance(statement, cst.SimpleStatementLine):
             found.extend(statement.body)
         else:
@@ -146,9 +152,9 @@ def statements_of(owner: cst.CSTNode) -> list[Statement]:
     return found
 
 
-def branches(statement: cst.If) -> list[cst.CSTNode]:
+def branches(statement: cst.If) -> list[cst.CSTNode | Block]:
     """The blocks of an ``if`` with all its ``elif``; tests of the latter must be read apart."""
-    found: list[cst.CSTNode] = [statement.body]
+    found: list[cst.CSTNode | Block] = [statement.body]
     orelse = statement.orelse
     if isinstance(orelse, cst.If):
         found.append(Block((orelse,)))
@@ -194,7 +200,8 @@ def bound_names(statement: cst.CSTNode) -> list[str]:
     """The names that a statement binds, whatever is inside it."""
     found: list[str] = []
     for node in descendants(
-        statement, (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.With, cst.For, cst.NamedExpr)
+        statement,
+        (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.With, cst.For, cst.NamedExpr),
     ):
         if isinstance(node, (cst.With, cst.For)):
             found.extend(header_names(node))

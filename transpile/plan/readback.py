@@ -1,0 +1,324 @@
+"""Files that every process reads after one process has written them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from transpile.facts.events import Call, Event, Loop
+from transpile.facts.module import Module
+from transpile.facts.values import Constant, External, Opaque, Value, Values
+from transpile.plan.effects import PATH_READS, READS, Effect, Kind, Vocabulary
+from transpile.plan.graph import called_names, walk_back
+from transpile.plan.places import blocks_around, calls_of, site_at, statement_in
+from transpile.plan.preparation import DIRECTORIES
+from transpile.plan.treatment import Once
+
+#: Writing functions whose path is not their first argument: keyword and position.
+PATHS = {
+    "shutil.copy": ("dst", 1),
+    "shutil.copy2": ("dst", 1),
+    "shutil.copyfile": ("dst", 1),
+    "shutil.copytree": ("dst", 1),
+    "shutil.move": ("dst", 1),
+    "os.rename": ("dst", 1),
+    "os.replace": ("dst", 1),
+    "joblib.dump": ("filename", 1),
+    "cv2.imwrite": ("filename", 0),
+}
+#: What writes nothing that can be read back.
+REMOVALS = frozenset(
+    {"os.remove", "os.unlink", "os.rmdir", "os.removedirs", "shutil.rmtree", "unlink()", "rmdir()"}
+)
+#: Calls whose result differs from process to process.
+DIFFERING = (
+    "time.time", "time.strftime", "time.localtime", "datetime.datetime.now",
+    "datetime.datetime.today", "uuid.", "os.getpid", "random.",
+)  # fmt: skip
+#: Calls that make a place for one process alone.
+PRIVATE = (
+    "tempfile.mkdtemp", "tempfile.mkstemp", "tempfile.NamedTemporaryFile",
+    "tempfile.TemporaryDirectory", "tempfile.TemporaryFile", "io.BytesIO", "io.StringIO",
+)  # fmt: skip
+OPENING = frozenset({"builtins.open", "io.open", "codecs.open", "gzip.open"})
+#: How far two values are compared.
+DEEPEST = 8
+
+
+@dataclass(frozen=True, eq=False)
+class ReadBack:
+    """A place at which every process must wait for the one that writes.
+
+    Args:
+        module: where it is.
+        statement: the statement before which to wait.
+        read: what reads.
+        write: what has written.
+        waits: a barrier is there already.
+        differs: the call that makes the path another one in each process.
+    """
+
+    module: Module
+    statement: cst.CSTNode
+    read: Event
+    write: Effect
+    waits: bool = False
+    differs: str = ""
+
+
+def find_read_backs(once: Once, vocabulary: Vocabulary) -> list[ReadBack]:
+    """Where files are read back, each place once, in the order of the run."""
+    writes = list(written(once, vocabulary))
+    if not writes:
+        return []
+    found: list[ReadBack] = []
+    for read, path in reads(once, vocabulary):
+        for effect, write, target in writes:
+            if not follows(read, write):
+                continue
+            if not may_match(vocabulary, effect, target, read, path):
+                continue
+            place = place_of(once, write, read)
+            if place is None or any(settles(once, earlier, write, read) for earlier in found):
+                continue
+            module, statement = place
+            waits = any(is_between(barrier, write, read) for barrier in barriers(once))
+            found.append(
+                ReadBack(module, statement, read, effect, waits, comes_from(target, DIFFERING))
+            )
+    return found
+
+
+def written(once: Once, vocabulary: Vocabulary) -> Iterator[tuple[Effect, Event, Values]]:
+    """What one process writes, with the path."""
+    for effect in once.effects.values():
+        if effect.kind not in (Kind.WRITE, Kind.OPEN, Kind.CONTAINER):
+            continue
+        if id(effect.node) in once.prepared or id(effect.node) in once.private:
+            continue
+        if not effect.module.is_entry or effect.word in REMOVALS:
+            continue
+        for event in effect.events:
+            if not event.detached:
+                yield effect, event, path_written(effect, event, vocabulary)
+
+
+def path_written(effect: Effect, event: Event, vocabulary: Vocabulary) -> Values:
+    """The path that a call writes to; empty where it is not known."""
+    keyword, position = PATHS.get(effect.word) or vocabulary.paths.get(effect.word, ("", 0))
+    argument = event.arguments.get(keyword, position)
+    if isinstance(effect.node.func, cst.Attribute) and effect.word in (
+        "mkdir()", "write_text()", "write_bytes()", "open()", "touch()",
+    ):  # fmt: skip
+        return receivers(event)
+    return argument.values if argument is not None else ()
+
+
+def receivers(event: Event) -> Values:
+    """What a method is called on."""
+    return tuple(
+        value
+        for callee in event.callee
+        if isinstance(callee, Opaque) and callee.kind == "attribute"
+        for value in callee.operands[0]
+    )
+
+
+def reads(once: Once, vocabulary: Vocabulary) -> Iterator[tuple[Event, Values]]:
+    """What every process reads, with the path."""
+    for event in once.plan.facts.events:
+        if event.kind != "call" or event.detached or id(event.node) in once.inside:
+            continue
+        effect = once.effects.get(id(event.node))
+        if effect is not None and any(effect is other for other in once.foreign):
+            # Other modules write in every process, into folders that one process makes.
+            if effect.kind in (Kind.OPEN, Kind.WRITE, Kind.LOG_FILE):
+                yield event, ()
+            continue
+        if effect is not None or once.ranks.some_ranks(event):
+            continue
+        if once.ranks.in_turn(event.stack):
+            continue
+        path = path_read(event, vocabulary)
+        if path is not None:
+            yield event, path
+
+
+def path_read(event: Event, vocabulary: Vocabulary) -> Values | None:
+    """The path that a call reads; None where it reads no file."""
+    for callee in event.callee:
+        if isinstance(callee, External):
+            name = callee.name
+            if name in READS or name in vocabulary.reads or name in OPENING or name == "os.chdir":
+                first = event.arguments.items[0] if event.arguments.items else None
+                return first.values if first is not None else ()
+        elif isinstance(callee, Opaque) and callee.kind == "attribute":
+            if callee.name in PATH_READS or callee.name == "open":
+                return receivers(event)
+    return None
+
+
+def follows(read: Event, write: Event) -> bool:
+    """Whether a read may come after a write: later, or in the next round of a loop."""
+    if read.order > write.order:
+        return True
+    loops = {id(loop.node) for loop in write.loops()}
+    return any(id(loop.node) in loops for loop in read.loops())
+
+
+def is_private(effect: Effect, vocabulary: Vocabulary) -> bool:
+    """Whether a call writes to a place that one process alone has."""
+    return all(
+        comes_from(path_written(effect, event, vocabulary), PRIVATE) for event in effect.events
+    )
+
+
+def may_match(
+    vocabulary: Vocabulary, effect: Effect, target: Values, read: Event, path: Values
+) -> bool:
+    """Whether a file that is read may be the one that was written."""
+    if effect.word in DIRECTORIES and not path:
+        return not read.module.is_entry
+    if any(same(first, second, DEEPEST) for first in target for second in path):
+        return True
+    if effect.word in vocabulary.saves and any(
+        isinstance(callee, External) and callee.name in vocabulary.loads for callee in read.callee
+    ):
+        # Checkpoints find each other by other ways, too: only two known names tell them apart.
+        known = all(isinstance(value, Constant) for value in (*target, *path))
+        return read.order > effect.event.order and not (known and target and path)
+    return False
+
+
+def same(first: Value, second: Value, depth: int) -> bool:
+    """Whether two values are made in the same way."""
+    if first is second:
+        return True
+    if isinstance(first, (Constant, External)) or isinstance(second, (Constant, External)):
+        return first == second and first != Constant(None)
+    if not isinstance(first, Opaque) or not isinstance(second, Opaque) or depth == 0:
+        return False
+    if (first.kind, first.name) != (second.kind, second.name) or first.kind == "parameter":
+        return False
+    if first.kind == "element":
+        return False
+    if first.name == "format" and code(first) != code(second):
+        return False
+    pairs = list(zip(first.operands, second.operands, strict=False))
+    pairs.append((first.callee, second.callee))
+    given, other = first.arguments.items, second.arguments.items
+    if len(first.operands) != len(second.operands) or len(given) != len(other):
+        return False
+    pairs.extend((one.values, two.values) for one, two in zip(given, other, strict=True))
+    if first.kind == "item":
+        pairs.append((first.index, second.index))
+    return all(
+        (not ones and not twos) or any(same(one, two, depth - 1) for one in ones for two in twos)
+        for ones, twos in pairs
+    )
+
+
+def code(value: Opaque) -> str:
+    """The text that makes a value."""
+    return value.module.source.code(value.node)
+
+
+def place_of(once: Once, write: Event, read: Event) -> tuple[Module, cst.CSTNode] | None:
+    """The statement to wait before: the one with the read, beside the one with the write."""
+    entry = once.plan.entry
+    depth = shared_calls(write, read)
+    while depth >= 0:
+        module = entry if depth == 0 else calls_of(read.stack)[depth - 1].function.module
+        writing, reading = site_at(write, depth), site_at(read, depth)
+        if module is entry and writing is not None and reading is not None:
+            if writing is reading:
+                return None
+            for block in blocks_around(entry, reading):
+                if statement_in(entry, block, writing) is not None:
+                    statement = statement_in(entry, block, reading)
+                    return (entry, statement) if statement is not None else None
+            return None
+        depth -= 1
+    return None
+
+
+def shared_calls(first: Event, second: Event) -> int:
+    """How many calls lead to both events."""
+    count = 0
+    for one, other in zip(calls_of(first.stack), calls_of(second.stack), strict=False):
+        if one.node is not other.node or one.function is not other.function:
+            break
+        count += 1
+    return count
+
+
+def settles(once: Once, earlier: ReadBack, write: Event, read: Event) -> bool:
+    """Whether a barrier that was found necessary before a former read serves this one, too."""
+    if not earlier.read.order <= read.order:
+        return False
+    if write.order < read.order and not write.order < earlier.read.order:
+        return False
+    source = earlier.module.source
+    around = {id(block) for block in blocks_around(once.plan.entry, site_in(earlier, read))}
+    parent = source.parent(earlier.statement)
+    if isinstance(parent, cst.SimpleStatementLine):
+        parent = source.parent(parent)
+    return id(parent) in around
+
+
+def site_in(earlier: ReadBack, read: Event) -> cst.CSTNode:
+    """Where a read happens, as seen from the scope of an earlier one."""
+    node: cst.CSTNode = read.node
+    module = read.module
+    frames = [frame for frame in read.stack if isinstance(frame, Call)]
+    while frames and not within_scope(earlier, module, node):
+        frame = frames.pop()
+        if frame.node is None:
+            break
+        node, module = frame.node, frame.module
+    return node if module is earlier.module else earlier.read.node
+
+
+def within_scope(earlier: ReadBack, module: Module, node: cst.CSTNode) -> bool:
+    """Whether a node stands in the function around an earlier read's statement."""
+    if module is not earlier.module:
+        return False
+    scope = next(
+        (
+            parent
+            for parent in module.source.parents(earlier.statement)
+            if isinstance(parent, (cst.FunctionDef, cst.Module))
+        ),
+        None,
+    )
+    return any(parent is scope for parent in module.source.parents(node))
+
+
+def barriers(once: Once) -> Iterator[Event]:
+    """The barriers that every process comes to at the same time."""
+    for event in once.plan.facts.events:
+        if event.kind == "call" and any(
+            isinstance(callee, External) and callee.name in once.ranks.barriers
+            for callee in event.callee
+        ):
+            if not any(call.function.is_generator for call in event.calls()):
+                yield event
+
+
+def is_between(barrier: Event, write: Event, read: Event) -> bool:
+    """Whether a barrier comes between a write and a read."""
+    if write.order < read.order:
+        return write.order < barrier.order < read.order
+    loops = {id(frame.node) for frame in read.stack if isinstance(frame, Loop)}
+    return barrier.order < read.order and any(id(loop.node) in loops for loop in barrier.loops())
+
+
+def comes_from(values: Values, names: tuple[str, ...]) -> str:
+    """The call below one of the dotted prefixes that values are made by; empty where none is."""
+    for value in walk_back(values, lambda value: isinstance(value, Opaque)):
+        for name in called_names(value):
+            if name.startswith(names):
+                return name
+    return ""
