@@ -416,6 +416,11 @@ def test_how_often_a_script_of_chance_prints_a_line_is_chance() -> None:
     original = printing("best\nbest\nloss 1\n")
     assert output.same_lines(original, printing("best\nloss 2\n", ""), GLOBAL).passed
     assert output.same_lines(original, printing("loss 2\n", ""), GLOBAL).failed
+    written = output.same_lines(original, printing("best of all\nloss 2\n", ""), GLOBAL)
+    assert written.passed
+    assert written.detail == "1 with another text"
+    more = printing("best\nloss 2\nrank\n", "")
+    assert output.same_lines(original, more, GLOBAL).failed
     check = output.same_lines(original, printing("best\nloss 2\n", ""), EXACTLY)
     assert check.detail == "printed 1 times, in the original 2: best"
 

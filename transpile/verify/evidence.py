@@ -63,10 +63,11 @@ class Iteration:
 
 @dataclass(frozen=True)
 class OptimizerEvidence:
-    """An optimizer that took at least one step.
+    """An optimizer that took at least one step, or all parameters of a script without such.
 
     Args:
-        number: position among the rank's optimizers, in the order of their making.
+        number: position among the rank's optimizers, in the order of their making; negative where
+            no optimizer took a step.
         kind: the class's name.
         shapes: shapes of its parameters, in its own order.
         wrapped: for each parameter, whether a DistributedDataParallel module holds it.
@@ -91,6 +92,11 @@ class OptimizerEvidence:
     def steps(self) -> int:
         """Number of steps taken."""
         return len(self.learning_rates)
+
+    @property
+    def name(self) -> str:
+        """What to call it in reports."""
+        return f"optimizer {self.number} ({self.kind})" if self.number >= 0 else self.kind
 
     def read_values(self) -> array[float]:
         """The parameters at the end of the run, one after the other."""
@@ -161,7 +167,7 @@ class RankEvidence:
         exit_status: exit status, minus the signal's number where a signal ended it; None where
             it was killed by the audit.
         iterations: its passes over data loaders.
-        optimizers: its optimizers that took steps.
+        optimizers: its optimizers that took steps; its parameters where none did.
         writes: its changes of the file system.
         checkpoints: what it saved.
         inputs: what its model was trained on, where no loader trains.

@@ -20,7 +20,7 @@ def equal_on_all_ranks(original: RunEvidence, run: RunEvidence, _: Expectation) 
     """Every rank ends with the same parameters, bit for bit."""
     name = "parameters equal on all ranks"
     if not any(rank.optimizers for rank in run.ranks):
-        return not_applicable(name, "no optimizer took a step")
+        return not_applicable(name, "nothing is trained")
     first = run.first.optimizers
     problems: list[str] = []
     for rank in run.ranks[1:]:
@@ -80,7 +80,7 @@ def largest_difference(ours: OptimizerEvidence, theirs: OptimizerEvidence) -> fl
 def _as_the_original(name: str, original: RunEvidence, run: RunEvidence, tolerance: float) -> Check:
     expected, found = original.first.optimizers, run.first.optimizers
     if not expected:
-        return not_applicable(name, "the original has no optimizer that took a step")
+        return not_applicable(name, "the original trains nothing")
     if len(expected) != len(found):
         return failed(name, f"{len(found)} optimizers took steps, in the original {len(expected)}")
     if any(optimizer.sharded for optimizer in found):
@@ -91,7 +91,7 @@ def _as_the_original(name: str, original: RunEvidence, run: RunEvidence, toleran
         if not difference <= tolerance:
             return failed(
                 name,
-                f"{_name(theirs)}: parameters differ from the original's by {difference:.2g} "
+                f"{theirs.name}: parameters differ from the original's by {difference:.2g} "
                 f"(relative, allowed {tolerance:.0e})",
             )
         largest = max(largest, difference)
@@ -100,17 +100,11 @@ def _as_the_original(name: str, original: RunEvidence, run: RunEvidence, toleran
 
 def _divergence(ours: OptimizerEvidence, theirs: OptimizerEvidence, rank: int) -> str:
     if ours.digest is None or theirs.digest is None:
-        return f"{_name(ours)}: rank 0 or rank {rank} did not reach the end"
-    text = (
-        f"{_name(ours)}: rank {rank} differs from rank 0 by {largest_difference(ours, theirs):.2g}"
-    )
+        return f"{ours.name}: rank 0 or rank {rank} did not reach the end"
+    text = f"{ours.name}: rank {rank} differs from rank 0 by {largest_difference(ours, theirs):.2g}"
     if ours.first_digest == theirs.first_digest:
         text += ", not yet after the first step"
     bare = ours.wrapped.count(False)
     if bare:
         text += f"; {bare} of its {len(ours.wrapped)} parameters are in no DistributedDataParallel"
     return text
-
-
-def _name(optimizer: OptimizerEvidence) -> str:
-    return f"optimizer {optimizer.number} ({optimizer.kind})"

@@ -58,7 +58,7 @@ def optimizer_steps(original: RunEvidence, run: RunEvidence, expectation: Expect
 def learning_rates(original: RunEvidence, run: RunEvidence, expectation: Expectation) -> Check:
     """Every step is taken with the learning rate that the original takes it with."""
     name = "learning rates"
-    if not original.first.optimizers:
+    if not _counts(original.first):
         return not_applicable(name, _NO_OPTIMIZER)
     own = expectation.batch_size == "per-device" or expectation.length_may_differ
     reference = run.first if own else original.first
@@ -138,7 +138,7 @@ def _largest(entry: Iteration) -> int:
 
 
 def _counts(rank: RankEvidence) -> list[int]:
-    return [optimizer.steps for optimizer in rank.optimizers]
+    return [optimizer.steps for optimizer in rank.optimizers if optimizer.steps]
 
 
 def _count(counts: list[int]) -> str:

@@ -14,6 +14,9 @@ from transpile.verify.worker.tensors import tensor_bytes
 
 _SEEN = "_audit_seen"
 
+NO_OPTIMIZER = -1
+"""Stands for the parameters of a script that takes no optimizer's step."""
+
 
 class OptimizerObserver:
     """Watches optimizers, backward passes and the modules that synchronise gradients."""
@@ -27,12 +30,15 @@ class OptimizerObserver:
         self._stepped: set[int] = set()
         self._stepping: set[int] = set()
         self._wrapped: dict[int, Any] = {}
+        self._parameters: list[Any] = []
+        self._differentiated = False
 
     def install(self) -> None:
         """Start watching."""
         self._watch_steps()
         self._watch_backward()
         self._watch_wrapping()
+        self._watch_parameters()
 
     def _watch_steps(self) -> None:
         optimizer_class = self._torch.optim.Optimizer
@@ -79,15 +85,8 @@ class OptimizerObserver:
         first = number not in self._stepped
         if first:
             self._stepped.add(number)
-            parameters = _parameters(optimizer)
-            self._journal.write(
-                "optimizer",
-                number=number,
-                kind=type(optimizer).__name__,
-                shapes=[list(parameter.shape) for parameter in parameters],
-                wrapped=[id(parameter) in self._wrapped for parameter in parameters],
-                sharded=any(hasattr(parameter, "to_local") for parameter in parameters),
-            )
+            self._parameters.clear()
+            self._introduce(number, type(optimizer).__name__, _parameters(optimizer))
         self._journal.write(
             "step", number=number, learning_rates=learning_rates, open=self._loaders.current
         )
@@ -96,6 +95,29 @@ class OptimizerObserver:
             for parameter in _parameters(optimizer):
                 digest.update(tensor_bytes(parameter))
             self._journal.write("first", number=number, digest=digest.hexdigest())
+
+    def _introduce(self, number: int, kind: str, parameters: list[Any]) -> None:
+        self._journal.write(
+            "optimizer",
+            number=number,
+            kind=kind,
+            shapes=[list(parameter.shape) for parameter in parameters],
+            wrapped=[id(parameter) in self._wrapped for parameter in parameters],
+            sharded=any(hasattr(parameter, "to_local") for parameter in parameters),
+        )
+
+    def _watch_parameters(self) -> None:
+        """Keep all parameters until an optimizer steps: some scripts update them by hand."""
+        parameter_class = self._torch.nn.Parameter
+        plain_new = parameter_class.__new__
+
+        def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            parameter = plain_new(cls, *args, **kwargs)
+            if not self._stepped and self._journal.own_process:
+                self._parameters.append(parameter)
+            return parameter
+
+        parameter_class.__new__ = staticmethod(new)
 
     def _watch_backward(self) -> None:
         # `Tensor.backward` looks `autograd.backward` up when it is called.
@@ -108,6 +130,7 @@ class OptimizerObserver:
 
         @functools.wraps(plain)
         def observed(*args: Any, **kwargs: Any) -> Any:
+            self._differentiated = True
             current = self._loaders.current
             self._journal.write(name, open=current)
             self._inputs.differentiated(from_loader=bool(current))
@@ -130,14 +153,21 @@ class OptimizerObserver:
     def finish(self) -> None:
         """Record the parameters as they are now."""
         for number in sorted(self._stepped):
-            name = f"parameters-{number}.f64"
-            digest = hashlib.sha256()
-            with (self._journal.directory / name).open("wb") as file:
-                for parameter in _parameters(self._optimizers[number]):
-                    data = tensor_bytes(parameter)
-                    digest.update(data)
-                    file.write(data)
-            self._journal.write("final", number=number, digest=digest.hexdigest(), file=name)
+            self._leave(number, _parameters(self._optimizers[number]))
+        by_hand = [parameter for parameter in self._parameters if parameter.requires_grad]
+        if by_hand and self._differentiated:
+            self._introduce(NO_OPTIMIZER, "no optimizer", by_hand)
+            self._leave(NO_OPTIMIZER, by_hand)
+
+    def _leave(self, number: int, parameters: list[Any]) -> None:
+        name = f"parameters-{number}.f64"
+        digest = hashlib.sha256()
+        with (self._journal.directory / name).open("wb") as file:
+            for parameter in parameters:
+                data = tensor_bytes(parameter)
+                digest.update(data)
+                file.write(data)
+        self._journal.write("final", number=number, digest=digest.hexdigest(), file=name)
 
 
 def _parameters(optimizer: Any) -> list[Any]:

@@ -8,6 +8,7 @@ one thread per pool.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -127,8 +128,10 @@ def _wait(ranks: Mapping[int, int], deadline: float) -> tuple[dict[int, int], se
     statuses: dict[int, int] = {}
     reason = "hung"
     while living and time.monotonic() < deadline:
-        for pid in [pid for pid in living if _has_ended(pid)]:
-            status = _reap(pid)
+        for pid in list(living):
+            status = _status(pid)
+            if status is None:
+                continue
             statuses[living.pop(pid)] = status
             if status != 0 and living and reason == "hung":
                 # The others mostly fail at once, but one that does not would wait for ever.
@@ -148,17 +151,32 @@ def _wait(ranks: Mapping[int, int], deadline: float) -> tuple[dict[int, int], se
     return statuses, killed, reason
 
 
-def _has_ended(pid: int) -> bool:
-    # Not reaped yet: as long as it is a zombie its process group's number cannot be reused.
-    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+def _status(pid: int) -> int | None:
+    """Exit status of a rank, whose group is killed then; None while it runs."""
+    if hasattr(os, "waitid"):
+        # Not reaped yet: while it is a zombie its process group's number cannot be reused.
+        if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            return None
+        return _reap(pid)
+    ended, status = os.waitpid(pid, os.WNOHANG)
+    if not ended:
+        return None
+    _kill_group(pid)
+    return os.waitstatus_to_exitcode(status)
 
 
 def _reap(pid: int) -> int:
+    _kill_group(pid)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def _kill_group(pid: int) -> None:
     try:
         os.killpg(pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
-        os.kill(pid, signal.SIGKILL)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        # It had no time yet to make its group, or the group is gone.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _is_abandoned() -> bool:
