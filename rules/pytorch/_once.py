@@ -13,9 +13,11 @@ from transpile.layout import wrap_expression
 from transpile.plan.effects import Effect, Vocabulary
 from transpile.plan.model import Plan
 from transpile.plan.once import find_once
-from transpile.plan.treatment import Once
-from transpile.rule import Change, Helper, In
+from transpile.plan.treatment import Once, Preparation, Run, Statement, statements_of
+from transpile.result import Verdict
+from transpile.rule import Change, Helper, In, Rulings
 from transpile.rules.pytorch._setting_up import set_up_of
+from transpile.source import Source
 from transpile.span import Span
 
 BARRIERS = frozenset({"torch.distributed.barrier", "torch.distributed.monitored_barrier"})
@@ -148,3 +150,41 @@ def surround(
         return wrap_expression(module.source, node, before, after, order)
     span = module.source.span(node)
     return (Insert(span.end, after, order, "close", Span(span.start, span.end)),)
+
+
+def agreed_on(rulings: Rulings) -> list[cst.CSTNode]:
+    """The expressions that all processes evaluate together."""
+    return [ruling.data.node for ruling in rulings.of("agree-on-decisions", Verdict.APPLY)]
+
+
+def parts(
+    place: Run | Preparation, statements: list[Statement], together: list[cst.CSTNode]
+) -> Iterator[list[Statement]]:
+    """The statements in groups that hold nothing that all processes evaluate together."""
+    source = place.module.source
+    part: list[Statement] = []
+    for statement in statements:
+        if not any(holds(source, statement, node) for node in together):
+            part.append(statement)
+            continue
+        if part:
+            yield part
+            part = []
+        for block in blocks_of(statement):
+            yield from parts(place, statements_of(block), together)
+    if part:
+        yield part
+
+
+def holds(source: Source, statement: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether a node of the script is part of a statement."""
+    return node in source.places.parents and statement in source.parents(node)
+
+
+def blocks_of(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The blocks of a compound statement, those of its ``elif`` and ``else``, too."""
+    for child in statement.children:
+        if isinstance(child, (cst.IndentedBlock, cst.SimpleStatementSuite)):
+            yield child
+        elif isinstance(child, (cst.Else, cst.If, cst.ExceptHandler, cst.Finally)):
+            yield from blocks_of(child)

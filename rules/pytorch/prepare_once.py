@@ -39,7 +39,7 @@ from transpile.plan.places import statement_of
 from transpile.plan.treatment import Preparation
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.pytorch._once import once_of
+from transpile.rules.pytorch._once import agreed_on, once_of, parts
 
 CODES = {
     "PT561": "downloads and preparation are done by one process first",
@@ -115,9 +115,9 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         text = f"{indentation}{header}{source.newline}{source.indent}"
         yield In(preparation.module, Insert(above.offset, text, order=-1))
         return
-    first, last = preparation.statements[0], preparation.statements[-1]
-    for edit in guard(source, first, last, header):
-        yield In(preparation.module, edit)
+    for part in parts(preparation, preparation.statements, agreed_on(rulings)):
+        for edit in guard(source, part[0], part[-1], header):
+            yield In(preparation.module, edit)
 
 
 def moved_above(preparation: Preparation, rulings: Rulings) -> cst.BaseExpression | None:

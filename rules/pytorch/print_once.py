@@ -95,7 +95,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def passed_on(plan: Plan, once: Once) -> Iterator[cst.Name]:
     """The places where the script hands ``print`` on as a value."""
-    if not REFERENCE.search(plan.entry.source.text):
+    scope = plan.entry.scope
+    if not REFERENCE.search(plan.entry.source.text) or (scope and "print" in scope.names):
         return
     source = plan.entry.source
     for node in source.nodes:

@@ -28,7 +28,7 @@ import libcst as cst
 
 from transpile.facts.values import Constant
 from transpile.finding import Level
-from transpile.layout import add_argument
+from transpile.layout import add_argument, replace_argument_value
 from transpile.plan.effects import Effect, Kind
 from transpile.plan.model import Plan
 from transpile.plan.treatment import Once
@@ -91,7 +91,9 @@ def is_done(once: Once, effect: Effect) -> bool:
     if id(effect.node) in once.done:
         return True
     argument = effect.event.arguments.keyword("disable")
-    return argument is not None and once.ranks.is_rank(argument.values)
+    if argument is None:
+        return False
+    return argument.values == (Constant(True),) or once.ranks.is_rank(argument.values)
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
@@ -105,6 +107,12 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
             yield In(effect.module, edit)
         return
     values = plan.facts.values_of(written.value)
+    if values == (Constant(False),):
+        for edit in replace_argument_value(
+            effect.module.source, effect.node, written, f"not {test}"
+        ):
+            yield In(effect.module, edit)
+        return
     if any(isinstance(value, Constant) and value.value is None for value in values):
         # None has a meaning of its own: no bar where the output is no terminal.
         yield from only_here(plan, effect.module, written.value, "True")

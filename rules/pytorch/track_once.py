@@ -61,6 +61,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
             yield everywhere(effect, "its arguments are not known")
         else:
             yield answer(effect, Verdict.APPLY, "the tracker is switched off on all ranks but one")
+    for effect in once.managers:
+        yield answer(effect, Verdict.APPLY, "the tracker records on one rank alone")
     for effect in once.foreign:
         if effect.kind in (Kind.TRACKER, Kind.SWITCHED_TRACKER):
             yield everywhere(effect, "it is made in a module of the project")
@@ -99,7 +101,10 @@ def is_switched(once: Once, effect: Effect) -> bool:
 def obstacle(plan: Plan, once: Once, effect: Effect) -> str:
     """Why a tracker cannot be absent from the other processes; empty where it can."""
     parent = effect.module.source.parent(effect.node)
-    if not isinstance(parent, (cst.Assign, cst.AnnAssign, cst.Arg, cst.Return)):
+    if not isinstance(
+        parent,
+        (cst.Assign, cst.AnnAssign, cst.Arg, cst.Return, cst.IfExp, cst.WithItem, cst.DictElement),
+    ):
         return "it is not simply bound to a name"
     for use in uses(plan, effect):
         if id(use) in once.inside or id(use) in once.done:
@@ -139,8 +144,11 @@ def belongs(value: Value, made: set[int]) -> bool:
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """No tracker on the other processes, or one that is switched off."""
     effect: Effect = ruling.data
-    if effect.kind is Kind.TRACKER:
-        yield from only_here(plan, effect.module, effect.node, "None")
+    if effect.kind in (Kind.TRACKER, Kind.TRACK):
+        other = "None"
+        if isinstance(effect.module.source.parent(effect.node), cst.WithItem):
+            other = f"{plan.names.imported('contextlib.ExitStack', 'ExitStack')}()"
+        yield from only_here(plan, effect.module, effect.node, other)
         return
     yield Helper("is_main_process")
     keyword, off, on = SWITCHED_TRACKERS[effect.word]

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.changes import Insert, Move
+from transpile.changes import Edit, Insert, Move
 from transpile.finding import Level
 from transpile.layout import guard
 from transpile.layout.calls import LINE_LENGTH
@@ -40,7 +40,13 @@ from transpile.plan.model import Plan
 from transpile.plan.treatment import NEEDING, Run, statements_of
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.pytorch._once import main_process, once_of
+from transpile.rules.pytorch._once import (
+    agreed_on,
+    main_process,
+    once_of,
+    only_here,
+    parts,
+)
 from transpile.span import Span
 
 CODES = {
@@ -75,6 +81,16 @@ def decide(plan: Plan) -> Iterator[Answer]:
             f"done once per job: {', '.join(words)}",
             data=run,
             claims=tuple(effect.node for effect in run.effects),
+        )
+    for effect in once.inline:
+        yield Ruling(
+            "PT511",
+            Verdict.APPLY,
+            effect.module,
+            effect.node,
+            f"done once per job: {effect.word}",
+            data=effect,
+            claims=(effect.node,),
         )
     for effect, why in once.loose:
         yield Remark(
@@ -117,20 +133,25 @@ def waiting(effects: object) -> Iterator[Remark]:
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The test of the rank around a group of statements."""
+    if isinstance(ruling.data, Effect):
+        yield from only_here(plan, ruling.module, ruling.data.node, "None")
+        return
     run: Run = ruling.data
     source = run.module.source
     yield Helper("is_main_process")
     test = main_process(plan)
     condition = run.condition
     if condition is not None and fits(run, condition, test):
-        yield In(run.module, extended(run, condition, test))
+        for edit in extended(run, condition, test):
+            yield In(run.module, edit)
         return
     statements = list(run.statements)
     if condition is not None:
         statements = statements_of(condition.body)
     yield from names_first(plan, run)
-    for edit in guard(source, statements[0], statements[-1], f"if {test}:"):
-        yield In(run.module, edit)
+    for part in parts(run, statements, agreed_on(rulings)):
+        for edit in guard(source, part[0], part[-1], f"if {test}:"):
+            yield In(run.module, edit)
 
 
 def fits(run: Run, condition: cst.If, test: str) -> bool:
@@ -138,17 +159,23 @@ def fits(run: Run, condition: cst.If, test: str) -> bool:
     source = run.module.source
     span = source.span(condition.test)
     line = source.text[source.line_start(span.start) : source.next_line_start(span.end)].rstrip()
-    return "\n" not in line and len(line) + len(f" and {test}") <= LINE_LENGTH
+    return "\n" not in line and len(line) + len(f"() and {test}") <= LINE_LENGTH
 
 
-def extended(run: Run, condition: cst.If, test: str) -> Insert:
-    """The edit that adds the test of the rank to a condition."""
+def extended(run: Run, condition: cst.If, test: str) -> Iterator[Edit]:
+    """The edits that add the test of the rank to a condition, outside of all other edits of it."""
     source = run.module.source
     node = condition.test
     span = source.span(node)
+    closing = f" and {test}"
     if node.lpar:
         span = Span(source.span(node.lpar[0]).start, source.span(node.rpar[-1]).end)
-    return Insert(span.end, f" and {test}", -100, "close", span)
+    elif isinstance(node, (cst.IfExp, cst.Lambda, cst.NamedExpr)) or (
+        isinstance(node, cst.BooleanOperation) and isinstance(node.operator, cst.Or)
+    ):
+        yield Insert(span.start, "(", -100, "open", span)
+        closing = f"){closing}"
+    yield Insert(span.end, closing, -100, "close", span)
 
 
 def names_first(plan: Plan, run: Run) -> Iterator[Change]:
@@ -187,4 +214,4 @@ def name_for(run: Run, node: cst.BaseExpression) -> str:
         function = function.attr
     if isinstance(function, cst.Name) and isinstance(node, cst.Call):
         return f"{function.value}_result"
-    return "value"
+    return "text" if run.effects[0].kind is Kind.CONSOLE else "value"

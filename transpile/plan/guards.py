@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from transpile.plan.effects import Effect, Kind
+from transpile.plan.effects import CONTAINERS, Effect, Kind, makers_of
 from transpile.plan.treatment import (
     ATTACHING,
     LOOSE,
@@ -44,6 +44,7 @@ class Guards:
     def block(self, owner: cst.CSTNode) -> None:
         """Find the runs in a block and in the blocks inside it."""
         statements = statements_of(owner)
+        self.lambdas(statements)
         taken: set[int] = set()
         for run in self.runs_in(statements):
             self.accept(run)
@@ -55,6 +56,27 @@ class Guards:
                 self.single(statement)
             else:
                 self.inner(statement)
+
+    def lambdas(self, statements: Sequence[Statement]) -> None:
+        """Effects that are the body of a lambda: the expression itself becomes conditional."""
+        for statement in statements:
+            if not isinstance(statement, cst.BaseSmallStatement):
+                continue
+            if id(statement) not in self.once.holders:
+                continue
+            for function in descendants(statement, (cst.Lambda,)):
+                assert isinstance(function, cst.Lambda)
+                for call in calls_at_once(function.body):
+                    effect = self.once.effects.get(id(call))
+                    if effect is None or self.once.settled(effect):
+                        continue
+                    if effect.kind not in NEEDING or effect.kind is Kind.OPEN:
+                        continue
+                    if call is function.body and self.reads(call):
+                        self.once.inline.append(effect)
+                        self.once.inside.add(id(call))
+                    else:
+                        self.once.loose.append((effect, "it is part of an expression"))
 
     def inner(self, statement: cst.CSTNode) -> None:
         """Look into a compound statement that is not guarded whole."""
@@ -80,9 +102,25 @@ class Guards:
 
     def header(self, node: cst.CSTNode) -> None:
         """An expression in the head of a compound statement."""
+        if isinstance(node, cst.WithItem) and node.asname is None:
+            manager = self.once.effects.get(id(node.item))
+            if manager is not None and manager.kind is Kind.TRACK:
+                self.once.managers.append(manager)
+                self.once.inside.add(id(manager.node))
+                return
         for effect in self.effects_in(node):
             if effect.kind in NEEDING and effect.kind is not Kind.OPEN:
-                self.once.loose.append((effect, "its result decides how the script goes on"))
+                within = isinstance(node, cst.WithItem)
+                self.once.loose.append(
+                    (
+                        effect,
+                        (
+                            "its block does more than write"
+                            if within
+                            else "its result decides how the script goes on"
+                        ),
+                    )
+                )
 
     def single(self, statement: cst.BaseSmallStatement) -> None:
         """A statement that cannot be guarded as it is."""
@@ -104,8 +142,9 @@ class Guards:
             if own is not None and own in effects and bound and not others:
                 self.accept([statement], tuple(bound))
                 return
-        for effect in effects:
-            self.once.loose.append((effect, "its statement does more than that"))
+        used = self.grade(statement) is Grade.NEED
+        why = "what it gives is used elsewhere" if used else "its statement does more than that"
+        self.once.loose.extend((effect, why) for effect in effects)
 
     def holds(self, node: cst.CSTNode, effect: Effect) -> bool:
         """Whether an effect's call is part of a node."""
@@ -145,7 +184,7 @@ class Guards:
         if id(node) not in self.once.holders:
             return []
         found = []
-        for call in descendants(node, (cst.Call,)):
+        for call in calls_at_once(node):
             effect = self.once.effects.get(id(call))
             if effect is not None and not self.once.settled(effect):
                 found.append(effect)
@@ -200,18 +239,19 @@ class Guards:
 
     def needed(self, part: list[Statement]) -> Iterator[list[Statement]]:
         """A part, if something in it needs a guard, without handles that were opened before."""
-        while part and self.only_handles(part[0]):
+        while part and self.needs_none(part[0]):
             part = part[1:]
         if not any(isinstance(statement, cst.Assign) for statement in part):
-            while part and self.only_handles(part[-1]):
+            while part and self.needs_none(part[-1]):
                 part = part[:-1]
         if any(self.grade(statement) is Grade.NEED for statement in part):
             yield part
 
-    def only_handles(self, statement: cst.CSTNode) -> bool:
-        """Whether a statement uses open files and has no other effect."""
-        kinds = {effect.kind for effect in self.effects_in(statement)}
-        return bool(kinds) and kinds <= {Kind.HANDLE, Kind.FLUSH}
+    def needs_none(self, statement: cst.CSTNode) -> bool:
+        """Whether a statement needs no guard where it begins or ends a run."""
+        if self.grade(statement) < Grade.ATTACHED:
+            return True
+        return {effect.kind for effect in self.effects_in(statement)} == {Kind.HANDLE}
 
     # Grades.
 
@@ -230,9 +270,11 @@ class Guards:
         if isinstance(statement, cst.Expr):
             return self.expression_grade(statement.value)
         if isinstance(statement, cst.Assign):
-            if not all(binds_names(target.target) for target in statement.targets):
-                return Grade.OTHER
-            return self.expression_grade(statement.value)
+            if all(binds_names(target.target) for target in statement.targets):
+                return self.expression_grade(statement.value)
+            if all(self.fills_container(target.target) for target in statement.targets):
+                return Grade.ATTACHED if self.reads(statement.value) else Grade.OTHER
+            return Grade.OTHER
         if isinstance(statement, cst.AnnAssign) and isinstance(statement.target, cst.Name):
             return self.expression_grade(statement.value) if statement.value else Grade.READ
         if isinstance(statement, cst.AugAssign) and isinstance(statement.target, cst.Name):
@@ -260,6 +302,14 @@ class Guards:
             return self.together([], blocks)
         return Grade.OTHER
 
+    def fills_container(self, target: cst.CSTNode) -> bool:
+        """Whether an assignment writes into a container file: ``file["x"] = values``."""
+        if not isinstance(target, cst.Subscript) or not self.reads(target):
+            return False
+        values = self.once.plan.facts.values_of(target.value)
+        makers = {maker for value in values for maker in makers_of(value)}
+        return bool(makers) and makers <= set(CONTAINERS)
+
     def together(
         self, expressions: Sequence[cst.BaseExpression], blocks: Sequence[cst.CSTNode | Block]
     ) -> Grade:
@@ -283,6 +333,10 @@ class Guards:
 
     def leaking(self, run: Sequence[Statement]) -> Iterator[Statement]:
         """The statements of a run that bind a name which is read elsewhere."""
+        if self.in_class_body(run[0]):
+            # They are attributes.
+            yield from (statement for statement in run if bound_names(statement))
+            return
         own = {id(name) for statement in run for name in descendants(statement, (cst.Name,))}
         start, end = self.source.span(run[0]).start, self.source.span(run[-1]).end
         occurrences = self.names_around(run[0])
@@ -294,6 +348,15 @@ class Guards:
                 for name in occurrences.get(word, ())
             ):
                 yield statement
+
+    def in_class_body(self, statement: cst.CSTNode) -> bool:
+        """Whether a statement belongs to the body of a class, not to a function."""
+        for parent in self.source.parents(statement):
+            if isinstance(parent, cst.FunctionDef):
+                return False
+            if isinstance(parent, cst.ClassDef):
+                return True
+        return False
 
     def names_around(self, statement: cst.CSTNode) -> dict[str, list[cst.Name]]:
         """Every occurrence of every name in the function (or module) around a statement."""
@@ -332,8 +395,10 @@ class Guards:
                 return True
             if isinstance(outer, cst.Arg) and outer.keyword is inner:
                 return True
-            if isinstance(outer, (cst.AssignTarget, cst.AsName)) or (
-                isinstance(outer, (cst.AnnAssign, cst.For, cst.CompFor)) and outer.target is inner
+            if isinstance(outer, cst.AsName) or (
+                isinstance(outer, (cst.AssignTarget, cst.AnnAssign, cst.For, cst.CompFor))
+                and outer.target is inner
+                and binds_names(inner)
             ):
                 return True
             if isinstance(outer, (cst.With, cst.For)) and word in header_names(outer):
@@ -360,3 +425,14 @@ class Guards:
                             return True
             inner = outer
         return False
+
+
+def calls_at_once(node: cst.CSTNode) -> Iterator[cst.Call]:
+    """The calls in a node that happen when it is evaluated, not when a lambda in it is called."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, cst.Call):
+            yield current
+        if not isinstance(current, cst.Lambda):
+            stack.extend(current.children)

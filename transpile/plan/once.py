@@ -26,7 +26,12 @@ def find_once(plan: Plan, vocabulary: Vocabulary, barriers: frozenset[str], join
         joined: the order of the first event that the process group exists for.
     """
     once = Once(plan, Ranks(plan, barriers), Reads(plan, vocabulary))
+    scope = plan.entry.scope
+    rebound = scope is not None and "print" in scope.names
     for effect in find_effects(plan, vocabulary):
+        if effect.kind is Kind.PRINT and rebound:
+            # A helper could not call the builtin by its name.
+            effect.kind = Kind.CONSOLE
         once.effects[id(effect.node)] = effect
         if all(once.ranks.some_ranks(event) for event in effect.events):
             once.done.add(id(effect.node))

@@ -96,6 +96,8 @@ class Once:
         runs: what is guarded.
         inside: the calls of effects that stand in a run.
         loose: effects that need a guard, but have no place for one, with the reason.
+        inline: effects whose expression becomes conditional.
+        managers: effects that are managers of ``with`` blocks around something else.
         foreign: effects in other modules that nothing in the script can prevent.
         preparations: where the processes take turns.
         prepared: the calls of effects that happen there alone.
@@ -111,6 +113,8 @@ class Once:
     runs: list[Run] = field(default_factory=list)
     inside: set[int] = field(default_factory=set)
     loose: list[tuple[Effect, str]] = field(default_factory=list)
+    inline: list[Effect] = field(default_factory=list)
+    managers: list[Effect] = field(default_factory=list)
     foreign: list[Effect] = field(default_factory=list)
     preparations: list[Preparation] = field(default_factory=list)
     prepared: set[int] = field(default_factory=set)
