@@ -109,6 +109,15 @@ def wrapped_already(plan: Plan, model: Model) -> bool:
 
 def find_wrap(plan: Plan, model: Model) -> Wrap | str:
     """Where to wrap a model, or why that cannot be told."""
+    key = f"wrap {id(model)}"
+    if key not in plan.memo:
+        plan.memo[key] = search_wrap(plan, model)
+    found: Wrap | str = plan.memo[key]
+    return found
+
+
+def search_wrap(plan: Plan, model: Model) -> Wrap | str:
+    """What :func:`find_wrap` gives, worked out anew."""
     forwards = training_forwards(plan, model)
     if not forwards:
         return "it learns, but is never called itself: only parts or methods of it are"
@@ -197,16 +206,11 @@ def wrap_in(
 
 def order_of(plan: Plan, holder: Holder, block: cst.CSTNode, later: list[Statement]) -> int:
     """The position of the first event in some statements of a block."""
-    best = len(plan.facts.events)
     for event in plan.facts.events:
-        if event.order >= best:
-            continue
         site = site_in_scope(holder, event)
-        if site is None:
-            continue
-        if statement_in(holder.module, block, site) in later:
-            best = event.order
-    return best
+        if site is not None and statement_in(holder.module, block, site) in later:
+            return event.order
+    return len(plan.facts.events)
 
 
 def site_in_scope(holder: Holder, event: Event) -> cst.CSTNode | None:
@@ -332,10 +336,12 @@ def walk_parts(value: Value) -> list[Value]:
     """A model and everything that it is built of."""
     found: list[Value] = []
     pending: list[Value] = [value]
+    seen: set[int] = set()
     while pending and len(found) < 5000:
         current = pending.pop()
-        if any(current is other for other in found):
+        if id(current) in seen:
             continue
+        seen.add(id(current))
         found.append(current)
         if isinstance(current, Instance):
             pending.extend(v for values in current.attributes.values() for v in values)

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
+from transpile.rules.pytorch._models import Wrap
 
-from transpile.facts.events import Call
 from transpile.facts.module import Module
 from transpile.facts.values import Class, External, Instance, Opaque, Value
 from transpile.facts.walk import descendants
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of, start
-from transpile.rules.pytorch._models import Wrap
 
 #: What DistributedDataParallel itself does as the model would.
 SAME_ON_WRAP = frozenset(
@@ -74,18 +73,31 @@ def accesses(plan: Plan, wrap: Wrap, in_place_of_data_parallel: bool) -> Iterato
     same = SAME_ON_WRAP - {"module"} if inner else SAME_ON_WRAP
     if in_place_of_data_parallel:
         same = SAME_AS_DATA_PARALLEL
-    for module in plan.facts.modules.values():
-        for node in expressions(module.source.tree):
-            base = node.value
-            if not holds(plan, base, value) or inside_class_of(plan, module, node, value):
-                continue
-            name = node.attr.value if isinstance(node, cst.Attribute) else "[]"
-            if name in same or is_before(plan, wrap, module, node):
-                continue
-            replaced = is_replaced(module, node)
-            if inner and not replaced and is_behind_module(plan, base, value):
-                continue
-            yield Reach(module, base, name, replaced)
+    for module, node in accessed(plan).get(id(value), ()):
+        base = node.value
+        if inside_class_of(plan, module, node, value):
+            continue
+        name = node.attr.value if isinstance(node, cst.Attribute) else "[]"
+        if name in same or is_before(plan, wrap, module, node):
+            continue
+        replaced = is_replaced(module, node)
+        if inner and not replaced and is_behind_module(plan, base, value):
+            continue
+        yield Reach(module, base, name, replaced)
+
+
+def accessed(plan: Plan) -> dict[int, list[tuple[Module, cst.Attribute | cst.Subscript]]]:
+    """The attribute and item accesses of each object, by its identity."""
+    if "accessed" not in plan.memo:
+        found: dict[int, list[tuple[Module, cst.Attribute | cst.Subscript]]] = {}
+        for module in plan.facts.modules.values():
+            for node in expressions(module.source.tree):
+                behind = {id(origin(value)) for value in plan.facts.values_of(node.value)}
+                for identity in behind:
+                    found.setdefault(identity, []).append((module, node))
+        plan.memo["accessed"] = found
+    made: dict[int, list[tuple[Module, cst.Attribute | cst.Subscript]]] = plan.memo["accessed"]
+    return made
 
 
 def is_behind_module(plan: Plan, node: cst.CSTNode, value: Value) -> bool:
@@ -184,19 +196,22 @@ def is_before(plan: Plan, wrap: Wrap, module: Module, node: cst.CSTNode) -> bool
         if wrap.before is None:
             return start(module, node) <= start(module, wrap.after)
         return start(module, node) < start(module, wrap.before)
-    orders = [
-        event.order
-        for event in plan.facts.events
-        if not event.detached and covers(event, module, node)
-    ]
-    return bool(orders) and max(orders) < wrap.order
-
-
-def covers(event: object, module: Module, node: cst.CSTNode) -> bool:
-    """Whether an event happens in the function that a node is part of."""
     function = function_of(module, node)
-    frames = [f for f in event.stack if isinstance(f, Call)]  # type: ignore[attr-defined]
-    return bool(frames) and frames[-1].function.node is function
+    last = last_orders(plan).get(id(function)) if function is not None else None
+    return last is not None and last < wrap.order
+
+
+def last_orders(plan: Plan) -> dict[int, int]:
+    """The position of the last event in each function, by the identity of its node."""
+    if "last orders" not in plan.memo:
+        found: dict[int, int] = {}
+        for event in plan.facts.events:
+            function = event.function()
+            if function is not None and not event.detached:
+                found[id(function.node)] = event.order
+        plan.memo["last orders"] = found
+    made: dict[int, int] = plan.memo["last orders"]
+    return made
 
 
 def is_replaced(module: Module, node: cst.CSTNode) -> bool:

@@ -4,38 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from transpile.rules.pytorch._models import reached_by_losses
+
 from transpile.facts.events import Call, Event
 from transpile.facts.values import BoundMethod, External, Instance, Opaque, Value
 from transpile.plan.graph import called_names, origins, walk_back
 from transpile.plan.model import Model, Plan
-from transpile.plan.roles import gradients_off
-from transpile.rules.pytorch._models import reached_by_losses
+from transpile.plan.roles import gradients_off, inside_module
 
 
 def side_doors(plan: Plan, model: Model) -> Iterator[tuple[Event, str]]:
-    """The calls of methods or parts of a model, outside of it, that a backward pass goes through."""
+    """The calls of methods or parts of a model, from outside, that a backward pass goes through."""
     reached = reached_by_losses(plan)
     seen: set[int] = set()
     for event in plan.facts.events:
         if event.kind != "call" or event.detached or id(event.node) in seen:
             continue
-        if runs_inside(event, model) or gradients_off(event.stack, plan.table):
+        if not any(id(value) in reached for value in event.result):
             continue
         if any(callee is model.value for callee in event.callee):
             continue
+        if inside_module(event.stack, plan.table) or gradients_off(event.stack, plan.table):
+            continue
         for callee in event.callee:
             why = door(plan, event, callee, model)
-            if why and any(id(value) in reached for value in event.result):
+            if why:
                 seen.add(id(event.node))
                 yield event, why
-
-
-def runs_inside(event: Event, model: Model) -> bool:
-    """Whether an event happens inside the code of the model."""
-    return any(
-        isinstance(frame, Call) and any(value is model.value for value in frame.receiver)
-        for frame in event.stack
-    )
 
 
 def door(plan: Plan, event: Event, callee: Value, model: Model) -> str:
@@ -88,7 +83,7 @@ def is_layer_of(value: Value, model: Model) -> bool:
 def calls_layers(plan: Plan, event: Event) -> bool:
     """Whether a method of a model, called at an event, runs layers or reads parameters."""
     for other in plan.facts.events:
-        if other.kind != "call" or other.order <= event.order and other is not event:
+        if other.kind != "call" or (other.order <= event.order and other is not event):
             continue
         if not any(isinstance(frame, Call) and frame.node is event.node for frame in other.stack):
             continue

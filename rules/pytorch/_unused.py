@@ -31,7 +31,8 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     if not used:
         # Its forward could not be followed: nothing is known of what it uses.
         return False
-    top = [layer for layer in layers if not inside_another(layer, layers)]
+    inner = inside_others(layers)
+    top = [layer for layer in layers if id(layer) not in inner]
     if any(id(layer) not in reached for layer in top):
         return True
     return any(depends_on_data(plan, model, layer) for layer in top)
@@ -45,39 +46,41 @@ def has_parameters(value: Value) -> bool:
     return False
 
 
-def inside_another(layer: Value, layers: list[Value]) -> bool:
-    """Whether a layer was made for another one, such as the parts of a Sequential."""
-    for other in layers:
-        if other is layer or not isinstance(other, Opaque):
-            continue
-        given = [v for argument in other.arguments.items for v in argument.values]
-        for value in (*given, *other.arguments.rest):
-            if any(found is layer for found in walk_parts(value)):
-                return True
-    return False
+def inside_others(layers: list[Value]) -> set[int]:
+    """The identities of what was made for another layer, such as the parts of a Sequential."""
+    found: set[int] = set()
+    for layer in layers:
+        if isinstance(layer, Opaque):
+            given = [value for item in layer.arguments.items for value in item.values]
+            for value in (*given, *layer.arguments.rest):
+                found.update(id(part) for part in walk_parts(value))
+    return found
 
 
 def depends_on_data(plan: Plan, model: Model, layer: Value) -> bool:
     """Whether every call of a layer stands under a test that the data or chance decides."""
-    events = [
-        event
-        for event in plan.facts.events
-        if event.kind == "call"
-        and not event.detached
-        and any(callee is layer for callee in event.callee)
-    ]
-    handed_on = any(
-        value is layer
-        for event in plan.facts.events
-        if event.kind == "call" and not event.detached and event.stack
-        for argument in event.arguments.items
-        for value in argument.values
-    )
-    return (
-        bool(events)
-        and not handed_on
-        and all(under_varying_test(plan, event, model) for event in events)
-    )
+    calls, handed_on = uses_of_values(plan)
+    events = calls.get(id(layer), [])
+    varying = bool(events) and all(under_varying_test(plan, event, model) for event in events)
+    return varying and id(layer) not in handed_on
+
+
+def uses_of_values(plan: Plan) -> tuple[dict[int, list[Event]], set[int]]:
+    """The calls of each value by its identity, and the identities of those given to a call."""
+    if "uses of values" not in plan.memo:
+        calls: dict[int, list[Event]] = {}
+        handed_on: set[int] = set()
+        for event in plan.facts.events:
+            if event.kind != "call" or event.detached:
+                continue
+            for callee in event.callee:
+                calls.setdefault(id(callee), []).append(event)
+            if event.stack:
+                for argument in event.arguments.items:
+                    handed_on.update(id(value) for value in argument.values)
+        plan.memo["uses of values"] = (calls, handed_on)
+    made: tuple[dict[int, list[Event]], set[int]] = plan.memo["uses of values"]
+    return made
 
 
 def under_varying_test(plan: Plan, event: Event, model: Model) -> bool:
