@@ -38,13 +38,15 @@ class Cause(Enum):
     """Why a value may differ between processes, the worst first."""
 
     BATCH = "this process's own part of the batch"
+    RESULTS = "what the model computes"
     TIME = "the clock"
     MEMORY = "this process's memory"
     RANDOM = "this process's random numbers"
-    FILES = "files that this machine has"
-    RESULTS = "what the model computes"
+    FILES = "files that are written meanwhile"
+    PRESENCE = "files that this machine has or lacks"
 
 
+ON_DISK = frozenset({Cause.FILES, Cause.PRESENCE})
 CLOCKS = (
     "time.", "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today",
     "timeit.default_timer",
@@ -68,6 +70,13 @@ WRITERS = {
 }  # fmt: skip
 #: What gives the same number for every process's part of the batch.
 SIZES = frozenset({"len", "dim", "numel", "ndimension", "isinstance"})
+#: Methods that put what they are given into their object; others end with an underscore.
+FEEDING = frozenset(
+    {
+        "update", "add", "append", "extend", "appendleft", "insert", "put", "push", "record",
+        "accumulate", "subtract", "step", "log",
+    }
+)  # fmt: skip
 #: Objects that stay equal whatever they are given.
 KEPT_EQUAL = ("torch.amp.GradScaler", "torch.utils.data.DataLoader", "torch.utils.tensorboard.")
 COMPOSITE = (
@@ -150,7 +159,8 @@ class Divergence:
                 continue
             seen.add(id(expression))
             look = self.look(owner, expression)
-            causes |= look.causes
+            # What is read from one file or made anew is the same, whichever happened.
+            causes |= look.causes if expression is node else look.causes - ON_DISK
             pending.extend(look.tests)
         return worst(causes)
 
@@ -271,14 +281,16 @@ class Divergence:
                 return Cause.MEMORY
             if name.startswith(RANDOM) and not any(word in name for word in NOT_DRAWN):
                 return Cause.RANDOM if self.is_late(value) else None
-            if name in CHECKS and self.is_written(value.arguments.items[:1]):
-                return Cause.FILES
+            if name in CHECKS:
+                written = self.is_written(value.arguments.items[:1])
+                return Cause.FILES if written else Cause.PRESENCE
         for callee in value.callee:
             if id(origin(callee)) in self.models or is_layer(callee, self.plan):
                 return Cause.RESULTS
             if isinstance(callee, Opaque) and callee.kind == "attribute":
-                if callee.name in CHECK_METHODS and self.is_written_path(callee.operands[0]):
-                    return Cause.FILES
+                if callee.name in CHECK_METHODS:
+                    written = self.is_written_path(callee.operands[0])
+                    return Cause.FILES if written else Cause.PRESENCE
         return None
 
     def behind(self, value: Opaque) -> Iterator[Value]:
@@ -563,6 +575,8 @@ def fed_values(plan: Plan) -> dict[int, list[Value]]:
             continue
         for callee in event.callee:
             if not isinstance(callee, Opaque) or callee.kind != "attribute":
+                continue
+            if callee.name not in FEEDING and not callee.name.endswith("_"):
                 continue
             for receiver in callee.operands[0]:
                 if not isinstance(receiver, Opaque) or receiver.kind != "call":

@@ -21,8 +21,9 @@ from transpile.facts.values import (
     Values,
 )
 from transpile.plan.graph import called_names, origin, walk_back
-from transpile.plan.model import Plan
+from transpile.plan.model import Model, Plan
 from transpile.plan.roles import gradients_off, inside_module
+from transpile.rules.pytorch._models import has_batch_norm, walk_parts
 
 #: Calls of the script itself in which every process takes part.
 COLLECTIVES = frozenset(
@@ -120,12 +121,29 @@ def training_steps(plan: Plan) -> Iterator[Step]:
 
 
 def forward_steps(plan: Plan) -> Iterator[Step]:
-    """Calls of trained models, which may broadcast buffers."""
+    """Calls of trained models with buffers, which rank 0 hands to the others in each call."""
     for model in plan.trained_models:
+        if not has_buffers(plan, model):
+            continue
         for event in model.forwards:
             if not inside_module(event.stack, plan.table):
                 counts = not gradients_off(event.stack, plan.table)
                 yield Step(event, "call of a trained model", ("forward", id(model)), counts)
+
+
+def has_buffers(plan: Plan, model: Model) -> bool:
+    """Whether a model has, or may have, something that is kept beside its parameters."""
+    if has_batch_norm(plan, model) is not False:
+        return True
+    parts = {id(part) for part in walk_parts(model.value)}
+    return any(
+        isinstance(callee, Opaque)
+        and callee.name == "register_buffer"
+        and any(id(value) in parts for value in callee.operands[0])
+        for event in plan.facts.events
+        if event.kind == "call"
+        for callee in event.callee
+    )
 
 
 def other_steps(plan: Plan) -> Iterator[Step]:

@@ -103,10 +103,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
     for event, word in kept_state(plan):
         for module, test in settings(divergence, event):
             require(divergence, module, test, f"{word} depends on it", decisions, by_test)
-    for condition in conditions:
-        if condition.decides:
-            why = f"the next {condition.step.word} depends on it"
-            require_condition(divergence, condition, why, decisions, by_test)
+    deciding = [condition for condition in conditions if condition.decides]
+    # What is computed first: counters that were set on such a condition are equal then.
+    for condition in (
+        *(c for c in deciding if divergence.look(c.event.module, c.test).causes),
+        *deciding,
+    ):
+        module, why = condition.event.module, f"the next {condition.step.word} depends on it"
+        require(divergence, module, condition.test, why, decisions, by_test)
     for decision in sorted(decisions, key=place_of):
         yield from answers(plan, decision, divergence)
     yield from numbers(plan, divergence)
@@ -170,17 +174,6 @@ def sources(event: Event) -> list[cst.CSTNode]:
     return [statement.value] if statement is not None else []
 
 
-def require_condition(
-    divergence: Divergence,
-    condition: Condition,
-    why: str,
-    decisions: list[Decision],
-    by_test: dict[int, Condition],
-) -> None:
-    """Ask for agreement on a condition where its value may differ."""
-    require(divergence, condition.event.module, condition.test, why, decisions, by_test)
-
-
 def require(
     divergence: Divergence,
     module: Module,
@@ -193,6 +186,8 @@ def require(
     cause = divergence.cause(module, test)
     if cause is None or not isinstance(test, cst.BaseExpression):
         return
+    if cause is Cause.PRESENCE and not loads(by_test.get(id(test))):
+        return
     part = differing_part(divergence, module, test)
     divergence.agree(test)
     for event in divergence.happening.get(id(test), ()):
@@ -201,6 +196,11 @@ def require(
                 divergence, outer_module, outer, "a decision is taken there", decisions, by_test
             )
     decisions.append(Decision(module, test, part, cause, why, by_test.get(id(test))))
+
+
+def loads(condition: Condition | None) -> bool:
+    """Whether weights are loaded on a condition."""
+    return condition is not None and any(step.key[0] == "load" for _, step in condition.guarded)
 
 
 def answers(plan: Plan, decision: Decision, divergence: Divergence) -> Iterator[Answer]:
