@@ -12,7 +12,14 @@ from transpile.changes import Insert
 from transpile.edit import Edit
 from transpile.facts.module import Module
 from transpile.facts.values import Constant
-from transpile.layout import add_argument, replace_argument_value, replace_expression, wrap_expression
+from transpile.layout import (
+    add_argument,
+    insert_after,
+    replace_argument_value,
+    replace_expression,
+    wrap_expression,
+)
+from transpile.layout.calls import LINE_LENGTH
 from transpile.plan.model import Plan
 from transpile.rule import Change, Helper, In
 from transpile.span import Span
@@ -290,10 +297,41 @@ def rewritten_loss(plan: Plan, module: Module, loss: WeightedLoss) -> Iterator[C
         counted = f"{weight}[{of}[{of} != {ignore}]].sum()"
     else:
         counted = f"{weight}[{of}].sum()"
-    before, after = "", f" / {reduce_mean}({counted})"
+    average = f"{reduce_mean}({counted})"
+    grown = sum(len(setting) + 2 for setting in settings) + len(f" / {average}")
+    name = assigned_name(module, call)
+    if name and end_of_line(module, call) + grown > LINE_LENGTH:
+        statement = statement_of(module, call)
+        for edit in insert_after(source, statement, [f"{name} = {name} / {average}"]):
+            yield In(module, edit)
+        return
+    before, after = "", f" / {average}"
     if needs_parentheses(module, call):
         before, after = "(", f"{after})"
     yield from surrounded(module, call, before, after)
+
+
+def assigned_name(module: Module, node: cst.BaseExpression) -> str:
+    """The only name that a statement binds to the expression; empty where it does another thing."""
+    statement = module.source.parent(node)
+    if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+        return ""
+    target = statement.targets[0].target
+    return target.value if isinstance(target, cst.Name) else ""
+
+
+def statement_of(module: Module, node: cst.CSTNode) -> cst.BaseSmallStatement:
+    """The small statement that an expression belongs to."""
+    for around in module.source.parents(node):
+        if isinstance(around, cst.BaseSmallStatement):
+            return around
+    raise ValueError("the expression is not part of a small statement")
+
+
+def end_of_line(module: Module, node: cst.CSTNode) -> int:
+    """The column behind an expression."""
+    end = module.source.span(node).end
+    return end - module.source.line_start(end)
 
 
 def text_of(module: Module, node: cst.BaseExpression) -> str:

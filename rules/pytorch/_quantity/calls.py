@@ -66,6 +66,8 @@ KNOWN_PACKAGES = ("torch.", "numpy.", "math.", "copy.", "scipy.special.", "torch
 #: The number that losses of classes leave out unless they are told another one.
 LEFT_OUT = re.compile(r"(?<![\w.)\]])-100(?![\w.%])")
 BUILTIN_NUMBERS = frozenset({"float", "int", "round", "complex"})
+#: Attributes of layers that are tensors.
+TENSOR_ATTRIBUTES = frozenset({"weight", "bias", "data", "grad", "pos_weight"})
 #: Library prefixes whose objects are models.
 MODEL_PACKAGES = ("torchvision.models.", "torch.hub.", "timm.", "transformers.", "torch.jit.",
                   "torch.compile", "segmentation_models_pytorch.")  # fmt: skip
@@ -208,6 +210,8 @@ class Calls(ABC):
                 if first is not None and first.values:
                     value = origin(first.values[0])
                     continue
+            if value.kind == "attribute" and value.name in TENSOR_ATTRIBUTES:
+                return False
             if value.kind in ("attribute", "item", "element") and value.operands[0]:
                 value = origin(value.operands[0][0])
                 continue
@@ -318,7 +322,8 @@ class Calls(ABC):
         word = callee.name
         receivers = callee.operands[0]
         if any(is_instance_of(one, self.plan.table.module_bases) for one in receivers) or any(
-            self.is_layer(origin(one)) and self.is_object(one) for one in receivers
+            self.is_layer(origin(one)) and self.is_object(one) and not self.is_tensor(one)
+            for one in receivers
         ):
             return self.model_method(value, word)
         receiver = self.look(receivers)
@@ -460,6 +465,9 @@ class Calls(ABC):
 
     def all_reduced(self, quantity: Quantity, operation: str) -> Quantity:
         """A value that ``all_reduce`` has worked on."""
+        if quantity.agreed:
+            # The same tensor on another device.
+            return quantity
         degree = 0 if operation == "AVG" else -1
         if quantity.kind in (Kind.PART, Kind.EQUAL) and operation in ("SUM", "AVG"):
             return replace(quantity.scaled(degree).without_gradient(), kind=Kind.EQUAL, agreed=True)
