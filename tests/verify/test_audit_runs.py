@@ -71,6 +71,11 @@ def test_a_script_finds_what_a_plain_start_gives_it(
         assert open("../data/numbers.txt").read() == "1 2 3"
         assert sorted(os.listdir()) == []
         assert not sys.stdin.read()
+        assert os.popen("stty size", "r").read().split() == ["24", "80"]
+        try:
+            input()
+        except EOFError:
+            pass
         open("left.txt", "w").close()
         try:
             import rules

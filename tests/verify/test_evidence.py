@@ -109,6 +109,16 @@ def test_the_table_shows_every_check_of_every_run() -> None:
     assert format_report(AuditReport((good,))).endswith("\npassed\n")
 
 
+def test_the_table_shows_no_control_characters_and_no_endless_lists() -> None:
+    detail = "\n".join(["a\x1b[2J\x08b", "c" * 1000, *"0123456789"])
+    report = AuditReport((RunReport("original", 0, (failed("check", detail),)),))
+    shown = format_report(report, width=2000)
+    assert "a\\x1b[2J\\x08b" in shown
+    assert "c" * 400 + "...\n" in shown
+    assert "c" * 401 not in shown
+    assert "... and 6 more" in shown
+
+
 def test_importing_the_audit_imports_no_framework() -> None:
     code = (
         "import sys, transpile.verify, transpile.verify.__main__\n"

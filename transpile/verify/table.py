@@ -6,6 +6,8 @@ import textwrap
 
 from transpile.verify.report import AuditReport, Status
 
+_SHOWN_LINES = 6
+_SHOWN_CHARACTERS = 400
 _MARKS = {Status.PASSED: "ok", Status.FAILED: "FAIL", Status.NOT_APPLICABLE: "-"}
 
 
@@ -27,7 +29,7 @@ def format_report(report: AuditReport, *, width: int = 100) -> str:
         lines.append(f"{run.label} ({run.seconds:.1f} s)")
         for check in run.checks:
             first = f"  {_MARKS[check.status]:<4}  {check.name:<{column}}  "
-            for position, paragraph in enumerate(check.detail.splitlines() or [""]):
+            for position, paragraph in enumerate(_paragraphs(check.detail)):
                 lead = first if position == 0 else indent
                 folded = textwrap.wrap(
                     paragraph,
@@ -43,3 +45,19 @@ def format_report(report: AuditReport, *, width: int = 100) -> str:
     if failures > len(report.failed_names):
         lines[-1] += f" ({failures} in all)"
     return "\n".join(lines) + "\n"
+
+
+def _paragraphs(detail: str) -> list[str]:
+    """The first lines of a detail; what scripts print may hold anything, so it is escaped."""
+    lines = [_escaped(line) for line in detail.split("\n")]
+    if len(lines) > _SHOWN_LINES:
+        lines = [*lines[:_SHOWN_LINES], f"... and {len(lines) - _SHOWN_LINES} more"]
+    return lines
+
+
+def _escaped(line: str) -> str:
+    text = "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in line
+    )
+    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."

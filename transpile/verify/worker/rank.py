@@ -5,11 +5,14 @@ from __future__ import annotations
 import atexit
 import builtins
 import faulthandler
+import fcntl
 import importlib
 import os
 import random
 import signal
+import struct
 import sys
+import termios
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +29,9 @@ from transpile.verify.worker.optimizers import OptimizerObserver
 STACK_SIGNAL = signal.SIGUSR1
 """Makes a rank write where it is; handled outside the interpreter, so that a rank that waits in a
 collective answers, too."""
+
+_END_OF_FILE = b"\x04"
+_READS = 64
 
 
 @dataclass(frozen=True)
@@ -82,9 +88,9 @@ def _redirect(directory: Path) -> None:
         opened = os.open(directory / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(opened, descriptor)
         os.close(opened)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    terminal = _terminal()
+    os.dup2(terminal, 0)
+    os.close(terminal)
     # By line: what was printed before the rank is killed must not be lost in a buffer.
     streams: tuple[tuple[str, int, Any], ...] = (
         ("stdin", 0, "r"),
@@ -95,6 +101,17 @@ def _redirect(directory: Path) -> None:
         stream = os.fdopen(descriptor, mode, encoding="utf-8", closefd=False, buffering=1)
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
+
+
+def _terminal() -> int:
+    """A terminal with nothing to read: scripts that draw progress bars ask one for its width."""
+    try:
+        keyboard, terminal = os.openpty()
+    except OSError:
+        return os.open(os.devnull, os.O_RDONLY)
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    os.write(keyboard, _END_OF_FILE * _READS)
+    return terminal
 
 
 def _seed(task: RankTask) -> None:
