@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Function, Opaque, Value, Values
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
@@ -107,6 +106,11 @@ def is_device_object(value: Value) -> bool:
     )
 
 
+def is_parameter(value: Value) -> bool:
+    """Whether a value is a parameter that no call in sight gives a value to."""
+    return isinstance(value, Opaque) and value.kind == "parameter"
+
+
 def comes_from_outside(value: Value) -> bool:
     """Whether a value is what the user of the script chose: an argument, a configuration."""
     current: Value = value
@@ -114,7 +118,7 @@ def comes_from_outside(value: Value) -> bool:
         if not isinstance(current, Opaque):
             return False
         if current.kind == "parameter":
-            return True
+            return current is value
         if current.kind in ("attribute", "item"):
             if current.name in ("dtype", "data", "weight"):
                 return False
@@ -134,10 +138,23 @@ def comes_from_outside(value: Value) -> bool:
     return False
 
 
-def module_nodes(module: Module) -> Iterator[cst.CSTNode]:
-    """Every node of a module, in the order of the text."""
-    stack: list[cst.CSTNode] = [module.source.tree]
-    while stack:
-        node = stack.pop()
-        yield node
-        stack.extend(reversed(node.children))
+def uses_cuda(plan: Plan) -> bool:
+    """Whether the project puts something on a GPU: without it nothing was saved from one."""
+    return any(
+        puts_on_gpu(node) for module in plan.facts.modules.values() for node in module.source.nodes
+    )
+
+
+def puts_on_gpu(node: cst.CSTNode) -> bool:
+    """Whether an expression names CUDA as a device, or moves something to it."""
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        if node.func.attr.value in ("cuda", "current_accelerator"):
+            return True
+    if isinstance(node, cst.Attribute):
+        return node.attr.value.endswith("Tensor") and is_cuda_module(node.value)
+    return text_of(node) == "cuda" or names_numbered_gpu(node)
+
+
+def is_cuda_module(node: cst.CSTNode) -> bool:
+    """Whether an expression is ``torch.cuda``."""
+    return isinstance(node, cst.Attribute) and node.attr.value == "cuda"

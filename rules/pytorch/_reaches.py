@@ -77,6 +77,8 @@ def accesses(plan: Plan, wrap: Wrap, in_place_of_data_parallel: bool) -> Iterato
         base = node.value
         if inside_class_of(plan, module, node, value):
             continue
+        if isinstance(base, cst.Call) and makes_wrapper(plan, base):
+            continue
         name = node.attr.value if isinstance(node, cst.Attribute) else "[]"
         if name in same or is_before(plan, wrap, module, node):
             continue
@@ -98,6 +100,11 @@ def accessed(plan: Plan) -> dict[int, list[tuple[Module, cst.Attribute | cst.Sub
         plan.memo["accessed"] = found
     made: dict[int, list[tuple[Module, cst.Attribute | cst.Subscript]]] = plan.memo["accessed"]
     return made
+
+
+def makes_wrapper(plan: Plan, node: cst.Call) -> bool:
+    """Whether a call makes the script's own wrapper, which is the wanted object."""
+    return External("torch.nn.DataParallel") in plan.facts.values_of(node.func)
 
 
 def is_behind_module(plan: Plan, node: cst.CSTNode, value: Value) -> bool:

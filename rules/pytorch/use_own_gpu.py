@@ -49,8 +49,10 @@ from transpile.rules.pytorch._devices import (
     comes_from_outside,
     follows_rank,
     is_device_object,
+    is_parameter,
     literal_numbers,
     names_numbered_gpu,
+    uses_cuda,
 )
 
 CODES = {
@@ -207,6 +209,8 @@ def positions(plan: Plan) -> Iterator[tuple[Module, cst.CSTNode]]:
             if node is None or not stands_in(event.module, node):
                 continue
             if any(is_device_object(value) for value in argument.values):
+                continue
+            if event.detached and any(is_parameter(value) for value in argument.values):
                 continue
             if may_be_numbered(argument.values, literal_strings=False):
                 yield from reads(plan, event.module, node, argument.values)
@@ -436,7 +440,7 @@ def smallest(module: Module, node: cst.CSTNode) -> cst.CSTNode:
 
 def loads(plan: Plan) -> Iterator[Answer]:
     """Checkpoints that would go to the GPU that they were saved from."""
-    if not uses_cuda(plan):
+    if not uses_cuda(plan) and not any(True for _ in (*made_devices(plan), *positions(plan))):
         return
     seen: set[int] = set()
     for event in calls(plan):
@@ -471,11 +475,6 @@ def loads(plan: Plan) -> Iterator[Answer]:
                 node,
                 "the checkpoint is loaded onto this process's GPU",
             )
-
-
-def uses_cuda(plan: Plan) -> bool:
-    """Whether the project mentions CUDA at all: without it nothing was saved from a GPU."""
-    return any("cuda" in module.source.text for module in plan.facts.modules.values())
 
 
 def only_fills_models(module: Module, node: cst.Call) -> bool:
