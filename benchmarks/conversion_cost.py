@@ -46,7 +46,7 @@ def main() -> None:
             path = Path(folder, f"train_{lines}.py")
             path.write_text(training_script(lines), "utf-8")
             count = path.read_text("utf-8").count("\n")
-            show(f"{count} lines, a process", alternate(processes(path), rounds))
+            show(f"{count} lines, a process", alternate(processes(path, folder), rounds))
             show(f"{count} lines, within a process", alternate(calls(path), rounds))
 
 
@@ -61,20 +61,24 @@ def alternate(measures: Mapping[str, Measure], rounds: int) -> dict[str, float]:
     return {name: statistics.median(seconds) for name, seconds in taken.items()}
 
 
-def processes(path: Path) -> dict[str, Measure]:
+def processes(path: Path, folder: str) -> dict[str, Measure]:
     """Each as its user starts it."""
+    black = ["-m", "black", "--check", "-q", "-l", "100"]
     return {
-        "convert": lambda: process(["-m", "transpile", str(path)], {0, 1}),
-        "floor": lambda: process(["-c", FLOOR, str(path)], {0}),
-        "black": lambda: process(["-m", "black", "--check", "-q", "-l", "100", str(path)], {0}),
+        "convert": lambda: process(["-m", "transpile", str(path)], {0, 1}, folder),
+        "floor": lambda: process(["-c", FLOOR, str(path)], {0}, folder),
+        "black": lambda: process([*black, str(path)], {0}, folder),
     }
 
 
-def process(words: Sequence[str], statuses: set[int]) -> float:
+def process(words: Sequence[str], statuses: set[int], folder: str) -> float:
     """Run Python and return the processor time that it took."""
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(Path(folder, "bytecode"))}
+    # What is installed has its bytecode.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory() as cache:
         # Otherwise black remembers that it has seen the file.
-        environment = {**os.environ, "BLACK_CACHE_DIR": cache}
+        environment["BLACK_CACHE_DIR"] = cache
         started = subprocess.Popen(
             [sys.executable, *words],
             cwd=ROOT,
