@@ -150,6 +150,19 @@ def given(site: Site, name: str) -> Argument | None:
     return argument
 
 
+def has_own_way(plan: Plan, site: Site) -> bool:
+    """Whether the loader has a sampler or a stream that other rules share out."""
+    if is_indirect(plan, site):
+        return False
+    dataset = site.loader.argument("dataset")
+    if dataset is not None and any(is_iterable_dataset((value,)) for value in dataset.values):
+        return True
+    if given(site, "batch_sampler") is not None:
+        return True
+    sampler = given(site, "sampler")
+    return sampler is not None and not is_distributed_sampler(sampler.values)
+
+
 def is_distributed_sampler(values: Values) -> bool:
     """Whether every alternative is a DistributedSampler, or None for a single process."""
     found = False

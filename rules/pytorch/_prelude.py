@@ -285,27 +285,27 @@ def $shared_seed():
     "vary_seed": HelperSource(
         '''
 def $vary_seed():
-    """Give every rank random numbers of its own: dropout and augmentation must differ."""
-    if $get_world_size() > 1:
+    """Give every rank random numbers of its own; rank 0 goes on with those of one process."""
+    if $get_rank() > 0:
         seed = $torch.initial_seed() + $get_rank()
         $random.seed(seed)
         $torch.manual_seed(seed)
 ''',
         (RANDOM, TORCH),
-        ("get_world_size", "get_rank"),
+        ("get_rank",),
     ),
     "vary_seed_with_numpy": HelperSource(
         '''
 def $vary_seed_with_numpy():
-    """Give every rank random numbers of its own: dropout and augmentation must differ."""
-    if $get_world_size() > 1:
+    """Give every rank random numbers of its own; rank 0 goes on with those of one process."""
+    if $get_rank() > 0:
         seed = $torch.initial_seed() + $get_rank()
         $random.seed(seed)
         $numpy.random.seed(seed % 2**32)
         $torch.manual_seed(seed)
 ''',
         (RANDOM, TORCH, NUMPY),
-        ("get_world_size", "get_rank"),
+        ("get_rank",),
     ),
     "unwrap": HelperSource(
         '''

@@ -39,12 +39,14 @@ from transpile.rules.pytorch._loaders import (
     sites,
 )
 
+from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Argument, Instance, Mapping, Opaque, Unknown
 from transpile.facts.walk import children
 from transpile.finding import Level
 from transpile.layout import add_argument, wrap_expression
 from transpile.plan.graph import walk_back
+from transpile.plan.holders import trace
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
@@ -210,18 +212,34 @@ def other_uses(plan: Plan, site: Site, argument: Argument, divided: set[int]) ->
         if not shapes(event.callee):
             continue
         for arg in event.node.args:
-            for node in mentions(plan, arg.value, sources):
+            for mentioned in mentions(plan, arg.value, sources):
+                module, node = read_at(plan, event, mentioned)
                 if id(node) in divided:
                     continue
                 divided.add(id(node))
                 yield Ruling(
                     "PT221",
                     Verdict.APPLY,
-                    event.module,
+                    module,
                     node,
                     "this shape follows the batch of one process",
-                    data=Share(event.module, node),
+                    data=Share(module, node),
                 )
+
+
+def read_at(
+    plan: Plan, event: Event, node: cst.BaseExpression
+) -> tuple[Module, cst.BaseExpression]:
+    """Where the batch size is read that reaches an expression, through parameters.
+
+    A function that gets it as a parameter may be called for evaluation, too, with a batch that is
+    not divided: the argument of the call in training is what changes.
+    """
+    if isinstance(node, cst.Name):
+        for holder in trace(plan.facts, event.module, node, event.stack):
+            if not holder.is_parameter and isinstance(holder.node, cst.BaseExpression):
+                return holder.module, holder.node
+    return event.module, node
 
 
 def shapes(callees: tuple[object, ...]) -> bool:

@@ -30,6 +30,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
+from transpile.rules.pytorch._loaders import (
+    Site,
+    epoch_loop,
+    has_own_way,
+    is_indirect,
+    iterated_expression,
+    sharded_sibling,
+    sites,
+    variables,
+)
 
 from transpile.facts.events import Call, Event, Loop
 from transpile.facts.module import Module
@@ -41,17 +51,6 @@ from transpile.plan.model import Plan
 from transpile.plan.places import Statement, ancestors, function_of, statement_of
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.pytorch._loaders import (
-    Site,
-    epoch_loop,
-    given,
-    is_distributed_sampler,
-    is_indirect,
-    iterated_expression,
-    sharded_sibling,
-    sites,
-    variables,
-)
 
 CODES = {
     "PT211": "the sampler is told the epoch",
@@ -79,10 +78,9 @@ class Telling:
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each training loader that is passed over again and again."""
     for site in sites(plan):
-        sampler = given(site, "sampler")
-        if is_indirect(plan, site) and all(sharded_sibling(plan, each) for each in site.loaders):
+        if has_own_way(plan, site):
             continue
-        if sampler is not None and not is_distributed_sampler(sampler.values):
+        if is_indirect(plan, site) and all(sharded_sibling(plan, each) for each in site.loaders):
             continue
         for found in loops(plan, site):
             loop, iteration = found

@@ -35,6 +35,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
+from transpile.rules.pytorch._loaders import (
+    Site,
+    constant_of,
+    given,
+    has_own_way,
+    is_distributed_sampler,
+    is_indirect,
+    is_iterable_dataset,
+    is_simple,
+    sites,
+)
+from transpile.rules.pytorch._seeds import seed_text
 
 from transpile.changes import Edit, Insert, Move
 from transpile.facts.values import Instance, Mapping, Unknown
@@ -44,17 +56,6 @@ from transpile.plan.model import Plan
 from transpile.plan.places import Statement, statement_of
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.pytorch._loaders import (
-    Site,
-    constant_of,
-    given,
-    is_distributed_sampler,
-    is_indirect,
-    is_iterable_dataset,
-    is_simple,
-    sites,
-)
-from transpile.rules.pytorch._seeds import seed_text
 
 CODES = {
     "PT201": "each process draws its own shard of the training set",
@@ -103,19 +104,6 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "sharded over the processes",
                 "put the training data into a Dataset and draw batches through a DataLoader",
             )
-
-
-def has_own_way(plan: Plan, site: Site) -> bool:
-    """Whether the loader has a sampler or a stream that other rules share out."""
-    if is_indirect(plan, site):
-        return False
-    dataset = site.loader.argument("dataset")
-    if dataset is not None and any(is_iterable_dataset((value,)) for value in dataset.values):
-        return True
-    if given(site, "batch_sampler") is not None:
-        return True
-    sampler = given(site, "sampler")
-    return sampler is not None and not is_distributed_sampler(sampler.values)
 
 
 def decide_site(plan: Plan, site: Site) -> Ruling:
@@ -172,7 +160,7 @@ def obstacle(plan: Plan, site: Site) -> str:
     if sampler is not None:
         return "the loader has a sampler of its own, whose meaning a DistributedSampler would lose"
     dataset = loader.argument("dataset")
-    if dataset is None or dataset.node is None and not is_indirect(plan, site):
+    if dataset is None or (dataset.node is None and not is_indirect(plan, site)):
         return "it is not clear which dataset this loader draws from"
     if is_iterable_dataset(dataset.values):
         return "the dataset is iterated, not indexed, and the loader is made together with others"

@@ -2,8 +2,8 @@
 
 What:
     Where the script does not seed all that it uses, rank 0 hands a seed to every process right
-    after the process group is joined. Just before the epochs begin, each rank seeds anew with its
-    rank added. A single process draws what it always drew.
+    after the process group is joined. Just before the epochs begin, every rank but 0 seeds anew with
+    its rank added. A single process draws what it always drew.
 
 Why:
     Splits, initial weights and shuffled vocabularies must be the same everywhere; dropout and
@@ -30,18 +30,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
+from transpile.rules.pytorch._loaders import is_literal_loop
+from transpile.rules.pytorch._seeds import imports, seeds_everything
+from transpile.rules.pytorch.join_process_group import set_up_statement
 
 from transpile.facts.events import Branch, Loop
 from transpile.facts.values import External
 from transpile.layout import insert_after, insert_before
+from transpile.plan.gate import depends_on_calls
 from transpile.plan.model import Plan
 from transpile.plan.places import statement_of
 from transpile.plan.start import Start, find_start
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.pytorch._loaders import depends_on_world_size, is_literal_loop
-from transpile.rules.pytorch._seeds import imports, seeds_everything
-from transpile.rules.pytorch.join_process_group import set_up_statement
 
 CODES = {
     "PT701": "every process starts from the same random seed",
@@ -91,7 +92,8 @@ def seeded_by_rank(plan: Plan) -> bool:
             continue
         for frame in event.stack:
             if isinstance(frame, Branch) and isinstance(frame.node, cst.If):
-                if depends_on_world_size(plan, plan.facts.values_of(frame.node.test)):
+                test = plan.facts.values_of(frame.node.test)
+                if depends_on_calls(test, plan.table.rank_calls | plan.table.world_size_calls):
                     return True
     return False
 

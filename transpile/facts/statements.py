@@ -108,8 +108,10 @@ class Statements(Calls):
         self.bind_target(node.target, (made,))
 
     def assertion(self, node: cst.Assert) -> None:
-        """``assert test``."""
+        """``assert test, message``."""
         self.evaluate(node.test)
+        if node.msg is not None:
+            self.evaluate(node.msg)
 
     def delete(self, node: cst.Del) -> None:
         """``del name``."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transpile.facts.values import External, Instance, Opaque
+from transpile.facts.values import External, Instance, Opaque, Values
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 
@@ -91,8 +91,8 @@ def hand_written(plan: Plan) -> list[Opaque]:
     return found
 
 
-def depends_on_calls(values: tuple[object, ...], names: frozenset[str]) -> bool:
+def depends_on_calls(values: Values, names: frozenset[str]) -> bool:
     """Whether values come from a call of one of the external names."""
     return any(
-        name in names for value in walk_back(values) for name in called_names(value)  # type: ignore[arg-type]
+        name in names for value in walk_back(values) for name in called_names(value)
     )

@@ -7,8 +7,8 @@ from transpile.plan.foreign import find_foreign
 from transpile.plan.guards import Guards
 from transpile.plan.model import Plan
 from transpile.plan.preparation import PREPARING, Preparations
-from transpile.plan.readback import is_private
 from transpile.plan.ranks import Ranks
+from transpile.plan.readback import is_private
 from transpile.plan.reads import Reads
 from transpile.plan.treatment import Once
 

@@ -164,8 +164,7 @@ def follows(read: Event, write: Event) -> bool:
     """Whether a read may come after a write: later, or in the next round of a loop."""
     if read.order > write.order:
         return True
-    loops = {id(loop.node) for loop in write.loops()}
-    return any(id(loop.node) in loops for loop in read.loops())
+    return share_loop(read, write)
 
 
 def is_private(effect: Effect, vocabulary: Vocabulary) -> bool:
@@ -236,12 +235,21 @@ def place_of(once: Once, write: Event, read: Event) -> tuple[Module, cst.CSTNode
             if writing is reading:
                 return None
             for block in blocks_around(entry, reading):
-                if statement_in(entry, block, writing) is not None:
+                beside = statement_in(entry, block, writing)
+                if beside is not None:
                     statement = statement_in(entry, block, reading)
-                    return (entry, statement) if statement is not None else None
+                    # Two arms of one statement follow each other in a loop alone.
+                    apart = beside is not statement or share_loop(write, read)
+                    return (entry, statement) if statement is not None and apart else None
             return None
         depth -= 1
     return None
+
+
+def share_loop(first: Event, second: Event) -> bool:
+    """Whether a loop is around both events."""
+    loops = {id(loop.node) for loop in first.loops()}
+    return any(id(loop.node) in loops for loop in second.loops())
 
 
 def shared_calls(first: Event, second: Event) -> int:

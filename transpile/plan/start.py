@@ -8,7 +8,7 @@ import libcst as cst
 
 from transpile.facts.events import Event, Loop
 from transpile.facts.module import Module
-from transpile.facts.values import External, Opaque
+from transpile.facts.values import External, Instance, Opaque
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, calls_of, site_at, statement_in, statement_of
 
@@ -45,6 +45,14 @@ def relevant(plan: Plan) -> list[Event]:
     found = [loader.event for loader in plan.training_loaders]
     found.extend(optimizer.event for optimizer in plan.optimizers)
     found.extend(backward.event for backward in plan.backwards)
+    made = {
+        id(model.value.node)
+        for model in plan.trained_models
+        if isinstance(model.value, (Instance, Opaque))
+    }
+    found.extend(
+        event for event in plan.facts.events if event.kind == "call" and id(event.node) in made
+    )
     return [event for event in found if not event.detached]
 
 
