@@ -380,7 +380,9 @@ def $from_main_process(value):
     """Return what rank 0 has, so that every process decides alike."""
     if $get_world_size() == 1:
         return value
-    values = [value.item() if $torch.is_tensor(value) else value]
+    if $torch.is_tensor(value) and value.numel() == 1:
+        value = value.item()
+    values = [value]
     $dist.broadcast_object_list(values)
     return values[0]
 ''',
