@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import libcst as cst
 
+from transpile.facts.module import Module
 from transpile.facts.values import (
     Class,
     Constant,
@@ -182,15 +183,19 @@ class Analysis(Calls):
 
     def in_model(self, value: Opaque) -> bool:
         """Whether a value is made by the code of a model."""
-        key = id(value.node)
+        return self.is_model_code(value.module, value.node)
+
+    def is_model_code(self, module: Module, node: cst.CSTNode) -> bool:
+        """Whether a place is part of the class of a model."""
+        key = id(node)
         if key not in self.inside:
             try:
-                around = list(value.module.source.parents(value.node))
+                around = list(module.source.parents(node))
             except KeyError:
                 around = []
             self.inside[key] = any(
-                isinstance(node, cst.ClassDef) and id(node) in self.model_classes
-                for node in (value.node, *around)
+                isinstance(one, cst.ClassDef) and id(one) in self.model_classes
+                for one in (node, *around)
             )
         return self.inside[key]
 

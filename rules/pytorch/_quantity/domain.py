@@ -382,12 +382,15 @@ def nonlinear(word: str, *several: Quantity) -> Quantity:
     found = unknown_among(*values)
     if found is not None:
         return found
+    pending = frozenset[Pending]().union(*(one.pending for one in values))
     if any(one.kind is Kind.PART or one.coupled for one in values):
         if any(one.kind is Kind.SAMPLE for one in values):
-            return unknown(STATISTIC)
-        return unknown(f"{word} of a number over the batch is not that of its parts", whole=True)
+            return replace(unknown(STATISTIC), pending=pending)
+        reason = f"{word} of a number over the batch is not that of its parts"
+        return replace(unknown(reason, whole=True), pending=pending)
     if any(one.degrees != frozenset({0}) for one in values):
-        return unknown(f"{word} of something that grows with the batch size", whole=True)
+        reason = f"{word} of something that grows with the batch size"
+        return replace(unknown(reason, whole=True), pending=pending)
     result = values[0]
     for one in values[1:]:
         first, second = sample_first(result, one)

@@ -1,0 +1,757 @@
+"""The numbers that a script reports or decides by, and where they leave the training batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+import libcst as cst
+from transpile.rules.pytorch._loss_scaling import rewritten, scaled_terms
+from transpile.rules.pytorch._quantity import Analysis, Duty, Kind, Pending, Quantity
+from transpile.rules.pytorch._reductions import obstacle, tensor_behind
+
+from transpile.facts.events import Event
+from transpile.facts.module import Module
+from transpile.facts.values import (
+    BoundMethod,
+    Constant,
+    External,
+    Function,
+    Generator,
+    Instance,
+    Mapping,
+    Opaque,
+    Sequence,
+    Value,
+    Values,
+)
+from transpile.facts.walk import children
+from transpile.plan.effects import Effect, Vocabulary, find_effects
+from transpile.plan.effects import Kind as EffectKind
+from transpile.plan.graph import called_names, is_instance_of, parents
+from transpile.plan.model import Plan
+from transpile.plan.ranks import Ranks
+from transpile.plan.roles import data_sources
+
+#: Effects that show or keep what they are given.
+SHOWING = frozenset(
+    {
+        EffectKind.PRINT, EffectKind.CONSOLE, EffectKind.LOG, EffectKind.HANDLE, EffectKind.WRITE,
+        EffectKind.PLOT, EffectKind.TRACK, EffectKind.SWITCHED_TRACK,
+    }
+)  # fmt: skip
+#: Methods that show or keep numbers, whatever they belong to.
+SHOWING_METHODS = frozenset(
+    {
+        "set_postfix", "set_postfix_str", "set_description", "set_description_str", "add_scalar",
+        "add_scalars", "scalar_summary", "log_metric", "log_metrics", "log_value", "log_scalar",
+        "report_scalar",
+    }
+)  # fmt: skip
+#: Methods that put something into a list, set or dict.
+FILLING = frozenset({"append", "appendleft", "add", "insert", "extend", "setdefault", "update"})
+#: Functions whose result is text or a container of what they are given.
+PASSING = frozenset(
+    {
+        "builtins.str", "builtins.repr", "builtins.format", "builtins.round", "json.dumps",
+        "pprint.pformat", "numpy.array", "numpy.asarray", "torch.tensor", "torch.stack",
+        "copy.deepcopy", "copy.copy", "vars",
+    }
+)  # fmt: skip
+TEXT_METHODS = frozenset({"format", "join", "ljust", "rjust", "center", "encode"})
+#: How deep texts and containers are looked into.
+DEEPEST = 12
+
+
+class Change(Enum):
+    """What becomes of a place."""
+
+    MEAN = "mean"
+    SUM = "sum"
+    COUNT = "count"
+    DENOMINATOR = "denominator"
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One thing that is reported, or that a decision depends on.
+
+    Args:
+        values: what it may be.
+        node: the expression; None where it is kept in an object.
+        module: where that stands.
+        event: what reports it.
+        decides: it is part of a condition.
+    """
+
+    values: Values
+    node: cst.BaseExpression | None
+    module: Module
+    event: Event
+    decides: bool = False
+
+
+@dataclass(eq=False)
+class Leaf:
+    """A place where a number of this process's batch is turned into that of the global batch.
+
+    Args:
+        module: where it is.
+        node: the tensor to reduce, or the count to multiply.
+        degree: of the tensor over the batch.
+        change: what becomes of it.
+        pending: for a denominator, the place to rewrite.
+        evaluates: it is reached with other batches than those of training, too.
+        event: what reports it.
+    """
+
+    module: Module
+    node: cst.BaseExpression
+    degree: int
+    change: Change
+    event: Event
+    pending: Pending | None = None
+    evaluates: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Doubt:
+    """Something reported that cannot be turned into a number of the global batch.
+
+    Args:
+        module: where it is.
+        node: the expression, or the call that reports it.
+        reason: why.
+        samples: it is no number but some of the samples themselves.
+    """
+
+    module: Module
+    node: cst.CSTNode
+    reason: str
+    samples: bool = False
+
+
+@dataclass(eq=False)
+class Reported:
+    """Everything that is reported of training batches.
+
+    Args:
+        leaves: the places to change, by the identity of their node.
+        done: what is taken over the processes already, by the identity of the node.
+        doubts: what must be looked at, by the identity of the node.
+    """
+
+    leaves: dict[int, Leaf] = field(default_factory=dict)
+    done: dict[int, Part] = field(default_factory=dict)
+    doubts: dict[int, Doubt] = field(default_factory=dict)
+
+    def together(self) -> set[int]:
+        """The expressions in which every process will take part, by the identity of their node."""
+        return {
+            id(leaf.node) for leaf in self.leaves.values() if leaf.change is not Change.COUNT
+        }
+
+
+def reported(plan: Plan, vocabulary: Vocabulary) -> Reported:
+    """What a script reports of its training batches; found once for all rules."""
+    if "reported numbers" not in plan.memo:
+        plan.memo["reported numbers"] = Search(plan, vocabulary).find()
+    found: Reported = plan.memo["reported numbers"]
+    return found
+
+
+class Search:
+    """Finds what is reported, and where it leaves the batch.
+
+    Args:
+        plan: the plan.
+        vocabulary: the framework's own effects.
+    """
+
+    def __init__(self, plan: Plan, vocabulary: Vocabulary) -> None:
+        self.plan = plan
+        self.vocabulary = vocabulary
+        self.analysis = Analysis(plan, scaled_terms(plan))
+        self.settled = rewritten(plan)
+        self.ranks = Ranks(plan, frozenset())
+        self.found = Reported()
+        self.calls: dict[int, list[Event]] = {}
+        for event in plan.facts.events:
+            if event.kind == "call":
+                self.calls.setdefault(id(event.node), []).append(event)
+        self.held = {id(loader.value) for loader in plan.loaders} | {
+            id(optimizer.value) for optimizer in plan.optimizers
+        }
+
+    def find(self) -> Reported:
+        """All of it."""
+        parts = [part for part in self.parts() if self.matters(part)]
+        groups: list[tuple[Part, Quantity, list[Leaf]]] = []
+        for part in parts:
+            quantity = self.analysis.of(part.values)
+            leaves = list(self.leaves_of(part, quantity))
+            groups.append((part, quantity, leaves))
+        whole = self.whole_leaves(groups)
+        for part, _, leaves in groups:
+            for leaf in leaves:
+                self.keep(leaf, id(leaf.node) in whole, part)
+        return self.found
+
+    # What is reported.
+
+    def parts(self) -> Iterator[Part]:
+        """Everything that is shown, kept or compared."""
+        effects: dict[int, Effect] = {
+            id(effect.node): effect for effect in find_effects(self.plan, self.vocabulary)
+        }
+        for event in self.plan.facts.events:
+            if event.detached or self.in_model(event.module, event.node):
+                continue
+            if event.kind == "test" and isinstance(event.node, cst.BaseExpression):
+                yield from self.conditions(event.callee, event.node, event)
+            elif event.kind == "call" and self.shows(event, effects.get(id(event.node))):
+                for argument in event.arguments.items:
+                    node = argument.node if isinstance(argument.node, cst.BaseExpression) else None
+                    yield from self.split(argument.values, node, event.module, event)
+            elif event.kind == "call":
+                yield from self.closures(event)
+
+    def shows(self, event: Event, effect: Effect | None) -> bool:
+        """Whether a call shows or keeps what it is given."""
+        if effect is not None and effect.kind in SHOWING:
+            return True
+        for callee in event.callee:
+            if isinstance(callee, Opaque) and callee.kind == "attribute":
+                if callee.name in SHOWING_METHODS:
+                    return True
+                if callee.name == "step" and any(self.schedules(v) for v in callee.operands[0]):
+                    return True
+        return False
+
+    def schedules(self, value: Value) -> bool:
+        """Whether a value is a scheduler of the learning rate."""
+        return any("lr_scheduler." in name for name in called_names(value))
+
+    def closures(self, event: Event) -> Iterator[Part]:
+        """The loss that a closure gives to an optimizer which compares losses."""
+        for callee in event.callee:
+            if not (isinstance(callee, Opaque) and callee.name == "step"):
+                continue
+            if not any(
+                name.endswith(".LBFGS") for v in callee.operands[0] for name in called_names(v)
+            ):
+                continue
+            for argument in event.arguments.items:
+                for function in argument.values:
+                    if isinstance(function, Function) and isinstance(function.node, cst.FunctionDef):
+                        for node in returned(function.node):
+                            values = self.plan.facts.values_of(node)
+                            yield Part(values, node, function.module, event, decides=True)
+
+    def conditions(
+        self, values: Values, node: cst.BaseExpression, event: Event
+    ) -> Iterator[Part]:
+        """The parts of a condition that are compared."""
+        parts: list[cst.BaseExpression] = []
+        if isinstance(node, cst.Comparison):
+            parts = [node.left, *(target.comparator for target in node.comparisons)]
+        elif isinstance(node, cst.BooleanOperation):
+            parts = [node.left, node.right]
+        elif isinstance(node, cst.UnaryOperation):
+            parts = [node.expression]
+        if not parts:
+            yield Part(values, node, event.module, event, decides=True)
+            return
+        operands: tuple[Values, ...] = ()
+        if len(values) == 1 and isinstance(values[0], Opaque) and values[0].node is node:
+            operands = values[0].operands
+        for position, part in enumerate(parts):
+            inner = operands[position] if position < len(operands) else ()
+            yield from self.conditions(inner or self.plan.facts.values_of(part), part, event)
+
+    def split(
+        self,
+        values: Values,
+        node: cst.BaseExpression | None,
+        module: Module,
+        event: Event,
+        depth: int = 0,
+    ) -> Iterator[Part]:
+        """The numbers and tensors inside texts, containers and objects."""
+        plain: list[Value] = []
+        for value in values:
+            inside = self.inside(value, module) if depth < DEEPEST else None
+            if inside is None:
+                plain.append(value)
+                continue
+            for part, expression, where in inside:
+                yield from self.split(part, expression, where, event, depth + 1)
+        if plain:
+            yield Part(tuple(plain), node, module, event)
+
+    def inside(
+        self, value: Value, module: Module
+    ) -> list[tuple[Values, cst.BaseExpression | None, Module]] | None:
+        """What a text, container or object is made of; None for numbers and tensors."""
+        if isinstance(value, Sequence):
+            nodes = displayed(value.node, len(value.elements))
+            pairs = [
+                (part, expression, module)
+                for part, expression in zip(value.elements, nodes, strict=True)
+            ]
+            if value.rest:
+                element = value.node.elt if isinstance(value.node, COMPREHENSIONS) else None
+                pairs.append((value.rest, element, module))
+            return pairs
+        if isinstance(value, Mapping):
+            found = [
+                (
+                    entry.values,
+                    entry.node if isinstance(entry.node, cst.BaseExpression) else None,
+                    entry.module or module,
+                )
+                for entry in value.entries.values()
+            ]
+            return [*found, (value.rest, None, module)] if value.rest else found
+        if isinstance(value, Generator):
+            return [(value.yields, None, module)]
+        if isinstance(value, Instance):
+            if id(value) in self.held or is_instance_of(value, self.plan.table.module_bases):
+                return []
+            return [(part, None, module) for part in value.attributes.values()]
+        if isinstance(value, Opaque):
+            return self.inside_text(value)
+        return None
+
+    def inside_text(
+        self, value: Opaque
+    ) -> list[tuple[Values, cst.BaseExpression | None, Module]] | None:
+        """What a text is made of."""
+        where = value.module
+        if value.kind == "operation" and value.name == "format":
+            nodes = formatted(value.node)
+            if len(nodes) != len(value.operands):
+                nodes = [None] * len(value.operands)
+            return [(part, n, where) for part, n in zip(value.operands, nodes, strict=True)]
+        if value.kind == "operation" and value.name in ("Add", "Modulo", "concatenate"):
+            if not any(is_text(operand) for operand in value.operands):
+                return None
+            sides: list[cst.BaseExpression | None] = [None, None]
+            if isinstance(value.node, cst.BinaryOperation):
+                sides = [value.node.left, value.node.right]
+            elif isinstance(value.node, cst.AugAssign):
+                sides = [None, value.node.value]
+            return [(part, n, where) for part, n in zip(value.operands, sides, strict=False)]
+        if value.kind != "call":
+            return None
+        passes = any(name in PASSING for name in called_names(value)) or any(
+            isinstance(callee, Opaque)
+            and callee.kind == "attribute"
+            and callee.name in TEXT_METHODS
+            and is_text(callee.operands[0])
+            for callee in value.callee
+        )
+        if not passes:
+            return None
+        return [
+            (item.values, item.node if isinstance(item.node, cst.BaseExpression) else None, where)
+            for item in value.arguments.items
+        ]
+
+    # What matters of it.
+
+    def matters(self, part: Part) -> bool:
+        """Whether a part depends on training batches in a way that several processes change."""
+        quantity = self.analysis.of(part.values)
+        if quantity.kind in (Kind.NOTHING, Kind.SHAPE):
+            return False
+        if quantity.agreed and not quantity.pending and quantity.degree == 0:
+            node = part.node or part.event.node
+            self.found.done.setdefault(id(node), part)
+            return False
+        if quantity.independent:
+            return False
+        if quantity.kind is Kind.UNKNOWN:
+            if not data_sources(part.values, self.plan):
+                return False
+            if not part.decides:
+                self.doubt(part, quantity.reason)
+            return bool(quantity.pending)
+        if quantity.kind is Kind.SAMPLE:
+            if not part.decides:
+                self.doubt(part, "these are samples of one process's share of the batch", True)
+            return False
+        return True
+
+    def doubt(self, part: Part, reason: str, samples: bool = False) -> None:
+        """Note something that must be looked at."""
+        node = part.node or part.event.node
+        module = part.module if part.node is not None else part.event.module
+        self.found.doubts.setdefault(id(node), Doubt(module, node, reason, samples))
+
+    def in_model(self, module: Module, node: cst.CSTNode) -> bool:
+        """Whether a place is part of a model's code."""
+        return self.analysis.is_model_code(module, node)
+
+    # Where it leaves the batch.
+
+    def leaves_of(self, part: Part, quantity: Quantity) -> Iterator[Leaf]:
+        """The places where the numbers of a part leave the batch."""
+        for pending in sorted(quantity.pending, key=place_of):
+            yield from self.pending_leaf(part, pending)
+        if quantity.kind is Kind.PART and quantity.tensor:
+            yield from self.tensor_leaf(part, quantity)
+        elif quantity.kind in (Kind.EQUAL, Kind.UNKNOWN) and quantity.degrees != frozenset({0}):
+            yield from self.counts(part)
+
+    def pending_leaf(self, part: Part, pending: Pending) -> Iterator[Leaf]:
+        """A number that leaves the tensors, or a denominator of a number."""
+        if pending in self.settled and pending.duty is not Duty.NUMBER:
+            return
+        why = obstacle(self.plan, pending)
+        if self.in_model(pending.module, pending.node):
+            why = "it is made inside a model"
+        if why:
+            self.doubt(part, why)
+            return
+        if pending.duty is not Duty.NUMBER:
+            assert isinstance(pending.node, cst.BaseExpression)
+            yield Leaf(pending.module, pending.node, 0, Change.DENOMINATOR, part.event, pending)
+            return
+        tensor = tensor_behind(pending.node)
+        assert tensor is not None
+        yield from self.leaf_at(part, pending.module, tensor)
+
+    def leaf_at(
+        self, part: Part, module: Module, tensor: cst.BaseExpression
+    ) -> Iterator[Leaf]:
+        """A tensor in the text that is to be reduced."""
+        values = self.plan.facts.values_of(tensor) or part.values
+        known = [self.analysis.of((value,)) for value in values if not is_number(value)]
+        own = [one for one in known if one.kind is Kind.PART]
+        degrees = {degree for one in own for degree in one.degrees}
+        if len(degrees) != 1 or any(one.kind not in (Kind.PART, Kind.EQUAL) for one in known):
+            reasons = [one.reason for one in known if one.kind is Kind.UNKNOWN]
+            self.doubt(part, reasons[0] if reasons else "it adds sums to means over the batch")
+            return
+        for one in own:
+            for pending in sorted(one.pending, key=place_of):
+                yield from self.pending_leaf(part, pending)
+        degree = degrees.pop()
+        yield Leaf(
+            module,
+            tensor,
+            degree,
+            Change.MEAN,
+            part.event,
+            evaluates=any(one.kind is Kind.EQUAL for one in known),
+        )
+
+    def tensor_leaf(self, part: Part, quantity: Quantity) -> Iterator[Leaf]:
+        """A tensor that is reported as it is."""
+        if part.node is not None and self.is_tensor_everywhere(part.node):
+            yield from self.leaf_at(part, part.module, part.node)
+            return
+        places = list(self.entries(part))
+        if not places:
+            self.doubt(part, "it has no place in the text at which it could be reduced")
+        for module, node in places:
+            yield from self.leaf_at(part, module, node)
+
+    def is_tensor_everywhere(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is a tensor whenever it is reached."""
+        values = self.plan.facts.values_of(node)
+        return all(
+            isinstance(value, Opaque) and self.analysis.of((value,)).tensor for value in values
+        ) and not isinstance(node, cst.Starred if hasattr(cst, "Starred") else cst.StarredElement)
+
+    def entries(self, part: Part) -> Iterator[tuple[Module, cst.BaseExpression]]:
+        """The arguments by which a tensor gets into the object or list that is reported."""
+        sources = {id(value) for value in self.sources(part.values)}
+        seen: set[int] = set()
+        for event in self.plan.facts.events:
+            if event.kind != "call" or event.detached or not self.takes_in(event):
+                continue
+            for argument in event.arguments.items:
+                node = argument.node
+                if not isinstance(node, cst.BaseExpression) or id(node) in seen:
+                    continue
+                if any(id(value) in sources for value in argument.values):
+                    if self.is_tensor_everywhere(node):
+                        seen.add(id(node))
+                        yield event.module, node
+
+    def sources(self, values: Values) -> Iterator[Value]:
+        """The tensors that arithmetic has made the values of."""
+        seen: set[int] = set()
+        stack = list(values)
+        while stack:
+            value = stack.pop()
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            if self.analysis.of((value,)).kind is not Kind.PART:
+                continue
+            if isinstance(value, Opaque) and value.kind == "operation":
+                for operand in value.operands:
+                    stack.extend(operand)
+                continue
+            yield value
+
+    def takes_in(self, event: Event) -> bool:
+        """Whether a call puts what it is given into a container, or into an object of the script."""
+        for callee in event.callee:
+            if isinstance(callee, BoundMethod):
+                return isinstance(callee.receiver, Instance) and not is_instance_of(
+                    callee.receiver, self.plan.table.module_bases
+                )
+            if isinstance(callee, Opaque) and callee.kind == "attribute":
+                return callee.name in FILLING
+        return False
+
+    # Counts.
+
+    def counts(self, part: Part) -> Iterator[Leaf]:
+        """The numbers of samples that a part is made of, where they can be multiplied."""
+        seen: set[int] = set()
+        stack: list[tuple[Value, Opaque | None]] = [(value, None) for value in part.values]
+        while stack:
+            value, user = stack.pop()
+            if id(value) in seen or not isinstance(value, (Opaque, Sequence)):
+                continue
+            quantity = self.analysis.of((value,))
+            if quantity.independent or quantity.kind in (Kind.PART, Kind.SAMPLE, Kind.SHAPE):
+                continue
+            if isinstance(value, Opaque) and is_count(value):
+                yield from self.count_leaf(part, value, user)
+                continue
+            seen.add(id(value))
+            if isinstance(value, Opaque) and leaves_tensors(value, quantity):
+                continue
+            inner = value if isinstance(value, Opaque) else user
+            for group in parents(value):
+                stack.extend((one, inner) for one in group)
+
+    def count_leaf(self, part: Part, count: Opaque, user: Opaque | None) -> Iterator[Leaf]:
+        """Where to multiply one number of samples."""
+        node = count.node
+        if not isinstance(node, cst.BaseExpression):
+            node = None  # type: ignore[assignment]
+        module = count.module
+        if node is None or is_bound(module, node):
+            used = self.use_of(count, user) or self.part_itself(part, count)
+            if used is None:
+                self.doubt(part, "it counts the samples of one process")
+                return
+            module, node = used
+        known = [
+            self.analysis.of((value,)) for value in self.plan.facts.values_of(node) or (count,)
+        ]
+        if any(one.kind is not Kind.EQUAL for one in known):
+            self.doubt(part, "it counts the samples of one process")
+            return
+        evaluates = any(one.degree != 1 for one in known)
+        yield Leaf(module, node, 1, Change.COUNT, part.event, evaluates=evaluates)
+
+    def part_itself(
+        self, part: Part, count: Opaque
+    ) -> tuple[Module, cst.BaseExpression] | None:
+        """The reported expression, where it is the count itself."""
+        if part.node is not None and any(value is count for value in part.values):
+            return part.module, part.node
+        return None
+
+    def use_of(
+        self, count: Opaque, user: Opaque | None
+    ) -> tuple[Module, cst.BaseExpression] | None:
+        """The operand of an operation, or the argument, that is a number of samples."""
+        if user is None:
+            return None
+        for node in children(user.node):
+            if isinstance(node, cst.BaseExpression):
+                values = self.plan.facts.values_of(node)
+                if any(value is count for value in values):
+                    if all(self.analysis.of((value,)).degree == 1 for value in values):
+                        return user.module, node
+        for event in self.plan.facts.events:
+            if event.kind != "call" or event.detached:
+                continue
+            if not any(contains(callee, user) for callee in event.callee):
+                continue
+            for argument in event.arguments.items:
+                if isinstance(argument.node, cst.BaseExpression) and any(
+                    value is count for value in argument.values
+                ):
+                    return event.module, argument.node
+        return None
+
+    # What becomes of the places.
+
+    def whole_leaves(
+        self, groups: list[tuple[Part, Quantity, list[Leaf]]]
+    ) -> set[int]:
+        """The leaves that must be those of the global batch, rather than averages over processes.
+
+        Where a sum is only ever divided by a count, both may stay those of one process on average.
+        """
+        whole: set[int] = set()
+        for _, quantity, leaves in groups:
+            if quantity.kind is not Kind.EQUAL or quantity.degrees != frozenset({0}):
+                whole.update(id(leaf.node) for leaf in leaves)
+        changed = True
+        while changed:
+            changed = False
+            for _, _, leaves in groups:
+                nodes = {id(leaf.node) for leaf in leaves}
+                if nodes & whole and not nodes <= whole:
+                    whole |= nodes
+                    changed = True
+        return whole
+
+    def keep(self, leaf: Leaf, whole: bool, part: Part) -> None:
+        """Settle what becomes of a place."""
+        if id(leaf.node) in self.found.leaves:
+            return
+        if self.on_some_ranks(leaf):
+            self.doubt(part, "only some processes come here, so they cannot agree on it here")
+            return
+        if leaf.change is Change.COUNT and not whole:
+            return
+        if whole and leaf.degree:
+            needed = any(one.node is leaf.node for one in self.settled if one.duty is Duty.NUMBER)
+            if leaf.evaluates or needed:
+                self.doubt(part, "it is a number of samples of one process")
+                if leaf.change is Change.COUNT:
+                    return
+            elif leaf.change is Change.MEAN:
+                if leaf.degree != 1:
+                    self.doubt(part, "it grows with the batch size in an unusual way")
+                    return
+                leaf.change = Change.SUM
+        self.found.leaves[id(leaf.node)] = leaf
+
+    def on_some_ranks(self, leaf: Leaf) -> bool:
+        """Whether only some processes reach a place."""
+        if leaf.change is Change.COUNT:
+            return False
+        for around in (leaf.node, *leaf.module.source.parents(leaf.node)):
+            for event in self.calls.get(id(around), ()):
+                if self.ranks.some_ranks(event):
+                    return True
+            if isinstance(around, (cst.FunctionDef, cst.Lambda)):
+                break
+        return False
+
+
+COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp)
+
+
+def place_of(pending: Pending) -> tuple[str, int]:
+    """Where something pending stands."""
+    return pending.module.name, pending.module.source.span(pending.node).start
+
+
+def displayed(node: cst.CSTNode, count: int) -> list[cst.BaseExpression | None]:
+    """The expressions of a list, tuple or set display, where there are as many as elements."""
+    if isinstance(node, (cst.List, cst.Tuple, cst.Set)) and len(node.elements) == count:
+        return [
+            element.value if isinstance(element, cst.Element) else None for element in node.elements
+        ]
+    return [None] * count
+
+
+def formatted(node: cst.CSTNode) -> list[cst.BaseExpression | None]:
+    """The expressions of an f-string, those of its formats included."""
+    found: list[cst.BaseExpression | None] = []
+    for part in node.parts if isinstance(node, cst.FormattedString) else ():
+        if isinstance(part, cst.FormattedStringExpression):
+            found.append(part.expression)
+            for inner in part.format_spec or ():
+                if isinstance(inner, cst.FormattedStringExpression):
+                    found.append(inner.expression)
+    return found
+
+
+def is_text(values: Values, depth: int = 0) -> bool:
+    """Whether values are text, as far as can be seen."""
+    if depth > DEEPEST:
+        return False
+    return any(is_text_value(value, depth) for value in values)
+
+
+def is_text_value(value: Value, depth: int) -> bool:
+    """Whether a value is text."""
+    if isinstance(value, Constant):
+        return isinstance(value.value, str)
+    if not isinstance(value, Opaque):
+        return False
+    if value.kind == "operation":
+        if value.name in ("Add", "Modulo"):
+            return any(is_text(operand, depth + 1) for operand in value.operands)
+        return value.name in ("format", "concatenate")
+    if value.kind != "call":
+        return False
+    return any(name in ("builtins.str", "builtins.repr") for name in called_names(value)) or any(
+        isinstance(callee, Opaque)
+        and callee.kind == "attribute"
+        and callee.name in TEXT_METHODS
+        and is_text(callee.operands[0], depth + 1)
+        for callee in value.callee
+    )
+
+
+def is_number(value: Value) -> bool:
+    """Whether a value is a literal."""
+    return isinstance(value, Constant)
+
+
+def is_count(value: Opaque) -> bool:
+    """Whether a value is the number of samples itself."""
+    if value.kind == "operation":
+        return value.name == "len"
+    if value.kind == "attribute":
+        return value.name in ("batch_size", "num_graphs")
+    if value.kind == "item":
+        return True
+    return any(
+        isinstance(callee, Opaque) and callee.name in ("size", "numel", "nelement")
+        for callee in value.callee
+    ) or any(name in ("torch.numel", "numpy.size") for name in called_names(value))
+
+
+def leaves_tensors(value: Opaque, quantity: Quantity) -> bool:
+    """Whether a value is a number that leaves the tensors right there."""
+    return any(
+        pending.duty is Duty.NUMBER and pending.node is value.node for pending in quantity.pending
+    )
+
+
+def is_bound(module: Module, node: cst.BaseExpression) -> bool:
+    """Whether an expression is bound to a name rather than used right there."""
+    parent = module.source.parent(node)
+    return isinstance(parent, (cst.Assign, cst.AnnAssign, cst.NamedExpr, cst.Tuple, cst.Element))
+
+
+def contains(callee: Value, user: Opaque) -> bool:
+    """Whether an operation stands in the code of a function of the project."""
+    function = callee.function if isinstance(callee, BoundMethod) else callee
+    if not isinstance(function, Function) or function.module is not user.module:
+        return False
+    source = function.module.source
+    span, inner = source.span(function.node), source.span(user.node)
+    return span.contains(inner)
+
+
+def returned(function: cst.FunctionDef) -> Iterator[cst.BaseExpression]:
+    """What a function returns, without functions inside it."""
+    stack: list[cst.CSTNode] = [function.body]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, cst.Return) and node.value is not None:
+            yield node.value
+        elif not isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+            stack.extend(children(node))
+
+
+__all__ = ["Change", "Doubt", "External", "Leaf", "Reported", "reported"]

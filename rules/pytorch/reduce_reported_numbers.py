@@ -1,0 +1,108 @@
+"""Report numbers of the global batch, not of one process's share.
+
+What:
+    What the script prints, logs, keeps, compares or schedules on from training batches is taken
+    over all processes where it leaves the tensors: means become the mean, sums the sum over the
+    processes, and numbers of samples are multiplied by the number of processes. Where a sum is
+    only ever divided by a count, the average of both is enough. Arithmetic above these places
+    needs no change.
+
+Why:
+    Each process sees its share of each batch only. The loss that rank 0 prints would be that of a
+    part of the data, a count too small, and decisions would differ between the processes.
+
+Before:
+    total_loss += loss.item()
+
+After:
+    total_loss += reduce_mean(loss).item()
+
+Refuses when:
+    never: numbers that cannot be told are reported, and stay those of one process.
+
+Source:
+    https://pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transpile.rules.pytorch._once import VOCABULARY
+from transpile.rules.pytorch._reductions import multiplied, reduced, settled
+from transpile.rules.pytorch._reported import Change, Leaf, reported
+
+from transpile.finding import Level
+from transpile.plan.model import Plan
+from transpile.result import Verdict
+from transpile.rule import Answer, Helper, In, Remark, Ruling, Rulings
+from transpile.rule import Change as Edited
+
+CODES = {
+    "PT601": "a number is reported over the global batch",
+    "PT602": "a number of samples is that of all processes",
+    "PT603": "a number is that of one process's share of the batch",
+    "PT604": "samples of one process's share of the batch are shown",
+}
+REASONS = {
+    Change.MEAN: "this mean is taken over all processes",
+    Change.SUM: "this sum is taken over all processes",
+    Change.COUNT: "this number of samples is that of all processes",
+    Change.DENOMINATOR: "this denominator is averaged over all processes",
+}
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each place where a number leaves the batch."""
+    found = reported(plan, VOCABULARY)
+    for part in found.done.values():
+        yield Ruling(
+            "PT601",
+            Verdict.ALREADY_DONE,
+            part.module if part.node is not None else part.event.module,
+            part.node or part.event.node,
+            "it is taken over all processes",
+        )
+    for leaf in found.leaves.values():
+        yield Ruling(
+            "PT602" if leaf.change is Change.COUNT else "PT601",
+            Verdict.APPLY,
+            leaf.module,
+            leaf.node,
+            REASONS[leaf.change],
+            data=leaf,
+        )
+    for doubt in found.doubts.values():
+        if doubt.samples:
+            yield Remark(
+                "PT604",
+                Level.NOTE,
+                doubt.module,
+                doubt.node,
+                f"{doubt.reason}",
+                "gather them from all processes if all are wanted",
+            )
+        else:
+            yield Remark(
+                "PT603",
+                Level.WARNING,
+                doubt.module,
+                doubt.node,
+                f"what is reported here is of one process's share of the batch: {doubt.reason}",
+                "reduce it over the processes, or report it from an evaluation",
+            )
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Edited]:
+    """The reduction, or the factor."""
+    leaf: Leaf = ruling.data
+    if leaf.change is Change.COUNT:
+        yield from multiplied(plan, leaf.module, leaf.node, 1)
+    elif leaf.pending is not None:
+        yield from settled(plan, leaf.pending)
+    else:
+        helper = "reduce_sum" if leaf.change is Change.SUM else "reduce_mean"
+        yield from reduced(plan, leaf.module, leaf.node, helper)
+
+
+__all__ = ["CODES", "Helper", "In", "decide", "edits"]
