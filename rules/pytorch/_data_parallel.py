@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
+from transpile.rules.pytorch._models import PREPARING, Wrap
+from transpile.rules.pytorch._reaches import reaches
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
@@ -12,8 +14,6 @@ from transpile.facts.values import External, Value
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of, start, statement_of
-from transpile.rules.pytorch._models import PREPARING, Wrap
-from transpile.rules.pytorch._reaches import reaches
 
 DATA_PARALLEL = "torch.nn.DataParallel"
 FUNCTIONAL = "torch.nn.parallel.data_parallel"
@@ -71,7 +71,7 @@ def always_holds_one(plan: Plan, wrap: Wrap) -> bool:
         return False
     statement = statement_of(module, node)
     small = assignment(module, node)
-    if small is None or statement is None:
+    if small is None or not isinstance(statement, cst.SimpleStatementLine):
         return False
     if len(small.targets) != 1 or module.source.code(small.targets[0].target) != wrap.text:
         return False

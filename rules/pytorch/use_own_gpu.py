@@ -33,6 +33,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
+from transpile.rules.pytorch._devices import (
+    chooses_by_process,
+    comes_from_outside,
+    follows_rank,
+    is_device_object,
+    is_parameter,
+    literal_numbers,
+    names_numbered_gpu,
+    uses_cuda,
+)
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
@@ -44,16 +54,6 @@ from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of, statement_of
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.pytorch._devices import (
-    chooses_by_process,
-    comes_from_outside,
-    follows_rank,
-    is_device_object,
-    is_parameter,
-    literal_numbers,
-    names_numbered_gpu,
-    uses_cuda,
-)
 
 CODES = {
     "PT801": "a GPU is named by its number",
@@ -127,6 +127,8 @@ def numbered(plan: Plan) -> Iterator[tuple[Module, cst.CSTNode]]:
     """The widest expressions that spell a GPU with its number."""
     seen: set[int] = set()
     for module in plan.facts.modules.values():
+        if "cuda:" not in module.source.text:
+            continue
         for node in module.source.nodes:
             if not names_numbered_gpu(node) or not plan.facts.values_of(node):
                 continue
@@ -440,12 +442,11 @@ def smallest(module: Module, node: cst.CSTNode) -> cst.CSTNode:
 
 def loads(plan: Plan) -> Iterator[Answer]:
     """Checkpoints that would go to the GPU that they were saved from."""
-    if not uses_cuda(plan) and not any(True for _ in (*made_devices(plan), *positions(plan))):
+    found = [e for e in calls(plan) if External("torch.load") in e.callee and reached(e)]
+    if not found or not (uses_cuda(plan) or [*made_devices(plan), *positions(plan)]):
         return
     seen: set[int] = set()
-    for event in calls(plan):
-        if External("torch.load") not in event.callee or not reached(event):
-            continue
+    for event in found:
         node = event.node
         if id(node) in seen or not isinstance(node, cst.Call):
             continue

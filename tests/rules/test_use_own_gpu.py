@@ -1,0 +1,247 @@
+"""Numbered GPUs become the process's own; everything else about devices stays."""
+
+from __future__ import annotations
+
+import os
+from string import Template
+from typing import Any
+
+import pytest
+import torch
+from small_scripts import converted, findings, new_lines, script, undone
+
+from transpile import Level
+from transpile.prelude import prelude_of
+
+RULE = "use-own-gpu"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            'device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")',
+            'device = own_device(torch.device("cuda:0" if torch.cuda.is_available() else "cpu"))',
+        ),
+        ('device = torch.device("cuda", 0)', 'device = own_device(torch.device("cuda", 0))'),
+        ("device = torch.device(0)", "device = own_device(torch.device(0))"),
+        (
+            "device = 'cuda:1' if torch.cuda.is_available() else 'cpu'",
+            "device = own_device('cuda:1' if torch.cuda.is_available() else 'cpu')",
+        ),
+        ('device = f"cuda:{args.gpu}"', 'device = own_device(f"cuda:{args.gpu}")'),
+        ('device = "cuda:" + str(args.gpu)', 'device = own_device("cuda:" + str(args.gpu))'),
+        ('device = "cuda:%d" % args.gpu', 'device = own_device("cuda:%d" % args.gpu)'),
+        (
+            'device = "cuda:{}".format(args.gpu)',
+            'device = own_device("cuda:{}".format(args.gpu))',
+        ),
+        ("device = torch.device(args.device)", "device = own_device(torch.device(args.device))"),
+        (
+            'options = {"device": "cuda:0", "size": 3}',
+            'options = {"device": own_device("cuda:0"), "size": 3}',
+        ),
+        ("x = torch.zeros(1).cuda(0)", "x = torch.zeros(1).cuda(own_device(0))"),
+        ("x = torch.zeros(1).cuda(device=0)", "x = torch.zeros(1).cuda(device=own_device(0))"),
+        ("x = torch.zeros(1).cuda(args.gpu)", "x = torch.zeros(1).cuda(own_device(args.gpu))"),
+        ("x = torch.zeros(1).to(0)", "x = torch.zeros(1).to(own_device(0))"),
+        (
+            "x = torch.zeros(1, device=args.device)",
+            "x = torch.zeros(1, device=own_device(args.device))",
+        ),
+        ("with torch.cuda.device(0): pass", "with torch.cuda.device(own_device(0)): pass"),
+    ],
+)
+def test_numbered_gpu_becomes_the_own_one(before: str, after: str) -> None:
+    source = script(start=before)
+    assert after in new_lines(source)
+    assert undone(source, RULE) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'device = torch.device("cuda")',
+        'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")',
+        "x = torch.zeros(1).cuda()",
+        'x = torch.zeros(1).to("cuda")',
+        "x = torch.zeros(1).to(torch.float64)",
+        "x = torch.zeros(1).cuda(non_blocking=True)",
+        "x = torch.zeros(1).to(torch.ones(1).device)",
+        'x = torch.zeros(1, device="cpu")',
+        "device = torch.accelerator.current_accelerator()",
+        'print(args.device == "cuda:0", args.device.startswith("cuda:"))',
+        'device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))',
+    ],
+)
+def test_devices_without_a_number_stay(line: str) -> None:
+    assert not [each for each in new_lines(script(start=line)) if "own_device" in each]
+
+
+def test_device_of_the_user_is_taken_over_once() -> None:
+    source = script(
+        start="device = args.device",
+        batch="x, y = x.to(device), y.to(device)",
+        model="model.to(device)",
+    )
+    lines = [line for line in new_lines(source) if "own_device" in line]
+    assert lines == ["device = own_device(args.device)"]
+    assert undone(source, RULE) == []
+
+
+def test_both_sides_of_a_comparison_lose_their_number() -> None:
+    source = script(start='device = "cuda:0"\nif device == "cuda:0": print("on a GPU")')
+    assert 'if device == own_device("cuda:0"): print_once("on a GPU")' in new_lines(source)
+
+
+def test_help_and_default_of_an_argument_stay() -> None:
+    source = script(start="device = torch.device(args.device)")
+    assert 'default="cuda:0", help="for example cuda:1")' in converted(source).text
+
+
+def test_several_numbers_are_refused() -> None:
+    source = script(start='first = torch.device("cuda:0")\nsecond = torch.device("cuda:1")')
+    ((level, line, message),) = findings(source, "PT802")
+    assert level is Level.ERROR
+    assert source.splitlines()[line - 1].strip() == 'second = torch.device("cuda:1")'
+    assert "0, 1" in message
+
+
+def test_choice_between_two_numbers_is_not_several() -> None:
+    source = script(start='device = "cuda:0" if args.gpu == 0 else "cuda:1"')
+    assert findings(source, "PT802") == []
+    assert 'device = own_device("cuda:0" if args.gpu == 0 else "cuda:1")' in new_lines(source)
+
+
+def test_current_device_is_left_to_the_launcher() -> None:
+    source = script(start="torch.cuda.set_device(args.gpu)")
+    text = converted(source).text
+    assert '    if "RANK" not in os.environ:\n        torch.cuda.set_device(args.gpu)\n' in text
+    assert undone(source, RULE) == []
+
+
+def test_visible_devices_are_left_to_the_launcher() -> None:
+    source = script(start='os.environ["CUDA_VISIBLE_DEVICES"] = str(args.gpu)')
+    text = converted(source).text
+    assert (
+        '    if "RANK" not in os.environ:\n'
+        '        os.environ["CUDA_VISIBLE_DEVICES"] = str(args.gpu)\n'
+    ) in text
+    ((level, _, _),) = findings(source, "PT803")
+    assert level is Level.NOTE
+    assert undone(source, RULE) == []
+
+
+@pytest.mark.parametrize(
+    "line", ['os.environ["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"', 'os.environ["SEED"] = "0"']
+)
+def test_other_variables_stay(line: str) -> None:
+    assert not [each for each in new_lines(script(start=line)) if '"RANK"' in each]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            'model.load_state_dict(torch.load("m.pt"))',
+            'model.load_state_dict(torch.load("m.pt", map_location="cpu"))',
+        ),
+        (
+            'state = torch.load("m.pt")\nmodel.load_state_dict(state["model"])',
+            'state = torch.load("m.pt", map_location="cpu")',
+        ),
+        (
+            'state = torch.load("m.pt")\nmodel.load_state_dict(state["model"])\n'
+            'best = state["best"]',
+            'state = torch.load("m.pt", map_location=own_location)',
+        ),
+        (
+            'state = torch.load("m.pt")\ntorch.set_rng_state(state["rng"])',
+            'state = torch.load("m.pt", map_location=own_location)',
+        ),
+        (
+            'state = torch.load("m.pt", map_location="cuda:0")',
+            'state = torch.load("m.pt", map_location=own_device("cuda:0"))',
+        ),
+        (
+            'state = torch.load("m.pt", map_location={"cuda:1": "cuda:0"})',
+            'state = torch.load("m.pt", map_location={"cuda:1": own_device("cuda:0")})',
+        ),
+        (
+            'state = torch.load("m.pt", map_location=lambda s, l: s.cuda(args.gpu))',
+            'state = torch.load("m.pt", map_location=lambda s, l: s.cuda(own_device(args.gpu)))',
+        ),
+    ],
+)
+def test_checkpoints_go_to_the_own_gpu(before: str, after: str) -> None:
+    source = script(start='device = "cuda"', resume=before)
+    assert after in new_lines(source)
+    assert undone(source, RULE) == []
+
+
+@pytest.mark.parametrize(
+    "location", ["device", '"cpu"', "lambda storage, location: storage", "torch.device('cuda')"]
+)
+def test_locations_that_fit_any_process_stay(location: str) -> None:
+    line = f'state = torch.load("m.pt", map_location={location})'
+    source = script(start='device = torch.device("cuda")', resume=line)
+    assert line in converted(source).text
+
+
+def test_without_a_gpu_nothing_is_loaded_from_one() -> None:
+    line = 'state = torch.load("m.pt")'
+    source = script(resume=line).replace("cuda:", "xpu:")
+    assert line in converted(source).text
+
+
+def test_workers_counted_by_gpus_are_named() -> None:
+    source = script().replace("batch_size=4", "batch_size=4 * torch.cuda.device_count()")
+    ((level, line, _),) = findings(source, "PT805")
+    assert level is Level.WARNING
+    assert "device_count" in source.splitlines()[line - 1]
+
+
+def test_forked_workers_are_named() -> None:
+    top = "torch.multiprocessing.set_start_method('fork')"
+    assert [level for level, _, _ in findings(script(top=top), "PT806")] == [Level.WARNING]
+    assert findings(script(top=top.replace("fork", "spawn")), "PT806") == []
+
+
+def helper(name: str) -> Any:
+    """A helper function as scripts get it."""
+    space: dict[str, Any] = {"os": os, "torch": torch}
+    code = Template(prelude_of("pytorch")[name].code)
+    exec(code.substitute({name: name, "os": "os", "torch": "torch"}), space)
+    return space[name]
+
+
+@pytest.mark.parametrize("device", ["cuda:1", "cuda", "cpu", torch.device("cuda", 1), 3, None])
+def test_own_device_changes_nothing_without_a_launcher(
+    device: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RANK", raising=False)
+    assert helper("own_device")(device) is device
+
+
+def test_own_device_drops_the_number_under_a_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANK", "2")
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 5)
+    own_device = helper("own_device")
+    assert own_device("cuda:1") == "cuda"
+    assert own_device(torch.device("cuda", 1)) == torch.device("cuda")
+    assert own_device(0) == 5
+    for other in ("cpu", "mps", torch.device("cpu"), None, torch.float16):
+        assert own_device(other) is other
+
+
+def test_own_location_moves_what_was_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Storage:
+        def cuda(self) -> str:
+            return "moved"
+
+    own_location = helper("own_location")
+    monkeypatch.delenv("RANK", raising=False)
+    assert own_location(Storage(), "cuda:0") is None
+    monkeypatch.setenv("RANK", "1")
+    assert own_location(Storage(), "cuda:0") == "moved"
+    assert own_location(Storage(), "cpu") is None
