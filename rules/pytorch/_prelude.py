@@ -17,28 +17,32 @@ DATA = ("data", "torch.utils.data")
 DDP = ("DistributedDataParallel", "torch.nn.parallel.DistributedDataParallel")
 
 HELPERS: dict[str, HelperSource] = {
-    "share_seed": HelperSource(
+    "share_random_state": HelperSource(
         '''
-def $share_seed():
-    """Give every process the random seed of rank 0, so that splits and weights agree."""
-    seed = [int.from_bytes($os.urandom(4), "little")]
-    $dist.broadcast_object_list(seed)
-    $random.seed(seed[0])
-    $torch.manual_seed(seed[0])
+def $share_random_state():
+    """Give every process the random state of rank 0, so that splits and weights agree."""
+    if $get_world_size() > 1:
+        states = [$random.getstate(), $torch.get_rng_state()]
+        $dist.broadcast_object_list(states)
+        $random.setstate(states[0])
+        $torch.set_rng_state(states[1])
 ''',
-        (DIST, OS, RANDOM, TORCH),
+        (DIST, RANDOM, TORCH),
+        ("get_world_size",),
     ),
-    "share_seed_with_numpy": HelperSource(
+    "share_random_state_with_numpy": HelperSource(
         '''
-def $share_seed_with_numpy():
-    """Give every process the random seed of rank 0, so that splits and weights agree."""
-    seed = [int.from_bytes($os.urandom(4), "little")]
-    $dist.broadcast_object_list(seed)
-    $random.seed(seed[0])
-    $numpy.random.seed(seed[0])
-    $torch.manual_seed(seed[0])
+def $share_random_state_with_numpy():
+    """Give every process the random state of rank 0, so that splits and weights agree."""
+    if $get_world_size() > 1:
+        states = [$random.getstate(), $numpy.random.get_state(), $torch.get_rng_state()]
+        $dist.broadcast_object_list(states)
+        $random.setstate(states[0])
+        $numpy.random.set_state(states[1])
+        $torch.set_rng_state(states[2])
 ''',
-        (DIST, OS, RANDOM, TORCH, NUMPY),
+        (DIST, RANDOM, TORCH, NUMPY),
+        ("get_world_size",),
     ),
     "setup_distributed": HelperSource(
         '''
@@ -441,6 +445,22 @@ def $reduce_mean(tensor):
 ''',
         (DIST,),
         ("reduce_sum",),
+    ),
+    "shard_count": HelperSource(
+        '''
+def $shard_count(loader):
+    """Return how many processes share the data of a loader."""
+    return getattr(loader.sampler, "num_replicas", 1)
+''',
+    ),
+    "reduce_shards": HelperSource(
+        '''
+def $reduce_shards(tensor, loader):
+    """Return the sum of a tensor over the processes that share the data of a loader."""
+    return $reduce_sum(tensor) if $shard_count(loader) > 1 else tensor
+''',
+        (),
+        ("reduce_sum", "shard_count"),
     ),
     "main_process_first": HelperSource(
         '''

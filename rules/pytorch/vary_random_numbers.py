@@ -1,7 +1,7 @@
 """Agree on random numbers while the training is set up, and differ once it runs.
 
 What:
-    Where the script does not seed all that it uses, rank 0 hands a seed to every process right
+    Where the script does not seed all that it uses, rank 0 hands its random state to all right
     after the process group is joined. Just before the epochs begin, every rank but 0 seeds anew with
     its rank added. A single process draws what it always drew.
 
@@ -45,7 +45,7 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 
 CODES = {
-    "PT701": "every process starts from the same random seed",
+    "PT701": "every process starts from the random state of rank 0",
     "PT702": "every rank trains with random numbers of its own",
 }
 
@@ -70,7 +70,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             Verdict.APPLY,
             plan.entry,
             start.parsed or start.first,
-            "rank 0 hands its seed to all",
+            "rank 0 hands its random state to all",
             data=start,
         )
     loop = training_loop(plan)
@@ -87,8 +87,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def seeded_by_rank(plan: Plan) -> bool:
     """Whether some seed depends on the rank, or is set only with several processes."""
+    seeding = {External("torch.manual_seed"), External("torch.set_rng_state")}
     for event in plan.facts.events:
-        if event.kind != "call" or External("torch.manual_seed") not in event.callee:
+        if event.kind != "call" or not (seeding & set(event.callee)):
             continue
         for frame in event.stack:
             if isinstance(frame, Branch) and isinstance(frame.node, cst.If):
@@ -115,13 +116,9 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     with_numpy = "_with_numpy" if imports(plan, "numpy") else ""
     if ruling.code == "PT701":
         start: Start = ruling.data
-        helper = f"share_seed{with_numpy}"
+        helper = f"share_random_state{with_numpy}"
         yield Helper(helper)
-        yield Helper("get_world_size")
-        lines = [
-            f"if {plan.names.fresh('get_world_size')}() > 1:",
-            f"    {plan.names.fresh(helper)}()",
-        ]
+        lines = [f"{plan.names.fresh(helper)}()"]
         source = plan.entry.source
         if start.parsed is not None:
             changes = insert_after(source, start.parsed, lines, order=-9)
