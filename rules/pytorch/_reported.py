@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from string import Formatter
 
 import libcst as cst
 from transpile.rules.pytorch._loss_scaling import rewritten, scaled_terms
 from transpile.rules.pytorch._quantity import Analysis, Duty, Kind, Pending, Quantity
-from transpile.rules.pytorch._reductions import obstacle, tensor_behind
+from transpile.rules.pytorch._reductions import is_simple, obstacle, tensor_behind
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
@@ -29,8 +31,8 @@ from transpile.facts.values import (
 from transpile.facts.walk import children
 from transpile.plan.effects import Effect, Vocabulary, find_effects
 from transpile.plan.effects import Kind as EffectKind
-from transpile.plan.graph import called_names, is_instance_of, parents
-from transpile.plan.model import Plan
+from transpile.plan.graph import called_names, is_instance_of, method_calls, parents
+from transpile.plan.model import Loader, Plan
 from transpile.plan.ranks import Ranks
 from transpile.plan.roles import data_sources
 
@@ -71,6 +73,8 @@ class Change(Enum):
     SUM = "sum"
     COUNT = "count"
     DENOMINATOR = "denominator"
+    SHARED_SUM = "shared sum"
+    SHARED_COUNT = "shared count"
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +105,10 @@ class Leaf:
         node: the tensor to reduce, or the count to multiply.
         degree: of the tensor over the batch.
         change: what becomes of it.
+        event: what reports it.
         pending: for a denominator, the place to rewrite.
         evaluates: it is reached with other batches than those of training, too.
-        event: what reports it.
+        loader: the text of the loader that its batch comes from, where both reach it.
     """
 
     module: Module
@@ -113,6 +118,26 @@ class Leaf:
     event: Event
     pending: Pending | None = None
     evaluates: bool = False
+    loader: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """A reported part and the places where its numbers leave the batch."""
+
+    part: Part
+    quantity: Quantity
+    leaves: tuple[Leaf, ...]
+
+    @property
+    def nodes(self) -> set[int]:
+        """The identities of the places."""
+        return {id(leaf.node) for leaf in self.leaves}
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether the part stays the same where all of its sums and counts are averages."""
+        return self.quantity.kind is Kind.EQUAL and self.quantity.degrees == frozenset({0})
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,9 +173,8 @@ class Reported:
 
     def together(self) -> set[int]:
         """The expressions in which every process will take part, by the identity of their node."""
-        return {
-            id(leaf.node) for leaf in self.leaves.values() if leaf.change is not Change.COUNT
-        }
+        counts = (Change.COUNT, Change.SHARED_COUNT)
+        return {id(leaf.node) for leaf in self.leaves.values() if leaf.change not in counts}
 
 
 def reported(plan: Plan, vocabulary: Vocabulary) -> Reported:
@@ -173,6 +197,7 @@ class Search:
         self.plan = plan
         self.vocabulary = vocabulary
         self.analysis = Analysis(plan, scaled_terms(plan))
+        self.whole = Analysis(plan, scaled_terms(plan), whole=True)
         self.settled = rewritten(plan)
         self.ranks = Ranks(plan, frozenset())
         self.found = Reported()
@@ -186,16 +211,13 @@ class Search:
 
     def find(self) -> Reported:
         """All of it."""
-        parts = [part for part in self.parts() if self.matters(part)]
-        groups: list[tuple[Part, Quantity, list[Leaf]]] = []
-        for part in parts:
-            quantity = self.analysis.of(part.values)
-            leaves = list(self.leaves_of(part, quantity))
-            groups.append((part, quantity, leaves))
-        whole = self.whole_leaves(groups)
-        for part, _, leaves in groups:
-            for leaf in leaves:
-                self.keep(leaf, id(leaf.node) in whole, part)
+        groups = []
+        for part in self.parts():
+            if self.matters(part):
+                quantity = self.analysis.of(part.values)
+                groups.append(Group(part, quantity, tuple(self.leaves_of(part, quantity))))
+        for together in connected(groups):
+            self.settle(together)
         return self.found
 
     # What is reported.
@@ -261,7 +283,8 @@ class Search:
         elif isinstance(node, cst.UnaryOperation):
             parts = [node.expression]
         if not parts:
-            yield Part(values, node, event.module, event, decides=True)
+            if not any(checks_for_nan(value) for value in values):
+                yield Part(values, node, event.module, event, decides=True)
             return
         operands: tuple[Values, ...] = ()
         if len(values) == 1 and isinstance(values[0], Opaque) and values[0].node is node:
@@ -354,10 +377,19 @@ class Search:
         )
         if not passes:
             return None
-        return [
-            (item.values, item.node if isinstance(item.node, cst.BaseExpression) else None, where)
-            for item in value.arguments.items
-        ]
+        shown = shown_attributes(value)
+        found: list[tuple[Values, cst.BaseExpression | None, Module]] = []
+        for position, item in enumerate(value.arguments.items):
+            names = shown.get(item.keyword or str(position))
+            objects = [one for one in item.values if isinstance(one, Instance)]
+            if names and len(objects) == len(item.values):
+                found.extend(
+                    (one.attributes.get(name, ()), None, where) for one in objects for name in names
+                )
+                continue
+            node = item.node if isinstance(item.node, cst.BaseExpression) else None
+            found.append((item.values, node, where))
+        return found
 
     # What matters of it.
 
@@ -375,6 +407,8 @@ class Search:
         if quantity.kind is Kind.UNKNOWN:
             if not data_sources(part.values, self.plan):
                 return False
+            if self.whole.of(part.values).kind is Kind.EQUAL:
+                return True
             if not part.decides:
                 self.doubt(part, quantity.reason)
             return bool(quantity.pending)
@@ -402,7 +436,7 @@ class Search:
             yield from self.pending_leaf(part, pending)
         if quantity.kind is Kind.PART and quantity.tensor:
             yield from self.tensor_leaf(part, quantity)
-        elif quantity.kind in (Kind.EQUAL, Kind.UNKNOWN) and quantity.degrees != frozenset({0}):
+        elif quantity.kind in (Kind.EQUAL, Kind.UNKNOWN):
             yield from self.counts(part)
 
     def pending_leaf(self, part: Part, pending: Pending) -> Iterator[Leaf]:
@@ -463,8 +497,11 @@ class Search:
         """Whether an expression is a tensor whenever it is reached."""
         values = self.plan.facts.values_of(node)
         return all(
-            isinstance(value, Opaque) and self.analysis.of((value,)).tensor for value in values
-        ) and not isinstance(node, cst.Starred if hasattr(cst, "Starred") else cst.StarredElement)
+            value == Constant(0)
+            or value == Constant(0.0)
+            or (isinstance(value, Opaque) and self.analysis.of((value,)).tensor)
+            for value in values
+        ) and any(isinstance(value, Opaque) for value in values)
 
     def entries(self, part: Part) -> Iterator[tuple[Module, cst.BaseExpression]]:
         """The arguments by which a tensor gets into the object or list that is reported."""
@@ -521,14 +558,15 @@ class Search:
             if id(value) in seen or not isinstance(value, (Opaque, Sequence)):
                 continue
             quantity = self.analysis.of((value,))
-            if quantity.independent or quantity.kind in (Kind.PART, Kind.SAMPLE, Kind.SHAPE):
+            if quantity.kind in (Kind.PART, Kind.SAMPLE, Kind.SHAPE):
                 continue
-            if isinstance(value, Opaque) and is_count(value):
+            if isinstance(value, Opaque) and quantity.degree == 1 and is_count(value):
                 yield from self.count_leaf(part, value, user)
                 continue
             seen.add(id(value))
-            if isinstance(value, Opaque) and leaves_tensors(value, quantity):
-                continue
+            if isinstance(value, Opaque):
+                if leaves_tensors(value, quantity) or not computes(value):
+                    continue
             inner = value if isinstance(value, Opaque) else user
             for group in parents(value):
                 stack.extend((one, inner) for one in group)
@@ -588,52 +626,85 @@ class Search:
 
     # What becomes of the places.
 
-    def whole_leaves(
-        self, groups: list[tuple[Part, Quantity, list[Leaf]]]
-    ) -> set[int]:
-        """The leaves that must be those of the global batch, rather than averages over processes.
+    def settle(self, groups: list[Group]) -> None:
+        """Decide what becomes of the places that some parts share.
 
-        Where a sum is only ever divided by a count, both may stay those of one process on average.
+        Where sums are only ever divided by counts, averages over the processes are enough for
+        both. Else all of them become those of the global batch.
         """
-        whole: set[int] = set()
-        for _, quantity, leaves in groups:
-            if quantity.kind is not Kind.EQUAL or quantity.degrees != frozenset({0}):
-                whole.update(id(leaf.node) for leaf in leaves)
-        changed = True
-        while changed:
-            changed = False
-            for _, _, leaves in groups:
-                nodes = {id(leaf.node) for leaf in leaves}
-                if nodes & whole and not nodes <= whole:
-                    whole |= nodes
-                    changed = True
-        return whole
+        leaves = {id(leaf.node): leaf for group in groups for leaf in group.leaves}
+        if all(group.is_ratio for group in groups):
+            self.keep(leaf for leaf in leaves.values() if leaf.change is not Change.COUNT)
+            return
+        growing = [leaf for leaf in leaves.values() if leaf.degree]
+        agreed = {pending.node for pending in self.settled if pending.duty is Duty.NUMBER}
+        fixed = [leaf for leaf in growing if leaf.degree != 1 or self.is_agreed(leaf, agreed)]
+        if not fixed and not any(leaf.evaluates for leaf in growing):
+            for leaf in growing:
+                if leaf.change is Change.MEAN:
+                    leaf.change = Change.SUM
+            self.keep(leaves.values())
+            return
+        if not fixed and all(self.find_loader(leaf) for leaf in growing):
+            for leaf in growing:
+                shared_count = leaf.change is Change.COUNT
+                leaf.change = Change.SHARED_COUNT if shared_count else Change.SHARED_SUM
+            self.keep(leaves.values())
+            return
+        self.keep(leaf for leaf in leaves.values() if leaf.change is not Change.COUNT)
+        for group in groups:
+            if not group.is_ratio:
+                self.scale_part(group)
 
-    def keep(self, leaf: Leaf, whole: bool, part: Part) -> None:
-        """Settle what becomes of a place."""
-        if id(leaf.node) in self.found.leaves:
-            return
-        if self.on_some_ranks(leaf):
-            self.doubt(part, "only some processes come here, so they cannot agree on it here")
-            return
-        if leaf.change is Change.COUNT and not whole:
-            return
-        if whole and leaf.degree:
-            needed = any(one.node is leaf.node for one in self.settled if one.duty is Duty.NUMBER)
-            if leaf.evaluates or needed:
-                self.doubt(part, "it is a number of samples of one process")
-                if leaf.change is Change.COUNT:
-                    return
-            elif leaf.change is Change.MEAN:
-                if leaf.degree != 1:
-                    self.doubt(part, "it grows with the batch size in an unusual way")
-                    return
-                leaf.change = Change.SUM
-        self.found.leaves[id(leaf.node)] = leaf
+    def is_agreed(self, leaf: Leaf, agreed: set[cst.CSTNode]) -> bool:
+        """Whether a number is averaged over the processes for the sake of a backward pass."""
+        return any(node in agreed for node in leaf.module.source.parents(leaf.node))
+
+    def scale_part(self, group: Group) -> None:
+        """Multiply what is reported rather than what it is made of."""
+        part, node = group.part, group.part.node
+        values = self.plan.facts.values_of(node) if node is not None else ()
+        known = [self.analysis.of((value,)) for value in values if value != Constant(0)]
+        degree = group.quantity.degree
+        if node is None or not degree or not known:
+            self.doubt(part, "it counts the samples of one process")
+        elif any(one.kind is not Kind.EQUAL or one.degree != degree for one in known):
+            self.doubt(part, "it counts the samples of one process")
+        else:
+            self.keep([Leaf(part.module, node, degree, Change.COUNT, part.event)])
+
+    def find_loader(self, leaf: Leaf) -> str:
+        """The text of the loader around a place, where it tells whether its data is shared."""
+        loaders = {id(loader.value): loader for loader in self.plan.loaders}
+        for around in leaf.module.source.parents(leaf.node):
+            if isinstance(around, (cst.FunctionDef, cst.Lambda)):
+                break
+            if not isinstance(around, cst.For):
+                continue
+            node: cst.BaseExpression = around.iter
+            while isinstance(node, cst.Call) and node.args and not node.args[0].star:
+                node = node.args[0].value
+            values = self.plan.facts.values_of(node)
+            if not values or not is_simple(node):
+                continue
+            found = [loaders.get(id(value)) for value in values]
+            if all(loader is not None and tells_shards(loader) for loader in found):
+                leaf.loader = leaf.module.source.code(node)
+                return leaf.loader
+        return ""
+
+    def keep(self, leaves: Iterable[Leaf]) -> None:
+        """Note places that are to be changed."""
+        for leaf in leaves:
+            if self.on_some_ranks(leaf):
+                part = Part((), leaf.node, leaf.module, leaf.event)
+                self.doubt(part, "only some processes come here, and cannot agree on it here")
+            else:
+                self.found.leaves.setdefault(id(leaf.node), leaf)
 
     def on_some_ranks(self, leaf: Leaf) -> bool:
         """Whether only some processes reach a place."""
-        if leaf.change is Change.COUNT:
+        if leaf.change in (Change.COUNT, Change.SHARED_COUNT):
             return False
         for around in (leaf.node, *leaf.module.source.parents(leaf.node)):
             for event in self.calls.get(id(around), ()):
@@ -642,6 +713,38 @@ class Search:
             if isinstance(around, (cst.FunctionDef, cst.Lambda)):
                 break
         return False
+
+
+def connected(groups: list[Group]) -> list[list[Group]]:
+    """The groups, together with all that share a place with them, directly or through others."""
+    found: list[tuple[set[int], list[Group]]] = []
+    for group in groups:
+        if not group.leaves:
+            continue
+        nodes, members = group.nodes, [group]
+        apart = []
+        for others in found:
+            if others[0] & nodes:
+                nodes = nodes | others[0]
+                members = [*others[1], *members]
+            else:
+                apart.append(others)
+        found = [*apart, (nodes, members)]
+    return [members for _, members in found]
+
+
+def tells_shards(loader: Loader) -> bool:
+    """Whether a loader's sampler tells among how many processes its data is shared."""
+    if loader.argument("batch_sampler") is not None or loader.event.arguments.unknown_because:
+        return False
+    sampler = loader.argument("sampler")
+    if sampler is not None and sampler.values != (Constant(None),):
+        return False
+    dataset = loader.argument("dataset")
+    return dataset is not None and not any(
+        is_instance_of(value, frozenset({"torch.utils.data.IterableDataset"}))
+        for value in dataset.values
+    )
 
 
 COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp)
@@ -673,6 +776,30 @@ def formatted(node: cst.CSTNode) -> list[cst.BaseExpression | None]:
     return found
 
 
+def shown_attributes(value: Opaque) -> dict[str, list[str]]:
+    """The attributes that a format string shows, by the argument that they belong to."""
+    found: dict[str, list[str]] = {}
+    for name, receivers in method_calls(value):
+        for receiver in receivers if name == "format" else ():
+            if not (isinstance(receiver, Constant) and isinstance(receiver.value, str)):
+                return {}
+            automatic = 0
+            for field_name in format_fields(receiver.value):
+                first, *rest = re.split(r"[.\[]", field_name)
+                if not first:
+                    first, automatic = str(automatic), automatic + 1
+                found.setdefault(first, []).append(rest[0].rstrip("]") if rest else "")
+    return {first: names for first, names in found.items() if all(names)}
+
+
+def format_fields(text: str) -> list[str]:
+    """The names in the fields of a format string; none where it is no valid one."""
+    try:
+        return [name for _, name, _, _ in Formatter().parse(text) if name is not None]
+    except ValueError:
+        return []
+
+
 def is_text(values: Values, depth: int = 0) -> bool:
     """Whether values are text, as far as can be seen."""
     if depth > DEEPEST:
@@ -701,6 +828,12 @@ def is_text_value(value: Value, depth: int) -> bool:
     )
 
 
+def checks_for_nan(value: Value) -> bool:
+    """Whether a value tells that something is not a number; processes agree on that elsewhere."""
+    names = [*called_names(value), *(name for name, _ in method_calls(value))]
+    return any(name.rpartition(".")[2] in ("isnan", "isinf", "isfinite") for name in names)
+
+
 def is_number(value: Value) -> bool:
     """Whether a value is a literal."""
     return isinstance(value, Constant)
@@ -725,6 +858,17 @@ def leaves_tensors(value: Opaque, quantity: Quantity) -> bool:
     return any(
         pending.duty is Duty.NUMBER and pending.node is value.node for pending in quantity.pending
     )
+
+
+def computes(value: Opaque) -> bool:
+    """Whether a number is made of others by arithmetic."""
+    if value.kind == "operation":
+        return value.name not in ("iterate", "enumerate", "zip", "index", "isinstance")
+    if value.kind == "call":
+        return any(
+            name.startswith(("builtins.", "math.", "numpy.")) for name in called_names(value)
+        )
+    return value.kind == "item"
 
 
 def is_bound(module: Module, node: cst.BaseExpression) -> bool:

@@ -29,13 +29,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.rules.pytorch._once import VOCABULARY
-from transpile.rules.pytorch._reductions import multiplied, reduced, settled
+from transpile.rules.pytorch._reductions import multiplied, reduced, settled, surrounded
 from transpile.rules.pytorch._reported import Change, Leaf, reported
 
 from transpile.finding import Level
 from transpile.plan.model import Plan
 from transpile.result import Verdict
-from transpile.rule import Answer, Helper, In, Remark, Ruling, Rulings
+from transpile.rule import Answer, Helper, Remark, Ruling, Rulings
 from transpile.rule import Change as Edited
 
 CODES = {
@@ -49,7 +49,10 @@ REASONS = {
     Change.SUM: "this sum is taken over all processes",
     Change.COUNT: "this number of samples is that of all processes",
     Change.DENOMINATOR: "this denominator is averaged over all processes",
+    Change.SHARED_SUM: "this sum is taken over the processes that share the batch",
+    Change.SHARED_COUNT: "this number of samples is that of all processes that share the batch",
 }
+COUNTS = frozenset({Change.COUNT, Change.SHARED_COUNT})
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -65,7 +68,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         )
     for leaf in found.leaves.values():
         yield Ruling(
-            "PT602" if leaf.change is Change.COUNT else "PT601",
+            "PT602" if leaf.change in COUNTS else "PT601",
             Verdict.APPLY,
             leaf.module,
             leaf.node,
@@ -97,12 +100,18 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Edited]:
     """The reduction, or the factor."""
     leaf: Leaf = ruling.data
     if leaf.change is Change.COUNT:
-        yield from multiplied(plan, leaf.module, leaf.node, 1)
+        yield from multiplied(plan, leaf.module, leaf.node, leaf.degree)
+    elif leaf.change is Change.SHARED_COUNT:
+        yield Helper("shard_count")
+        shards = f"{plan.names.fresh('shard_count')}({leaf.loader})"
+        yield from surrounded(leaf.module, leaf.node, "", f" * {shards}")
+    elif leaf.change is Change.SHARED_SUM:
+        yield Helper("reduce_shards")
+        name = plan.names.fresh("reduce_shards")
+        yield from surrounded(leaf.module, leaf.node, f"{name}(", f", {leaf.loader})")
     elif leaf.pending is not None:
         yield from settled(plan, leaf.pending)
     else:
         helper = "reduce_sum" if leaf.change is Change.SUM else "reduce_mean"
         yield from reduced(plan, leaf.module, leaf.node, helper)
 
-
-__all__ = ["CODES", "Helper", "In", "decide", "edits"]

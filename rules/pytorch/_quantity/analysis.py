@@ -44,10 +44,14 @@ class Analysis(Calls):
         plan: the plan.
         scaled: operands that are multiplied by the number of processes, by the identity of their
             node, to its power.
+        whole: take numbers that leave the tensors, and numbers of samples, as those of the global
+            batch: what would be seen once all of them are.
     """
 
-    def __init__(self, plan: Plan, scaled: dict[int, int] | None = None) -> None:
-        super().__init__(plan)
+    def __init__(
+        self, plan: Plan, scaled: dict[int, int] | None = None, whole: bool = False
+    ) -> None:
+        super().__init__(plan, whole)
         self.scaled = scaled or {}
         self.table: dict[int, Quantity] = {}
         self.settled: set[int] = set()
@@ -148,6 +152,8 @@ class Analysis(Calls):
         found = self.transfer_one(value)
         if id(value) in self.reductions and found.kind is not Kind.UNKNOWN:
             found = self.all_reduced(found, self.reductions[id(value)])
+        if self.whole and found.kind is Kind.EQUAL and not found.tensor:
+            found = domain.equal(tensor=False)
         if (
             found.kind is Kind.UNKNOWN
             and not found.whole
@@ -236,6 +242,9 @@ class Analysis(Calls):
     def attribute(self, value: Opaque) -> Quantity:
         """``base.name``."""
         base, name = value.operands[0], value.name
+        if name == "num_replicas":
+            shared = any(id(v) in self.training for v in walk_back(base, is_access))
+            return domain.equal(-1 if shared and not self.whole else 0, tensor=False)
         if name == "batch_size" and any(id(one) in self.training for one in base):
             return domain.count()
         if any(is_instance_of(one, self.plan.table.module_bases) for one in base):
@@ -364,6 +373,11 @@ def simple(value: Value, plan: Plan) -> Quantity:
         return domain.unknown(value.reason)
     gradient = is_instance_of(value, plan.table.module_bases)
     return domain.equal(gradient=gradient)
+
+
+def is_access(value: Value) -> bool:
+    """Whether a value is an attribute of another."""
+    return isinstance(value, Opaque) and value.kind == "attribute"
 
 
 def index_nodes(node: cst.Subscript) -> Iterable[cst.BaseExpression]:

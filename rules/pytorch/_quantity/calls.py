@@ -76,8 +76,9 @@ MODEL_PACKAGES = ("torchvision.models.", "torch.hub.", "timm.", "transformers.",
 class Calls(ABC):
     """The part of the analysis that knows calls."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, whole: bool = False) -> None:
         self.plan = plan
+        self.whole = whole
         self.models: set[int] = set()
         self.reductions = find_reductions(plan)
         self.batch_sizes = {
@@ -362,7 +363,7 @@ class Calls(ABC):
         table = self.plan.table
         package, _, word = name.rpartition(".")
         if name in table.world_size_calls:
-            return domain.equal(-1, tensor=False)
+            return domain.equal(0 if self.whole else -1, tensor=False)
         if package == "torch.distributed" or name in table.rank_calls:
             return domain.equal(tensor=False)
         signature = loss_function(name)
@@ -414,6 +415,8 @@ class Calls(ABC):
     def as_number(self, quantity: Quantity, value: Opaque) -> Quantity:
         """A quantity as a plain number that left the tensors: equal once it is reduced."""
         number = quantity.number()
+        if self.whole and number.kind in (Kind.PART, Kind.EQUAL):
+            return domain.equal(tensor=False)
         if number.kind is Kind.PART and quantity.tensor:
             leaf = Pending(Duty.NUMBER, value.node, value.module)
             return replace(number, kind=Kind.EQUAL, pending=number.pending | {leaf})
@@ -655,7 +658,7 @@ class Calls(ABC):
         if word == "count_nonzero":
             tensor = tensor.without_gradient()
         if tensor.kind is not Kind.SAMPLE:
-            return tensor if tensor.kind is not Kind.UNKNOWN else self.whole(tensor, given)
+            return tensor if tensor.kind is not Kind.UNKNOWN else self.after_reduction(tensor, given)
         dims = given.dims()
         if dims == ():
             return reduce(tensor)
@@ -667,7 +670,7 @@ class Calls(ABC):
             return reduce(tensor)
         return replace(tensor, content="", dim=tensor.dim - before(dims, tensor.dim, given))
 
-    def whole(self, quantity: Quantity, given: Given) -> Quantity:
+    def after_reduction(self, quantity: Quantity, given: Given) -> Quantity:
         """An unknown after a reduction: a single number, if it was over everything."""
         return replace(quantity, whole=True) if given.dims() == () else quantity
 
@@ -686,7 +689,7 @@ class Calls(ABC):
             tensor = domain.nonlinear(word, tensor, others[0])
         if tensor.kind is not Kind.SAMPLE:
             found = domain.nonlinear(word, tensor)
-            return found if found.kind is not Kind.UNKNOWN else self.whole(found, given)
+            return found if found.kind is not Kind.UNKNOWN else self.after_reduction(found, given)
         dims = given.dims(DIM_POSITION.get(word, 0))
         if dims == () and word in ALONG:
             dims = (DEFAULT_DIM.get(word, -1),)
