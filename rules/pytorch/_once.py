@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
+from transpile.rules.pytorch._reported import reported
+from transpile.rules.pytorch._setting_up import set_up_of
 
 from transpile.changes import Insert
 from transpile.edit import Edit
@@ -16,7 +18,6 @@ from transpile.plan.once import find_once
 from transpile.plan.treatment import Once, Preparation, Run, Statement, statements_of
 from transpile.result import Verdict
 from transpile.rule import Change, Helper, In, Rulings
-from transpile.rules.pytorch._setting_up import set_up_of
 from transpile.source import Source
 from transpile.span import Span
 
@@ -89,9 +90,9 @@ def once_of(plan: Plan) -> Once:
     """What is decided about the effects of a script; found once for all rules."""
     if "once" not in plan.memo:
         set_up = set_up_of(plan)
-        plan.memo["once"] = find_once(
-            plan, VOCABULARY, BARRIERS, set_up.order if set_up is not None else 0
-        )
+        joined = set_up.order if set_up is not None else 0
+        together = reported(plan, VOCABULARY).together()
+        plan.memo["once"] = find_once(plan, VOCABULARY, BARRIERS, joined, together)
     found: Once = plan.memo["once"]
     return found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from transpile.plan.effects import Kind, Vocabulary, find_effects
 from transpile.plan.foreign import find_foreign
 from transpile.plan.guards import Guards
@@ -16,7 +18,13 @@ from transpile.plan.treatment import Once
 FILES = frozenset({Kind.OPEN, Kind.WRITE, Kind.MODIFY, Kind.CONTAINER})
 
 
-def find_once(plan: Plan, vocabulary: Vocabulary, barriers: frozenset[str], joined: int) -> Once:
+def find_once(
+    plan: Plan,
+    vocabulary: Vocabulary,
+    barriers: frozenset[str],
+    joined: int,
+    together: Set[int] = frozenset(),
+) -> Once:
     """Decide what becomes of the effects of a script.
 
     Args:
@@ -24,8 +32,10 @@ def find_once(plan: Plan, vocabulary: Vocabulary, barriers: frozenset[str], join
         vocabulary: the framework's own effects.
         barriers: calls in which every process waits for the others.
         joined: the order of the first event that the process group exists for.
+        together: expressions that every process will have to evaluate, by the identity of their
+            node.
     """
-    once = Once(plan, Ranks(plan, barriers), Reads(plan, vocabulary))
+    once = Once(plan, Ranks(plan, barriers), Reads(plan, vocabulary, together))
     scope = plan.entry.scope
     rebound = scope is not None and "print" in scope.names
     for effect in find_effects(plan, vocabulary):

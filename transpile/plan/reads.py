@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 import libcst as cst
 
@@ -87,6 +87,13 @@ READ_METHODS = frozenset(
 )  # fmt: skip
 #: Methods that change a list, set or dict.
 FILLING = frozenset({"append", "extend", "insert", "add", "update", "pop", "clear", "remove"})
+#: Builtins that go through what they are given.
+DRAWING = frozenset(
+    {
+        "list", "tuple", "set", "frozenset", "dict", "sorted", "sum", "max", "min", "any", "all",
+        "zip", "enumerate", "map", "filter", "reversed",
+    }
+)  # fmt: skip
 LOOKING = frozenset({"len", "isinstance", "type", "id", "str", "repr", "format", "print", "bool"})
 
 EffectTest = Callable[[cst.Call], bool]
@@ -98,10 +105,15 @@ class Reads:
     Args:
         plan: the plan.
         vocabulary: what the framework adds.
+        together: expressions that every process will have to evaluate, by the identity of their
+            node.
     """
 
-    def __init__(self, plan: Plan, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, plan: Plan, vocabulary: Vocabulary, together: Set[int] = frozenset()
+    ) -> None:
         self.plan = plan
+        self.together = together
         self.pure = PURE + vocabulary.pure
         self.impure = NOT_PURE + vocabulary.impure
         self.calls: dict[int, list[Event]] = {}
@@ -129,6 +141,8 @@ class Reads:
             node: the expression.
             allowed: calls that count as harmless, such as the effect that is to be guarded.
         """
+        if id(node) in self.together:
+            return False
         if isinstance(node, (cst.Name, cst.BaseNumber, cst.BaseString)) and not isinstance(
             node, cst.FormattedString
         ):
@@ -149,7 +163,9 @@ class Reads:
     def iterates_quietly(self, node: cst.BaseExpression) -> bool:
         """Whether looping over an expression draws nothing from loaders and generators."""
         values = self.plan.facts.values_of(node)
-        return bool(values) and not any(self.is_stream(value) for value in values)
+        return bool(values) and not any(
+            self.is_stream(value) or is_given(value) for value in values
+        )
 
     def is_stream(self, value: Value) -> bool:
         """Whether iterating over a value uses it up or draws random numbers."""
@@ -162,8 +178,6 @@ class Reads:
                 return True
             if value.name in ("enumerate", "zip", "filter"):
                 return any(self.is_stream(v) for group in value.operands for v in group)
-        if isinstance(value, Opaque) and value.kind == "parameter":
-            return True
         return isinstance(value, Instance)
 
     def draws_sample(self, node: cst.Subscript) -> bool:
@@ -211,7 +225,12 @@ class Reads:
             word = name.removeprefix("builtins.")
             if word.split(".")[0] in IMPURE_BUILTINS:
                 return False
-            return word in LOOKING or not self.given_streams(event)
+            if word in LOOKING:
+                return True
+            return not self.given_streams(event) and not (
+                word in DRAWING
+                and any(is_given(value) for item in event.arguments.items for value in item.values)
+            )
         if name in FLUSHES or name == "sys.stderr.flush":
             return True
         if name.startswith(self.impure) or not name.startswith(self.pure):
@@ -257,6 +276,11 @@ class Reads:
         if not isinstance(event.node, cst.Call):
             return not any(isinstance(callee, (Opaque, External)) for callee in event.callee)
         return fills_own_container(event) or self.call_reads(event.node)
+
+
+def is_given(value: Value) -> bool:
+    """Whether a value is a parameter that no call in sight gives a value to."""
+    return isinstance(value, Opaque) and value.kind == "parameter"
 
 
 def fills_own_container(event: Event) -> bool:
