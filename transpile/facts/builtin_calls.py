@@ -234,7 +234,9 @@ class BuiltinCalls(Expressions):
         ordered = arguments.positional()
         if len(ordered) == 2 and len(ordered[0].values) == 1 and len(ordered[1].values) == 1:
             value, cls = ordered[0].values[0], ordered[1].values[0]
-            if isinstance(value, Instance) and isinstance(cls, (Class, External)):
+            # What wraps an object stands for it here, so that of wrappers nothing is decided.
+            wrapper = isinstance(cls, External) and cls.name in self.dialect.returns_argument
+            if isinstance(value, Instance) and isinstance(cls, (Class, External)) and not wrapper:
                 return (Constant(cls in list(value.cls.ancestry())),)
         return (self.opaque("operation", node, "isinstance", tuple(a.values for a in ordered)),)
 
