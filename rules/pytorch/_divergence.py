@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 import libcst as cst
+from transpile.rules.pytorch._once import VOCABULARY
+from transpile.rules.pytorch._reported import Change, reported
+from transpile.rules.pytorch._together import agreed_values, agreeing_calls, schedules
 
 from transpile.facts.events import Branch, Call, Event, Loop
 from transpile.facts.module import Module
@@ -31,7 +34,6 @@ from transpile.facts.walk import children
 from transpile.plan.graph import called_names, is_instance_of, origin, parents
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of
-from transpile.rules.pytorch._together import agreed_values, agreeing_calls, schedules
 
 
 class Cause(Enum):
@@ -70,6 +72,7 @@ WRITERS = {
 }  # fmt: skip
 #: What gives the same number for every process's part of the batch.
 SIZES = frozenset({"len", "dim", "numel", "ndimension", "isinstance"})
+NUMBER_CHECKS = frozenset({"isnan", "isinf", "isneginf", "isposinf", "isfinite"})
 #: Methods that put what they are given into their object; others end with an underscore.
 FEEDING = frozenset(
     {
@@ -124,6 +127,7 @@ class Divergence:
     def __post_init__(self) -> None:
         plan = self.plan
         self.equal = agreed_values(plan)
+        self.reduced = reductions(plan)
         self.agreeing = agreeing_calls(plan)
         self.training = {id(loader.value) for loader in plan.training_loaders}
         self.models = {id(model.value) for model in plan.models}
@@ -184,7 +188,9 @@ class Divergence:
             return found
         if id(node) in self.agreeing or self.from_agreement(module, node) or self.is_size(node):
             return found
-        found.add(self.of_values(self.plan.facts.values_of(node)))
+        if id(node) in self.reduced.nodes:
+            return Look(self.reduced.causes(node))
+        found.add(self.of_values(self.plan.facts.values_of(node), checks_numbers(node)))
         found.tests.extend(self.setting_tests(module, node))
         if isinstance(node, cst.Call):
             found.tests.extend(self.returning_tests(module, node))
@@ -241,8 +247,13 @@ class Divergence:
 
     # Values.
 
-    def of_values(self, values: Values) -> Look:
-        """Why values may differ by what they were computed from."""
+    def of_values(self, values: Values, strict: bool = False) -> Look:
+        """Why values may differ by what they were computed from.
+
+        Args:
+            values: the values.
+            strict: what is reduced elsewhere in the script is not reduced here.
+        """
         found = Look()
         seen: set[int] = set()
         pending = list(values)
@@ -251,10 +262,15 @@ class Divergence:
             if id(value) in seen or id(value) in self.equal:
                 continue
             seen.add(id(value))
+            if not strict and id(value) in self.reduced.values:
+                continue
             if not isinstance(value, Opaque):
                 if not isinstance(value, (Instance, Constant, External)):
                     for group in parents(value):
                         pending.extend(group)
+                continue
+            if id(value.node) in self.reduced.nodes:
+                found.causes |= self.reduced.causes(value.node)
                 continue
             if value.kind == "operation" and isinstance(value.node, cst.AugAssign):
                 for event in self.happening.get(id(value.node), ()):
@@ -346,6 +362,63 @@ class Divergence:
         return any(
             path and other and other[: len(path)] == path for path in wanted for other in written
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """What becomes that of the global batch before anything depends on it.
+
+    Args:
+        nodes: expressions, by their identity, methods on the way to a plain number included.
+        shared: those among them that stay each process's own in evaluations.
+        values: what is given to others after it was reduced.
+    """
+
+    nodes: frozenset[int]
+    shared: frozenset[int]
+    values: frozenset[int]
+
+    def causes(self, node: cst.CSTNode) -> set[Cause]:
+        """Why a reduced expression may differ all the same."""
+        return {Cause.RESULTS} if id(node) in self.shared else set()
+
+
+def reductions(plan: Plan) -> Reduced:
+    """The numbers that the rule on reported numbers takes over all processes."""
+    nodes: set[int] = set()
+    shared: set[int] = set()
+    values: set[int] = set()
+    found = reported(plan, VOCABULARY)
+    together = found.together()
+    for leaf in found.leaves.values():
+        if id(leaf.node) not in together:
+            continue
+        kept = {id(leaf.node)}
+        node: cst.CSTNode = leaf.node
+        outer = leaf.module.source.parent(node)
+        if isinstance(outer, cst.Arg):
+            values.update(id(value) for value in plan.facts.values_of(node))
+        while isinstance(outer, cst.Attribute) or (
+            isinstance(outer, cst.Call) and outer.func is node
+        ):
+            node = outer
+            kept.add(id(node))
+            outer = leaf.module.source.parent(node)
+        nodes |= kept
+        if leaf.change is Change.SHARED_SUM:
+            shared |= kept
+    return Reduced(frozenset(nodes), frozenset(shared), frozenset(values))
+
+
+def checks_numbers(node: cst.CSTNode) -> bool:
+    """Whether an expression is a check for NaN or infinite values."""
+    if not isinstance(node, cst.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
+    word = name.value if isinstance(name, cst.Name) else ""
+    if word in NUMBER_CHECKS:
+        return True
+    return isinstance(node.func, cst.Attribute) and checks_numbers(node.func.value)
 
 
 def worst(causes: Iterator[Cause | None] | list[Cause | None] | set[Cause]) -> Cause | None:

@@ -32,29 +32,34 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
-
-from transpile.facts.events import Event
-from transpile.facts.module import Module
-from transpile.facts.values import Opaque
-from transpile.facts.walk import children
-from transpile.layout import wrap_expression
-from transpile.plan.model import Plan
-from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._divergence import (
     Cause,
     Divergence,
     controls_of,
     loop_position,
 )
-from transpile.rules.pytorch._together import Condition, conditions_of, schedules, steps_of
+from transpile.rules.pytorch._setting_up import set_up_of
+from transpile.rules.pytorch._together import Condition, conditions_of, steps_of
 from transpile.rules.pytorch.vary_random_numbers import training_loop
+
+from transpile.facts.events import Event, Loop
+from transpile.facts.module import Module
+from transpile.facts.values import External
+from transpile.facts.walk import descendants
+from transpile.layout import wrap_expression
+from transpile.plan.model import Plan
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 
 CODES = {
     "PT711": "all processes take rank 0's decision",
     "PT712": "a decision depends on one process's part of the batch",
     "PT713": "all processes take rank 0's number",
+    "PT714": "a decision is taken before the processes know each other",
 }
+#: What repeats something as often as its arguments say.
+COUNTING = frozenset({"builtins.range", "tqdm.trange"})
+SLICING = frozenset({"itertools.islice"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +79,14 @@ class Agreement:
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """A condition and why the processes must agree on it.
+    """A condition that the processes must agree on.
 
     Args:
         module: where it stands.
         test: the condition.
         part: the part of it that may differ.
         cause: why it may.
-        why: what depends on it.
+        matter: what depends on it.
         condition: the steps that do.
     """
 
@@ -89,31 +94,69 @@ class Decision:
     test: cst.BaseExpression
     part: cst.BaseExpression
     cause: Cause
-    why: str
+    matter: str
     condition: Condition | None = None
+
+
+class Decisions:
+    """Collects the conditions that the processes must agree on.
+
+    Args:
+        plan: the plan.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.divergence = Divergence(plan, loop_position(plan, training_loop(plan)))
+        self.conditions = conditions_of(plan)
+        self.by_test = {id(condition.test): condition for condition in self.conditions}
+        self.found: list[Decision] = []
+
+    def collect(self) -> list[Decision]:
+        """All of them, in the order of the text."""
+        divergence = self.divergence
+        for step in steps_of(self.plan):
+            if step.key[0] in ("load", "rate"):
+                matter = "what is loaded" if step.key[0] == "load" else "the learning rate"
+                for source in sources(step.event):
+                    for module, test in divergence.setting_tests(step.event.module, source):
+                        self.require(module, test, matter)
+        deciding = [condition for condition in self.conditions if condition.decides]
+        # What is computed first: counters that were set on such a condition are equal then.
+        computed = [c for c in deciding if divergence.look(c.event.module, c.test).causes]
+        for condition in (*computed, *deciding):
+            self.require(condition.event.module, condition.test, matter_of(condition))
+        return sorted(self.found, key=place_of)
+
+    def require(self, module: Module, test: cst.CSTNode, matter: str) -> None:
+        """Ask for agreement, and first on the conditions that decide whether it is reached."""
+        divergence = self.divergence
+        cause = divergence.cause(module, test)
+        condition = self.by_test.get(id(test))
+        if cause is None or not isinstance(test, cst.BaseExpression):
+            return
+        if cause is Cause.PRESENCE and not (condition is not None and loads(condition)):
+            return
+        part = differing_part(divergence, module, test)
+        divergence.agree(test)
+        for event in divergence.happening.get(id(test), ()):
+            for outer_module, outer in controls_of(event):
+                self.require(outer_module, outer, f"whether {matter} is decided on")
+        self.found.append(Decision(module, test, part, cause, matter, condition))
+
+    def happens(self, decision: Decision) -> list[Event]:
+        """The evaluations of a condition."""
+        found: list[Event] = self.divergence.happening.get(id(decision.test), [])
+        return found
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each condition, and each number, that must be agreed on."""
-    divergence = Divergence(plan, loop_position(plan, training_loop(plan)))
-    yield from done(plan, divergence)
-    decisions: list[Decision] = []
-    conditions = conditions_of(plan)
-    by_test = {id(condition.test): condition for condition in conditions}
-    for event, word in kept_state(plan):
-        for module, test in settings(divergence, event):
-            require(divergence, module, test, f"{word} depends on it", decisions, by_test)
-    deciding = [condition for condition in conditions if condition.decides]
-    # What is computed first: counters that were set on such a condition are equal then.
-    for condition in (
-        *(c for c in deciding if divergence.look(c.event.module, c.test).causes),
-        *deciding,
-    ):
-        module, why = condition.event.module, f"the next {condition.step.word} depends on it"
-        require(divergence, module, condition.test, why, decisions, by_test)
-    for decision in sorted(decisions, key=place_of):
-        yield from answers(plan, decision, divergence)
-    yield from numbers(plan, divergence)
+    decisions = Decisions(plan)
+    yield from done(plan, decisions)
+    for decision in decisions.collect():
+        yield answer(plan, decision, decisions)
+    yield from numbers(plan, decisions.divergence)
 
 
 def place_of(decision: Decision) -> tuple[str, int]:
@@ -121,119 +164,97 @@ def place_of(decision: Decision) -> tuple[str, int]:
     return decision.module.name, decision.module.source.span(decision.test).start
 
 
-def done(plan: Plan, divergence: Divergence) -> Iterator[Answer]:
-    """The conditions and numbers that are agreed on already."""
-    seen: set[int] = set()
-    for condition in conditions_of(plan):
-        for part in calls_in(condition.test):
-            if id(part) in divergence.agreeing and id(part) not in seen:
-                seen.add(id(part))
-                yield Ruling(
-                    "PT711",
-                    Verdict.ALREADY_DONE,
-                    condition.event.module,
-                    condition.test,
-                    "all processes take the same decision",
-                )
+def matter_of(condition: Condition) -> str:
+    """What depends on a condition."""
+    if condition.exits:
+        skips = all(event.name == "continue" for _, event, _ in condition.exits)
+        return "whether a round is skipped" if skips else "whether the training goes on"
+    step = condition.step
+    known = {
+        "load": "what is loaded",
+        "rate": "the learning rate",
+        "schedule": "the learning rate",
+        "optimizer": "which optimizer is used",
+    }
+    return known.get(str(step.key[0]), f"whether a process takes part in the {step.word}")
 
 
-def calls_in(node: cst.CSTNode) -> Iterator[cst.Call]:
-    """The calls in an expression."""
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, cst.Call):
-            yield current
-        stack.extend(children(current))
+def loads(condition: Condition) -> bool:
+    """Whether weights are loaded on a condition."""
+    return any(step.key[0] == "load" for _, step in condition.guarded)
 
 
-def kept_state(plan: Plan) -> Iterator[tuple[Event, str]]:
-    """Where state goes into a model, an optimizer or a scheduler."""
-    for step in steps_of(plan):
-        if step.key[0] in ("load", "rate"):
-            yield step.event, f"this {step.word}"
+def done(plan: Plan, decisions: Decisions) -> Iterator[Answer]:
+    """The conditions that are agreed on already."""
+    for condition in decisions.conditions:
+        if any(id(node) in decisions.divergence.agreeing for node in descendants(condition.test)):
+            yield Ruling(
+                "PT711",
+                Verdict.ALREADY_DONE,
+                condition.event.module,
+                condition.test,
+                "all processes take the same decision",
+            )
 
 
-def settings(divergence: Divergence, event: Event) -> list[tuple[Module, cst.CSTNode]]:
-    """The conditions on which what an event puts into an object was set, where they differ."""
-    found: list[tuple[Module, cst.CSTNode]] = []
-    for node in sources(event):
-        for module, test in divergence.setting_tests(event.module, node):
-            if divergence.cause(module, test) is not None:
-                found.append((module, test))
-    return found
-
-
-def sources(event: Event) -> list[cst.CSTNode]:
+def sources(event: Event) -> list[cst.BaseExpression]:
     """The expressions whose values an event puts into an object."""
     if isinstance(event.node, cst.Call):
         return [arg.value for arg in event.node.args[:1]]
-    statement = event.module.source.parent(event.node)
-    while statement is not None and not isinstance(statement, (cst.Assign, cst.AugAssign)):
-        statement = event.module.source.parent(statement)
-    return [statement.value] if statement is not None else []
+    for outer in event.module.source.parents(event.node):
+        if isinstance(outer, (cst.Assign, cst.AugAssign)):
+            return [outer.value]
+    return []
 
 
-def require(
-    divergence: Divergence,
-    module: Module,
-    test: cst.CSTNode,
-    why: str,
-    decisions: list[Decision],
-    by_test: dict[int, Condition],
-) -> None:
-    """Ask for agreement on a condition, and first on those that decide whether it is reached."""
-    cause = divergence.cause(module, test)
-    if cause is None or not isinstance(test, cst.BaseExpression):
-        return
-    if cause is Cause.PRESENCE and not loads(by_test.get(id(test))):
-        return
-    part = differing_part(divergence, module, test)
-    divergence.agree(test)
-    for event in divergence.happening.get(id(test), ()):
-        for outer_module, outer in controls_of(event):
-            require(
-                divergence, outer_module, outer, "a decision is taken there", decisions, by_test
-            )
-    decisions.append(Decision(module, test, part, cause, why, by_test.get(id(test))))
-
-
-def loads(condition: Condition | None) -> bool:
-    """Whether weights are loaded on a condition."""
-    return condition is not None and any(step.key[0] == "load" for _, step in condition.guarded)
-
-
-def answers(plan: Plan, decision: Decision, divergence: Divergence) -> Iterator[Answer]:
+def answer(plan: Plan, decision: Decision, decisions: Decisions) -> Ruling:
     """What is to be done about one decision."""
-    helper, node = "from_main_process", decision.part
-    if decision.cause is Cause.BATCH and plan.in_training(stack_around(divergence, decision)):
-        found = flag_for(decision)
-        if found is None:
-            yield Ruling(
-                "PT712",
-                Verdict.REFUSE,
-                decision.module,
-                decision.test,
-                f"this depends on {decision.cause.value}, and {decision.why}: a process that "
-                "decides differently leaves the others waiting",
-                "decide by something that is equal on all processes, or leave the step in",
-            )
-            return
-        helper, node = found, decision.test
-    yield Ruling(
+    why = f"{decision.matter} depends on {decision.cause.value}"
+    helper: str | None = "from_main_process"
+    node = decision.part
+    events = decisions.happens(decision)
+    if decision.cause is Cause.BATCH and any(plan.in_training(event.stack) for event in events):
+        helper, node = flag_for(decision), decision.test
+    if helper is None:
+        return Ruling(
+            "PT712",
+            Verdict.REFUSE,
+            decision.module,
+            decision.test,
+            f"{why}: a process that decides differently leaves the others waiting",
+            "decide by something that is equal on all processes, or leave the step in",
+        )
+    if events and all(event.order < joined(plan) for event in events):
+        return Ruling(
+            "PT714",
+            Verdict.REFUSE,
+            decision.module,
+            decision.test,
+            f"{why}, and is decided before the processes can agree",
+            "decide it in the function that trains",
+        )
+    return Ruling(
         "PT711",
         Verdict.APPLY,
         decision.module,
         decision.test,
-        f"this depends on {decision.cause.value}, and {decision.why}",
+        why,
         data=Agreement(decision.module, node, helper),
     )
 
 
-def stack_around(divergence: Divergence, decision: Decision) -> tuple[object, ...]:
-    """The frames around the evaluation of a condition."""
-    events = divergence.happening.get(id(decision.test), [])
-    return events[0].stack if events else ()
+def joined(plan: Plan) -> int:
+    """The position from which on the processes know each other."""
+    starts = [
+        event.order
+        for event in plan.facts.events
+        if event.kind == "call"
+        and any(getattr(c, "name", "") in plan.table.distributed_starts for c in event.callee)
+    ]
+    if starts:
+        return min(starts)
+    set_up = set_up_of(plan)
+    return set_up.order if set_up is not None else 0
 
 
 BAD = frozenset({"isnan", "isinf", "isneginf", "isposinf"})
@@ -299,41 +320,77 @@ def last_word(node: cst.CSTNode) -> str:
 
 
 def numbers(plan: Plan, divergence: Divergence) -> Iterator[Answer]:
-    """The numbers that schedulers are given."""
-    optimizers = {id(optimizer.value) for optimizer in plan.optimizers}
+    """The numbers that set learning rates, or how often something is done."""
     seen: set[int] = set()
+    for event, node, matter in [*rates(plan), *rounds(plan)]:
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        cause = divergence.cause(event.module, node)
+        if id(node) in divergence.agreeing:
+            yield Ruling(
+                "PT713",
+                Verdict.ALREADY_DONE,
+                event.module,
+                node,
+                "all processes take the same number",
+            )
+        elif cause is Cause.BATCH and plan.in_training(event.stack):
+            yield Ruling(
+                "PT712",
+                Verdict.REFUSE,
+                event.module,
+                node,
+                f"{matter} depends on {cause.value}",
+                "take a number that is equal on all processes",
+            )
+        elif cause is not None and cause is not Cause.PRESENCE:
+            yield Ruling(
+                "PT713",
+                Verdict.APPLY,
+                event.module,
+                node,
+                f"{matter} depends on {cause.value}",
+                data=Agreement(event.module, node, "from_main_process"),
+            )
+
+
+Number = tuple[Event, cst.BaseExpression, str]
+
+
+def rates(plan: Plan) -> Iterator[Number]:
+    """The numbers that schedulers are given, and those that learning rates are set to."""
+    for step in steps_of(plan):
+        if step.key[0] in ("schedule", "rate"):
+            for node in sources(step.event):
+                yield step.event, node, "the learning rate"
+
+
+def rounds(plan: Plan) -> Iterator[Number]:
+    """The numbers of rounds of loops with steps."""
+    busy = {
+        id(frame.node)
+        for step in steps_of(plan)
+        if step.counts
+        for frame in step.event.stack
+        if isinstance(frame, Loop)
+    }
     for event in plan.facts.events:
-        if event.kind != "call" or not isinstance(event.node, cst.Call) or id(event.node) in seen:
-            continue
-        if not any(
-            isinstance(callee, Opaque)
-            and callee.kind == "attribute"
-            and callee.name == "step"
-            and any(schedules(value, optimizers) for value in callee.operands[0])
-            for callee in event.callee
-        ):
-            continue
-        seen.add(id(event.node))
-        for arg in event.node.args[:1]:
-            if id(arg.value) in divergence.agreeing:
-                yield Ruling(
-                    "PT713",
-                    Verdict.ALREADY_DONE,
-                    event.module,
-                    arg.value,
-                    "all processes give the scheduler the same number",
-                )
-                continue
-            cause = divergence.cause(event.module, arg.value)
-            if cause is not None:
-                yield Ruling(
-                    "PT713",
-                    Verdict.APPLY,
-                    event.module,
-                    arg.value,
-                    f"this depends on {cause.value}, and the learning rate on it",
-                    data=Agreement(event.module, arg.value, "from_main_process"),
-                )
+        if event.kind == "iterate" and id(event.node) in busy and isinstance(event.node, cst.For):
+            for node in counts(plan, event.node.iter):
+                yield event, node, "how often a step is done"
+
+
+def counts(plan: Plan, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The numbers that say how long an iterable is."""
+    if not isinstance(node, cst.Call):
+        return
+    names = {v.name for v in plan.facts.values_of(node.func) if isinstance(v, External)}
+    for position, arg in enumerate(node.args):
+        if names & COUNTING or (names & SLICING and position):
+            yield arg.value
+        else:
+            yield from counts(plan, arg.value)
 
 
 def differing_part(

@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
+from transpile.rules.pytorch._together import EXITS, Step, passed_by, steps_of
 
 from transpile.facts.events import Branch, Event, Loop
 from transpile.facts.module import Module
@@ -42,7 +43,6 @@ from transpile.plan.model import Plan
 from transpile.plan.ranks import Ranks
 from transpile.result import Verdict
 from transpile.rule import Answer, Remark, Ruling
-from transpile.rules.pytorch._together import EXITS, Step, passed_by, steps_of
 
 CODES = {
     "PT721": "a training step is reached by some ranks only",
@@ -107,7 +107,11 @@ def behind_handlers(plan: Plan) -> Iterator[Answer]:
         if handler is None or id(handler) in seen or not catches(plan, handler):
             continue
         passed = passed_by(plan, event, steps_of(plan))
-        if passed is not None and event.name in ("break", "continue") and in_batch_loop(plan, event):
+        if (
+            passed is not None
+            and event.name in ("break", "continue")
+            and in_batch_loop(plan, event)
+        ):
             seen.add(id(handler))
             yield swallowed(plan, passed, handler, True)
 
