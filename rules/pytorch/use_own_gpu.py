@@ -19,7 +19,8 @@ After:
     device = own_device(torch.device("cuda:0" if torch.cuda.is_available() else "cpu"))
 
 Refuses when:
-    the script names several GPUs, so that one model is spread over them.
+    the script names several GPUs, so that one model is spread over them; something is moved to a
+    GPU where the process does not have its own yet.
 
 Source:
     https://pytorch.org/docs/stable/notes/cuda.html#device-agnostic-code,
@@ -46,12 +47,22 @@ from transpile.rules.pytorch._devices import (
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
-from transpile.facts.values import Argument, Constant, External, Function, Opaque, Unknown, Values
+from transpile.facts.values import (
+    Argument,
+    Constant,
+    External,
+    Function,
+    Opaque,
+    Unknown,
+    Values,
+    only_constant,
+)
 from transpile.finding import Level
 from transpile.layout import add_argument, guard, wrap_expression
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
-from transpile.plan.places import ancestors, function_of, statement_of
+from transpile.plan.places import ancestors, calls_of, function_of, statement_of
+from transpile.plan.start import find_start
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 
@@ -62,6 +73,8 @@ CODES = {
     "PT804": "a checkpoint would be loaded onto the GPU it was saved from",
     "PT805": "GPUs are counted",
     "PT806": "worker processes may be forked after CUDA was initialised",
+    "PT807": "something is on a GPU before the process has its own",
+    "PT808": "each process has its own workers",
 }
 MOVING = frozenset({"to", "cuda"})
 #: Calls outside of the project whose result is on the device that they are given.
@@ -93,6 +106,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each place that names a GPU or loads from one."""
     named = [(module, node) for module, node in numbered(plan)]
     yield from several(plan, named)
+    yield from too_early(plan)
     done: set[int] = set()
     for module, node in [*named, *made_devices(plan), *positions(plan)]:
         if id(node) in done or any(id(outer) in done for outer in ancestors(module, node)):
@@ -316,9 +330,9 @@ def several(plan: Plan, named: list[tuple[Module, cst.CSTNode]]) -> Iterator[Ans
         if not reached(event):
             continue
         for argument in device_arguments(event):
-            for value in argument.values:
-                if isinstance(value, Constant) and type(value.value) is int and argument.node:
-                    numbers.setdefault(value.value, (event.module, argument.node))
+            constant = only_constant(argument.values)
+            if constant is not None and type(constant.value) is int and argument.node:
+                numbers.setdefault(constant.value, (event.module, argument.node))
     if len(numbers) < 2:
         return
     module, node = numbers[sorted(numbers)[1]]
@@ -339,6 +353,51 @@ def in_location(plan: Plan, module: Module, node: cst.CSTNode) -> bool:
         isinstance(outer, cst.Call) and called(plan, outer, "torch.load")
         for outer in module.source.parents(node)
     )
+
+
+def too_early(plan: Plan) -> Iterator[Answer]:
+    """The refusal of what is moved to a GPU before the set-up function chooses it."""
+    start = find_start(plan)
+    if start is None or start.function is None:
+        return
+    inside = [
+        event.order
+        for event in plan.facts.events
+        if not event.detached
+        and any(frame.function.node is start.function for frame in calls_of(event.stack))
+    ]
+    entered = min(inside, default=0)
+    for event in calls(plan):
+        if event.detached or event.order >= entered or not moves_to_gpu(event):
+            continue
+        yield Ruling(
+            "PT807",
+            Verdict.REFUSE,
+            event.module,
+            event.node,
+            f"this is moved to a GPU before '{start.function.name.value}' is called, in which each "
+            "process gets its own: all processes would put it onto the first",
+            f"move it to the GPU in '{start.function.name.value}'",
+        )
+        return
+
+
+def moves_to_gpu(event: Event) -> bool:
+    """Whether a call may put something onto a GPU."""
+    for callee in event.callee:
+        if not isinstance(callee, Opaque) or callee.kind != "attribute":
+            continue
+        if callee.name == "cuda":
+            return True
+        given = event.arguments.get("device", 0)
+        if callee.name == "to" and given is not None:
+            return any(
+                isinstance(value, Constant)
+                and isinstance(value.value, str)
+                and value.value.startswith("cuda")
+                for value in walk_back(given.values)
+            )
+    return False
 
 
 # Which GPU is the current one, and which are seen.
@@ -523,9 +582,15 @@ def fills(module: Module, argument: cst.Arg) -> bool:
 
 
 def remarks(plan: Plan) -> Iterator[Answer]:
-    """Counts of GPUs that training follows, and workers that inherit a CUDA context."""
+    """Counts of GPUs that training follows, and worker processes."""
+    yield from counted(plan)
+    yield from workers(plan)
+
+
+def counted(plan: Plan) -> Iterator[Answer]:
+    """A warning for each count of GPUs that shapes the training."""
     losses = tuple(value for backward in plan.backwards for value in backward.loss)
-    counted: set[int] = set()
+    seen: set[int] = set()
     sizes: list[Values] = [losses]
     for loader in plan.training_loaders:
         for name in ("batch_size", "num_workers"):
@@ -536,11 +601,11 @@ def remarks(plan: Plan) -> Iterator[Answer]:
         sizes.extend(item.values for item in optimizer.event.arguments.items)
     for values in sizes:
         for value in walk_back(values):
-            if not isinstance(value, Opaque) or id(value.node) in counted:
+            if not isinstance(value, Opaque) or id(value.node) in seen:
                 continue
             if External("torch.cuda.device_count") not in value.callee:
                 continue
-            counted.add(id(value.node))
+            seen.add(id(value.node))
             yield Remark(
                 "PT805",
                 Level.WARNING,
@@ -549,6 +614,26 @@ def remarks(plan: Plan) -> Iterator[Answer]:
                 "what is computed from the number of GPUs here was meant for one process that "
                 "uses all of them; now each process uses one",
                 "use 1 instead, or the number of processes where all together are meant",
+            )
+
+
+def workers(plan: Plan) -> Iterator[Answer]:
+    """A note on the workers of each process, a warning on those that inherit a CUDA context."""
+    seen: set[int] = set()
+    for loader in plan.training_loaders:
+        argument = loader.argument("num_workers")
+        constant = only_constant(argument.values) if argument is not None else None
+        if argument is None or (constant is not None and not constant.value):
+            continue
+        if id(loader.node) not in seen:
+            seen.add(id(loader.node))
+            yield Remark(
+                "PT808",
+                Level.NOTE,
+                loader.event.module,
+                loader.node,
+                "each process starts this many workers of its own",
+                "divide num_workers by the processes of a node where its CPUs do not suffice",
             )
     for event in calls(plan):
         if not any(

@@ -110,6 +110,18 @@ def test_module_is_reached_behind_both() -> None:
     assert "print_once(unwrap(inner).weight)" in lines
 
 
+def test_model_of_the_script_may_be_a_data_parallel() -> None:
+    top = "class Net(nn.Linear):\n    pass\n"
+    source = script(
+        top=top,
+        model="model = Net(3, 1)\nif args.gpu: model = nn.DataParallel(model)",
+        end="inner = model.module if isinstance(model, nn.DataParallel) else model\n"
+        'torch.save(inner.state_dict(), "m.pt")',
+    )
+    after = "inner = unwrap(model).module if isinstance(unwrap(model), nn.DataParallel) else model"
+    assert after in new_lines(source)
+
+
 def test_named_gpus_are_replaced_even_where_the_wrapper_gives_way() -> None:
     source = script(model="model = nn.DataParallel(model, device_ids=[0])")
     lines = new_lines(source)

@@ -201,6 +201,24 @@ def test_workers_counted_by_gpus_are_named() -> None:
     assert "device_count" in source.splitlines()[line - 1]
 
 
+def test_workers_of_each_process_are_noted() -> None:
+    source = script().replace("batch_size=4", "batch_size=4, num_workers=2")
+    assert [level for level, _, _ in findings(source, "PT808")] == [Level.NOTE]
+    assert findings(script(), "PT808") == []
+
+
+@pytest.mark.parametrize(
+    "move", ["torch.ones(1).cuda()", 'torch.ones(1).to("cuda")', "torch.ones(1).to(DEVICE)"]
+)
+def test_too_early_on_a_gpu_is_refused(move: str) -> None:
+    top = f'DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")\nweight = {move}'
+    ((level, line, _),) = findings(script(top=top), "PT807")
+    assert level is Level.ERROR
+    assert move in script(top=top).splitlines()[line - 1]
+    assert findings(script(start=top), "PT807") == []
+    assert findings(script(top=top.replace("cuda", "cpu")), "PT807") == []
+
+
 def test_forked_workers_are_named() -> None:
     top = "torch.multiprocessing.set_start_method('fork')"
     assert [level for level, _, _ in findings(script(top=top), "PT806")] == [Level.WARNING]
