@@ -3,24 +3,52 @@
 from __future__ import annotations
 
 import libcst as cst
+from transpile.rules.pytorch._loaders import Site, is_simple
 
 from transpile.facts.events import Branch, Event, Loop
 from transpile.facts.values import External
+from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.places import function_of
-from transpile.rules.pytorch._loaders import Site, is_simple
+
+#: What differs from process to process, whatever was seeded.
+CHANCE = (
+    "random.", "numpy.random.", "time.", "os.urandom", "os.getpid", "uuid.", "secrets.",
+    "torch.seed", "torch.rand", "datetime.",
+)  # fmt: skip
+SEEDING = ("torch.manual_seed", "random.seed", "numpy.random.seed")
 
 
-def seeding(plan: Plan, name: str) -> list[Event]:
-    """The calls of a seeding function that always happen, once."""
+def calls_of_seeding(plan: Plan, *names: str) -> list[Event]:
+    """The calls of seeding functions, wherever they stand."""
+    wanted = {External(name) for name in names}
     return [
         event
         for event in plan.facts.events
         if event.kind == "call"
         and not event.detached
-        and External(name) in event.callee
-        and not any(isinstance(frame, (Branch, Loop)) for frame in event.stack)
+        and any(callee in wanted for callee in event.callee)
     ]
+
+
+def seeding(plan: Plan, name: str) -> list[Event]:
+    """The calls of a seeding function that always happen, once, with the same seed everywhere."""
+    return [
+        event
+        for event in calls_of_seeding(plan, name)
+        if not any(isinstance(frame, (Branch, Loop)) for frame in event.stack)
+        and not by_chance(event)
+    ]
+
+
+def by_chance(event: Event) -> bool:
+    """Whether a call is given a number that differs from process to process."""
+    return any(
+        name.startswith(CHANCE)
+        for argument in event.arguments.items
+        for value in walk_back(argument.values)
+        for name in called_names(value)
+    )
 
 
 def imports(plan: Plan, package: str) -> bool:
@@ -47,6 +75,8 @@ def seed_text(plan: Plan, site: Site) -> tuple[str, tuple[str, ...]]:
     that rank 0 hands out.
     """
     calls = seeding(plan, "torch.manual_seed")
+    if len(calls_of_seeding(plan, "torch.manual_seed")) != 1:
+        calls = []
     if len(calls) == 1 and isinstance(calls[0].node, cst.Call) and len(calls[0].node.args) == 1:
         node = calls[0].node.args[0].value
         module = calls[0].module

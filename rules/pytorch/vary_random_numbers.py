@@ -1,9 +1,9 @@
 """Agree on random numbers while the training is set up, and differ once it runs.
 
 What:
-    Where the script does not seed all that it uses, rank 0 hands its random state to all right
-    after the process group is joined. Just before the epochs begin, every rank but 0 seeds anew with
-    its rank added. A single process draws what it always drew.
+    Where the script does not seed all that it uses, rank 0 hands its random state to all, once
+    the process group is joined. Just before the epochs begin, every rank but 0 seeds anew with its
+    rank added. A single process draws what it always drew.
 
 Why:
     Splits, initial weights and shuffled vocabularies must be the same everywhere; dropout and
@@ -31,7 +31,13 @@ from collections.abc import Iterator
 
 import libcst as cst
 from transpile.rules.pytorch._loaders import is_literal_loop
-from transpile.rules.pytorch._seeds import imports, seeds_everything
+from transpile.rules.pytorch._seeds import (
+    SEEDING,
+    by_chance,
+    calls_of_seeding,
+    imports,
+    seeds_everything,
+)
 from transpile.rules.pytorch.join_process_group import set_up_statement
 
 from transpile.facts.events import Branch, Loop
@@ -39,7 +45,7 @@ from transpile.facts.values import External
 from transpile.layout import insert_after, insert_before
 from transpile.plan.gate import depends_on_calls
 from transpile.plan.model import Plan
-from transpile.plan.places import statement_of
+from transpile.plan.places import Statement, site_at, statement_in, statement_of
 from transpile.plan.start import Start, find_start
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
@@ -111,6 +117,16 @@ def training_loop(plan: Plan) -> Loop | None:
     return None
 
 
+def last_chance(plan: Plan, start: Start) -> Statement | None:
+    """The last statement of the start that seeds with a number of each process's own."""
+    found: Statement | None = None
+    for event in calls_of_seeding(plan, *SEEDING):
+        site = site_at(event, start.depth) if by_chance(event) else None
+        statement = statement_in(plan.entry, start.block, site) if site is not None else None
+        found = statement or found
+    return found
+
+
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The calls of the helpers."""
     with_numpy = "_with_numpy" if imports(plan, "numpy") else ""
@@ -120,7 +136,10 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         yield Helper(helper)
         lines = [f"{plan.names.fresh(helper)}()"]
         source = plan.entry.source
-        if start.parsed is not None:
+        behind = last_chance(plan, start)
+        if behind is not None:
+            changes = insert_after(source, behind, lines)
+        elif start.parsed is not None:
             changes = insert_after(source, start.parsed, lines, order=-9)
         else:
             changes = insert_before(source, set_up_statement(start), lines, order=-9)
