@@ -12,11 +12,19 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 import libcst as cst
+from transpile.rules.pytorch._conditions import (
+    bindings_of,
+    carried,
+    controls,
+    controls_of,
+    tests_in_call,
+)
 from transpile.rules.pytorch._once import VOCABULARY
 from transpile.rules.pytorch._reported import Change, reported
 from transpile.rules.pytorch._together import agreed_values, agreeing_calls, schedules
+from transpile.rules.pytorch._written_paths import writes_into
 
-from transpile.facts.events import Branch, Call, Event, Loop
+from transpile.facts.events import Call, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import (
     BoundMethod,
@@ -24,16 +32,13 @@ from transpile.facts.values import (
     External,
     Function,
     Instance,
-    Mapping,
     Opaque,
     Value,
     Values,
     only_constant,
 )
-from transpile.facts.walk import children
 from transpile.plan.graph import called_names, is_instance_of, origin, parents
 from transpile.plan.model import Plan
-from transpile.plan.places import ancestors, function_of
 
 
 class Cause(Enum):
@@ -66,10 +71,6 @@ CHECKS = frozenset(
     }
 )  # fmt: skip
 CHECK_METHODS = frozenset({"exists", "is_file", "is_dir", "stat", "glob", "rglob", "iterdir"})
-WRITERS = {
-    "torch.save": 1, "torch.jit.save": 1, "numpy.save": 0, "numpy.savez": 0, "builtins.open": 0,
-    "os.makedirs": 0, "os.mkdir": 0, "pickle.dump": 9, "shutil.copyfile": 1, "shutil.copy": 1,
-}  # fmt: skip
 #: What gives the same number for every process's part of the batch.
 SIZES = frozenset({"len", "dim", "numel", "ndimension", "isinstance"})
 NUMBER_CHECKS = frozenset({"isnan", "isinf", "isneginf", "isposinf", "isfinite"})
@@ -192,6 +193,8 @@ class Divergence:
             return Look(self.reduced.causes(node))
         found.add(self.of_values(self.plan.facts.values_of(node), checks_numbers(node)))
         found.tests.extend(self.setting_tests(module, node))
+        for value in carried(module, node):
+            found.add(self.look(module, value))
         if isinstance(node, cst.Call):
             found.tests.extend(self.returning_tests(module, node))
         elif isinstance(node, (cst.Attribute, cst.Subscript)):
@@ -305,7 +308,7 @@ class Divergence:
                 return Cause.RESULTS
             if isinstance(callee, Opaque) and callee.kind == "attribute":
                 if callee.name in CHECK_METHODS:
-                    written = self.is_written_path(callee.operands[0])
+                    written = writes_into(self.plan, callee.operands[0])
                     return Cause.FILES if written else Cause.PRESENCE
         return None
 
@@ -353,15 +356,7 @@ class Divergence:
 
     def is_written(self, arguments: tuple[object, ...]) -> bool:
         """Whether the script itself writes what a call looks for."""
-        return any(self.is_written_path(a.values) for a in arguments)  # type: ignore[attr-defined]
-
-    def is_written_path(self, values: Values) -> bool:
-        """Whether the script writes to a path, or into it."""
-        written = written_paths(self.plan)
-        wanted = spellings(values)
-        return any(
-            path and other and other[: len(path)] == path for path in wanted for other in written
-        )
+        return any(writes_into(self.plan, a.values) for a in arguments)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, eq=False)
@@ -495,145 +490,6 @@ def is_shape(value: Opaque) -> bool:
     return False
 
 
-# Where things are set.
-
-
-def bindings_of(module: Module, node: cst.Name) -> list[tuple[cst.CSTNode, cst.CSTNode | None]]:
-    """The statements that bind a name in its scope, each with the expression that it is given."""
-    function: cst.CSTNode | None = function_of(module, node)
-    while function is not None:
-        found = assignments(function).get(node.value)
-        if found is not None:
-            if found:
-                return found
-            break
-        if node.value in parameter_names(function):
-            return []
-        function = function_of(module, function)
-    found = list(assignments(module.source.tree).get(node.value, ()))
-    for other in module.source.nodes:
-        if isinstance(other, cst.FunctionDef) and assignments(other).get(node.value) == []:
-            found.extend(assignments(other, node.value).get(node.value, ()))
-    return found
-
-
-def parameter_names(function: cst.CSTNode) -> set[str]:
-    """The names of a function's parameters."""
-    if not isinstance(function, cst.FunctionDef):
-        return set()
-    parameters = function.params
-    return {
-        parameter.name.value
-        for parameter in (
-            *parameters.posonly_params,
-            *parameters.params,
-            *parameters.kwonly_params,
-        )
-    }
-
-
-def assignments(
-    owner: cst.CSTNode, declared_name: str = ""
-) -> dict[str, list[tuple[cst.CSTNode, cst.CSTNode | None]]]:
-    """The names that a function or module binds itself; empty where it declares them global.
-
-    Args:
-        owner: the function or module.
-        declared_name: a name whose bindings are wanted although it is declared global.
-    """
-    found: dict[str, list[tuple[cst.CSTNode, cst.CSTNode | None]]] = {}
-    declared: set[str] = set()
-    body = owner.body  # type: ignore[attr-defined]
-    stack: list[cst.CSTNode] = list(body) if isinstance(body, (list, tuple)) else [body]
-
-    def bind(target: cst.CSTNode, statement: cst.CSTNode, value: cst.CSTNode | None) -> None:
-        if isinstance(target, cst.Name):
-            found.setdefault(target.value, []).append((statement, value))
-        elif isinstance(target, (cst.Tuple, cst.List)):
-            for element in target.elements:
-                bind(element.value, statement, value)
-
-    while stack:
-        node = stack.pop()
-        if isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
-            continue
-        if isinstance(node, cst.Assign):
-            for target in node.targets:
-                bind(target.target, node, node.value)
-        elif isinstance(node, (cst.AnnAssign, cst.AugAssign, cst.NamedExpr)):
-            if node.value is not None:
-                bind(node.target, node, node.value)
-        elif isinstance(node, (cst.Global, cst.Nonlocal)):
-            declared.update(item.name.value for item in node.names)
-        stack.extend(children(node))
-    for name in declared - {declared_name}:
-        found[name] = []
-    return found
-
-
-def controls_of(event: Event) -> Iterator[tuple[Module, cst.CSTNode]]:
-    """The conditions on which an event happens, those of the calls around it included."""
-    for test in controls(event.module, event.node):
-        yield event.module, test
-    for frame in event.stack:
-        if isinstance(frame, Call) and frame.node is not None:
-            for test in controls(frame.module, frame.node):
-                yield frame.module, test
-
-
-def controls(module: Module, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The conditions on which a place in the text is reached, within its function."""
-    inner = node
-    for outer in ancestors(module, node):
-        if isinstance(outer, (cst.If, cst.While, cst.IfExp)) and inner is not outer.test:
-            if inner is not outer:
-                yield outer.test
-        if isinstance(outer, (cst.IndentedBlock, cst.Module)):
-            for statement in outer.body:
-                if statement is inner:
-                    break
-                yield from leaving_tests(statement)
-        if isinstance(outer, (cst.FunctionDef, cst.Lambda)):
-            return
-        inner = outer
-
-
-def leaving_tests(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The conditions on which a statement leaves the block that it stands in."""
-    stack: list[tuple[cst.CSTNode, tuple[cst.CSTNode, ...], bool]] = [(statement, (), False)]
-    while stack:
-        node, tests, in_loop = stack.pop()
-        if isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
-            continue
-        if isinstance(node, cst.Return) or (
-            isinstance(node, (cst.Break, cst.Continue)) and not in_loop
-        ):
-            yield from tests
-            continue
-        if isinstance(node, cst.If):
-            tests = (*tests, node.test)
-        if isinstance(node, (cst.For, cst.While)):
-            in_loop = True
-        if isinstance(node, (cst.BaseExpression,)):
-            continue
-        stack.extend((child, tests, in_loop) for child in children(node))
-
-
-def tests_in_call(event: Event, call: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The conditions on which a return inside a call happens."""
-    inside = False
-    for frame in event.stack:
-        if isinstance(frame, Call) and frame.node is call:
-            inside = True
-        elif inside and isinstance(frame, Branch) and isinstance(frame.node, (cst.If, cst.IfExp)):
-            yield frame.node.test
-        elif inside and isinstance(frame, Loop) and isinstance(frame.node, cst.While):
-            yield frame.node.test
-
-
-# What flows through objects and files.
-
-
 def fed_values(plan: Plan) -> dict[int, list[Value]]:
     """What methods and item assignments put into objects that cannot be looked into."""
     optimizers = {id(optimizer.value) for optimizer in plan.optimizers}
@@ -666,64 +522,6 @@ def fed_values(plan: Plan) -> dict[int, list[Value]]:
                 for argument in event.arguments.items:
                     found.setdefault(id(receiver), []).extend(argument.values)
     return found
-
-
-def written_paths(plan: Plan) -> set[tuple[object, ...]]:
-    """The paths that the script writes while it trains, as far as they are spelled out."""
-    if "written paths" not in plan.memo:
-        found: set[tuple[object, ...]] = set()
-        for event in plan.facts.events:
-            if event.kind != "call":
-                continue
-            for callee in event.callee:
-                if isinstance(callee, External) and callee.name in WRITERS:
-                    argument = event.arguments.get("path", None) or event.arguments.get(
-                        "f", WRITERS[callee.name]
-                    )
-                    if callee.name == "builtins.open":
-                        mode = event.arguments.get("mode", 1)
-                        words = mode.values if mode is not None else ()
-                        if not any(isinstance(v, Constant) and "w" in str(v.value) for v in words):
-                            continue
-                    if argument is not None:
-                        found.update(spellings(argument.values))
-        plan.memo["written paths"] = found
-    known: set[tuple[object, ...]] = plan.memo["written paths"]
-    return known
-
-
-def spellings(values: Values) -> set[tuple[object, ...]]:
-    """Paths as their parts: strings, and the identities of what is not known."""
-    found: set[tuple[object, ...]] = set()
-    for value in values:
-        found.add(tuple(parts_of(value)))
-    return found
-
-
-def parts_of(value: Value, depth: int = 0) -> Iterator[object]:
-    """The parts of a path."""
-    if isinstance(value, Constant):
-        text = str(value.value)
-        yield from (part for part in text.split("/") if part not in ("", "."))
-        return
-    if isinstance(value, Opaque) and depth < 8:
-        joins = any(
-            name in ("os.path.join", "pathlib.Path", "builtins.str", "os.fspath", "os.path.abspath")
-            for name in called_names(value)
-        )
-        groups: list[Values] = []
-        if joins:
-            groups = [argument.values for argument in value.arguments.items]
-        elif value.kind == "operation":
-            groups = list(value.operands)
-        if groups:
-            for group in groups:
-                for part in group[:1]:
-                    yield from parts_of(part, depth + 1)
-            return
-    if isinstance(value, Mapping):
-        return
-    yield id(value)
 
 
 def loop_position(plan: Plan, loop: Loop | None) -> int:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import libcst as cst
 from transpile.rules.pytorch._divergence import loop_position
 from transpile.rules.pytorch._seeds import imports
 from transpile.rules.pytorch._setting_up import set_up_of
 from transpile.rules.pytorch.vary_random_numbers import training_loop
 
-from transpile.facts.events import Event, Loop
+from transpile.facts.events import Branch, Event, Loop
 from transpile.facts.values import Constant, External, Opaque
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
@@ -59,15 +58,14 @@ class Draws:
 
     def equal(self, event: Event, source: str) -> bool:
         """Whether a draw from a source (torch, numpy, random) is equal on all processes."""
-        seeded = [seed for seed in self.seeds.get(source, ()) if seed.order < event.order]
+        seeds = [seed for seed in self.seeds.get(source, ()) if seed.order < event.order]
         if self.is_late(event):
             return any(
-                seed.order >= self.varied or shares_loop(seed, event, self.around)
-                for seed in seeded
+                seed.order >= self.varied or shares_loop(seed, event, self.around) for seed in seeds
             )
-        if seeded or (source in ("torch", "random") and self.joined_before(event)):
-            return True
-        return source == "numpy" and self.joined_before(event) and imports(self.plan, "numpy")
+        if self.joined_before(event):
+            return bool(seeds) or source != "numpy" or imports(self.plan, "numpy")
+        return any(not any(isinstance(frame, Branch) for frame in seed.stack) for seed in seeds)
 
     def is_late(self, event: Event) -> bool:
         """Whether the processes have random numbers of their own when an event happens."""
@@ -106,8 +104,3 @@ def own_generator(value: object) -> bool:
         return False
     items = value.arguments.items
     return not items or all(v == Constant(None) for v in items[0].values)
-
-
-def call_of(event: Event) -> cst.Call | None:
-    """The call of an event."""
-    return event.node if isinstance(event.node, cst.Call) else None

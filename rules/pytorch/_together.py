@@ -14,6 +14,7 @@ from transpile.rules.pytorch._models import has_batch_norm, walk_parts
 
 from transpile.facts.events import Branch, Call, Event, Loop, Stack
 from transpile.facts.values import (
+    Arguments,
     Constant,
     External,
     Instance,
@@ -215,8 +216,13 @@ def conditions_of(plan: Plan) -> list[Condition]:
         if isinstance(statement, (cst.If, cst.While)):
             assert isinstance(event.node, cst.BaseExpression)
             found[id(event.node)] = Condition(event, statement, event.node)
-    by_statement = {id(condition.node): condition for condition in found.values()}
     steps = steps_of(plan)
+    for event in first_rounds(steps):
+        if id(event.node) not in found:
+            statement = event.module.source.parent(event.node)
+            assert isinstance(statement, cst.While)
+            found[id(event.node)] = Condition(event, statement, statement.test)
+    by_statement = {id(condition.node): condition for condition in found.values()}
     for step in steps:
         for frame in step.event.stack:
             condition = by_statement.get(id(getattr(frame, "node", None)))
@@ -238,6 +244,35 @@ def conditions_of(plan: Plan) -> list[Condition]:
         (condition for condition in found.values() if condition.guarded or condition.exits),
         key=lambda condition: condition.event.order,
     )
+
+
+def first_rounds(steps: list[Step]) -> Iterator[Event]:
+    """The evaluation of conditions of loops that are certainly true in the first round."""
+    for step in steps:
+        for position, frame in enumerate(step.event.stack):
+            if isinstance(frame, Loop) and isinstance(frame.node, cst.While):
+                test = frame.node.test
+                if is_always(test):
+                    continue
+                yield Event(
+                    "test",
+                    test,
+                    frame.module,
+                    step.event.stack[:position],
+                    (),
+                    Arguments(),
+                    (),
+                    "while",
+                    step.event.order,
+                    step.event.detached,
+                )
+
+
+def is_always(test: cst.BaseExpression) -> bool:
+    """Whether a condition is a literal."""
+    if isinstance(test, cst.Name):
+        return test.value in ("True", "False")
+    return isinstance(test, cst.BaseNumber)
 
 
 def left_from(event: Event) -> int:

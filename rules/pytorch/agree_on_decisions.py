@@ -32,12 +32,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
-from transpile.rules.pytorch._divergence import (
-    Cause,
-    Divergence,
-    controls_of,
-    loop_position,
-)
+from transpile.rules.pytorch._conditions import controls_of
+from transpile.rules.pytorch._divergence import Cause, Divergence, loop_position
 from transpile.rules.pytorch._setting_up import set_up_of
 from transpile.rules.pytorch._together import Condition, conditions_of, steps_of
 from transpile.rules.pytorch.vary_random_numbers import training_loop
