@@ -774,3 +774,54 @@ class TestCost:
         assert done.returncode == 0
         modules = set(done.stderr.split(","))
         assert not modules & {"libcst", "rich", "difflib", "transpile.engine", "transpile.catalog"}
+
+
+class TestStart:
+    """The command as a process of its own, on the real engine."""
+
+    def started(self, *words: str, stdin: bytes = b"") -> Run:
+        root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        done = subprocess.run(
+            [sys.executable, "-m", "transpile", *words],
+            input=stdin,
+            capture_output=True,
+            env={**os.environ, "PYTHONPATH": root},
+            timeout=60,
+        )
+        return Run(done.returncode, done.stdout, done.stderr.decode())
+
+    def test_everything_is_written_before_the_process_ends(self) -> None:
+        script("idle.py", fake_engine.IDLE * 1000)
+        run = self.started("idle.py")
+        assert (run.status, run.output) == (0, fake_engine.IDLE * 1000)
+        assert run.errors.endswith("1 unchanged (1 note)\n")
+
+    def test_the_status_gets_out(self) -> None:
+        script("idle.py", fake_engine.IDLE)
+        assert self.started("idle.py", "--check").status == 0
+        assert self.started("missing.py").status == 2
+        assert self.started("--unknown").status == 2
+        help_text = self.started("--help")
+        assert (help_text.status, help_text.errors) == (0, "")
+        assert help_text.output.endswith(b"the findings say why\n")
+
+
+def test_many_scripts_do_not_pile_up() -> None:
+    code = """
+import gc, resource
+gc.disable()
+engine = sys.modules["transpile.engine"]
+original = engine.convert
+def convert(source, options, path):
+    cycle = [bytearray(4 * 1024 * 1024)]
+    cycle.append(cycle)
+    return original(source, options, path=path)
+engine.convert = convert
+main(["a.py"] * 2 + ["--check"])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+main(["a.py"] * 20 + ["--check"])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    script("a.py", fake_engine.TRAINING)
+    kibibytes = int(process([], code="\n" + code).output)
+    assert kibibytes < 20 * 1024

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from transpile.cli import main
+from transpile.cli import start
 
 if __name__ == "__main__":
-    sys.exit(main())
+    start()

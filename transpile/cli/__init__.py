@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
 # A command is a module of this package with a click command named `command`.
 COMMANDS = ("convert", "explain", "verify")
@@ -12,6 +16,21 @@ _IMPLICIT = "convert"
 _INTERRUPTED = 130
 _USAGE = 2
 _PIPE_CLOSED = 1
+
+
+def start() -> NoReturn:
+    """Run the command as this process, and end the process.
+
+    Neither collecting cycles nor taking a whole syntax tree apart at the end is of use to a process
+    that lives for half a second: both together would take a quarter of its time.
+    """
+    gc.disable()
+    status = main()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+    os._exit(status)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

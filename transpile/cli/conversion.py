@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -106,8 +107,9 @@ def _convert_all(job: Job) -> Iterator[_Converted | FileReport]:
     if workers > 1 and any(script.from_folder for script in scripts):
         yield from _convert_in_parallel(scripts, job.options, workers)
     else:
+        convert = _convert if len(scripts) == 1 else _convert_one_of_many
         for script in scripts:
-            yield _convert(job.options, script)
+            yield convert(job.options, script)
 
 
 def _convert_in_parallel(
@@ -124,7 +126,7 @@ def _convert_in_parallel(
     ignore = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
     with ProcessPoolExecutor(workers, context, initializer=ignore) as executor:
         try:
-            yield from executor.map(partial(_convert, options), scripts)
+            yield from executor.map(partial(_convert_one_of_many, options), scripts)
         except BaseException:
             executor.shutdown(wait=False, cancel_futures=True)
             raise
@@ -134,6 +136,14 @@ def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _convert_one_of_many(options: Options, script: Input) -> _Converted | FileReport:
+    answer = _convert(options, script)
+    # A process that does not collect by itself shall not grow with every script.
+    if not gc.isenabled():
+        gc.collect()
+    return answer
 
 
 def _convert(options: Options, script: Input) -> _Converted | FileReport:
