@@ -70,8 +70,8 @@ def run(words: list[str]) -> int:
 
 
 def parallel() -> list[str]:
-    """Spread the tests over the cores, those of one file on one."""
-    return ["-n", str(min(os.cpu_count() or 1, 8)), "--dist", "loadfile"]
+    """Spread the tests over the cores."""
+    return ["-n", str(min(os.cpu_count() or 1, 8)), "--dist", "worksteal"]
 
 
 if __name__ == "__main__":
