@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from transpile.rules.pytorch._models import PREPARING, Wrap
+from transpile.rules.pytorch._models import PREPARING, Wrap, find_wrap
 from transpile.rules.pytorch._reaches import reaches
 
 from transpile.facts.events import Event
@@ -47,16 +47,32 @@ def replaces_data_parallel(plan: Plan, wrap: Wrap) -> bool:
     """Whether the variable to wrap holds a DataParallel in any case, whose place can be taken.
 
     That needs a script that uses of the wrapper only what DistributedDataParallel has, too: the
-    model as ``module``, and a state whose names begin with it.
+    model as ``module``, and a state whose names begin with it. The models that one variable may
+    hold are treated alike.
     """
-    key = f"replaces data parallel {id(wrap.models[0])}"
-    if key not in plan.memo:
-        plan.memo[key] = (
-            len(wrap.models) == 1
-            and always_holds_one(plan, wrap)
-            and next(reaches(plan, wrap, True), None) is None
-        )
-    return bool(plan.memo[key])
+    if "wraps in place of data parallel" not in plan.memo:
+        plan.memo["wraps in place of data parallel"] = wraps_in_place(plan)
+    found: set[tuple[int, str]] = plan.memo["wraps in place of data parallel"]
+    return variable(wrap) in found
+
+
+def wraps_in_place(plan: Plan) -> set[tuple[int, str]]:
+    """The variables for whose wraps :func:`replaces_data_parallel` holds."""
+    if next(data_parallel_calls(plan), None) is None:
+        return set()
+    wraps = [find_wrap(plan, model) for model in plan.trained_models]
+    found: set[tuple[int, str]] = set()
+    others: set[tuple[int, str]] = set()
+    for wrap in wraps:
+        if isinstance(wrap, Wrap):
+            fits = always_holds_one(plan, wrap) and next(reaches(plan, wrap, True), None) is None
+            (found if fits else others).add(variable(wrap))
+    return found - others
+
+
+def variable(wrap: Wrap) -> tuple[int, str]:
+    """What tells the variable of a wrap from others: its scope and its text."""
+    return id(wrap.function or wrap.module), wrap.text
 
 
 def always_holds_one(plan: Plan, wrap: Wrap) -> bool:

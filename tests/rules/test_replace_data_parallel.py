@@ -122,6 +122,21 @@ def test_model_of_the_script_may_be_a_data_parallel() -> None:
     assert after in new_lines(source)
 
 
+def test_one_variable_for_several_models_is_treated_alike() -> None:
+    source = script(
+        model="if args.gpu: model = nn.Linear(3, 1, bias=False)\nmodel = nn.DataParallel(model)",
+        end=SAVE,
+    )
+    assert "model = DistributedDataParallel(model.module)" in new_lines(source)
+    assert "unwrap" not in converted(source).text
+    source = script(
+        model="if args.gpu: model = nn.DataParallel(nn.Linear(3, 1, bias=False))", end=SAVE
+    )
+    lines = new_lines(source)
+    assert "model = DistributedDataParallel(model)" in lines
+    assert any("unwrap(model).state_dict()" in line for line in lines)
+
+
 def test_named_gpus_are_replaced_even_where_the_wrapper_gives_way() -> None:
     source = script(model="model = nn.DataParallel(model, device_ids=[0])")
     lines = new_lines(source)
