@@ -21,12 +21,14 @@ class Case:
         arguments: the script's arguments.
         deterministic: several processes must end with the parameters of one.
         expect: converted, refused or unchanged.
+        length_may_differ: chance decides how long it trains.
     """
 
     folder: Path
     arguments: tuple[str, ...]
     deterministic: bool
     expect: str
+    length_may_differ: bool = False
 
     @property
     def name(self) -> str:
@@ -60,6 +62,7 @@ def cases(framework: str = "*") -> list[Case]:
                 tuple(said["arguments"]),
                 bool(said["deterministic"]),
                 said["expect"],
+                bool(said.get("length_may_differ", False)),
             )
         )
     return found

@@ -18,7 +18,8 @@ After:
     )
 
 Refuses when:
-    the sampler has no place in the text of the call.
+    the sampler has no place in the text of the call; a batch sampler is of the script's own
+    class, so that its batches may be of any size.
 
 Source:
     https://pytorch.org/docs/stable/data.html#data-loading-order-and-sampler
@@ -30,12 +31,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
-
-from transpile.facts.values import Constant, Instance, Unknown, Values
-from transpile.layout import wrap_expression
-from transpile.plan.model import Plan
-from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._loaders import (
     Site,
     constant_of,
@@ -45,6 +40,13 @@ from transpile.rules.pytorch._loaders import (
     is_indirect,
     sites,
 )
+
+from transpile.facts.values import Constant, Instance, Unknown, Values
+from transpile.layout import wrap_expression
+from transpile.plan.graph import called_names
+from transpile.plan.model import Plan
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 
 CODES = {
     "PT207": "every process takes its part of what a sampler draws",
@@ -88,6 +90,11 @@ def decide(plan: Plan) -> Iterator[Answer]:
             if any(isinstance(value, Unknown) for value in argument.values):
                 yield refusal(site, f"it is not known what the {name} of this loader is")
                 continue
+            if name == "batch_sampler" and not of_even_batches(argument.values):
+                yield refusal(
+                    site, "its batches may be of any size, which several processes cannot share"
+                )
+                continue
             drops = constant_of(site.loader.argument("drop_last"), False) is True
             yield Ruling(
                 "PT207",
@@ -98,6 +105,11 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 data=Sharing(site, node, helper, drops),
                 claims=(site.node,),
             )
+
+
+def of_even_batches(values: Values) -> bool:
+    """Whether all batches but the last have the size that a batch sampler was given."""
+    return all("torch.utils.data.BatchSampler" in called_names(value) for value in values)
 
 
 def refusal(site: Site, why: str) -> Ruling:
