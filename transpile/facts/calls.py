@@ -101,6 +101,7 @@ class Calls(BuiltinCalls):
         memo = self.call_memo.get(key)
         if memo is not None and memo[1] == self.heap_version:
             return memo[0]
+        version = self.heap_version
         saved = (self.stack, self.context, getattr(self, "activation", None))
         self.stack = self.pushed(
             Call(
@@ -135,7 +136,9 @@ class Calls(BuiltinCalls):
                 self.nodes[generator_key] = made
             made.yields = join(made.yields, yields)
             result = (made,)
-        self.call_memo[key] = (result, self.heap_version)
+        # A call that changed something may take another way when it comes round again.
+        if self.heap_version == version:
+            self.call_memo[key] = (result, version)
         return result
 
     def bind_parameters(
