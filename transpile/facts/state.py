@@ -84,6 +84,8 @@ class State(ABC):
         self.heap_version = 0
         self.steps = 0
         self.entered: set[int] = set()
+        self.executed: set[int] = set()
+        self.passed_over: list[tuple[cst.CSTNode, Scope]] = []
         self.functions: dict[int, object] = {}
         self.detached = False
         self.modules: dict[str, Module] = {}

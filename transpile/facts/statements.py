@@ -39,6 +39,7 @@ class Statements(Calls):
 
     def execute_body(self, body: cst.CSTNode) -> bool:
         """Run a suite; whether control may leave it at its end."""
+        self.executed.add(id(body))
         if isinstance(body, cst.SimpleStatementSuite):
             return self.execute_small(body.body)
         statements = body.body  # type: ignore[attr-defined]
@@ -397,8 +398,10 @@ class Statements(Calls):
             self.record("test", node.test, test)
         scope = self.activation.scope
         if known is True:
+            self.pass_over(node.orelse)
             return self.execute_body(node.body)
         if known is False:
+            self.pass_over(node.body)
             return self.execute_else(node.orelse)
         before = dict(scope.names)
         falls = self.branch(node, "then", lambda: self.execute_body(node.body))
@@ -413,6 +416,11 @@ class Statements(Calls):
         else:
             replace(scope, after_else)
         return falls or falls_else
+
+    def pass_over(self, arm: cst.CSTNode | None) -> None:
+        """Remember an arm that a known test leaves out: another setting may take it."""
+        if arm is not None:
+            self.passed_over.append((arm, self.activation.scope))
 
     def execute_else(self, orelse: Any) -> bool:
         """The ``else`` of a statement, an ``elif``, or nothing."""
