@@ -1,0 +1,278 @@
+"""Decisions that processes could take differently are rank 0's; all others stay as they are."""
+
+from __future__ import annotations
+
+import pytest
+from small_scripts import converted, findings, new_lines, script, undone
+
+from transpile import Level
+
+RULE = "agree-on-decisions"
+AGREED = ("from_main_process(", "any_rank(", "all_ranks(")
+VALIDATION = """with torch.no_grad():
+    val = nn.functional.mse_loss(model(data.tensors[0]), data.tensors[1]).item()
+"""
+PLATEAU = """torch.optim.SGD(model.parameters(), lr=args.lr)
+scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)"""
+STOPPER = """class Stopper:
+    def __init__(self, patience):
+        self.patience = patience
+        self.best = float("inf")
+        self.bad = 0
+        self.stop = False
+
+    def __call__(self, value):
+        if value < self.best:
+            self.best = value
+            self.bad = 0
+        else:
+            self.bad += 1
+            if self.bad >= self.patience:
+                self.stop = True
+
+"""
+WORSE = """def worse(history, value):
+    if value > min(history):
+        return True
+    return False
+
+"""
+CAUGHT = """try:
+    if val < 0.1:
+        raise Stop
+except Stop:
+    break"""
+WHILE = """val = 9.0
+while val > 0.1:
+    for x, y in loader:
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+    val = nn.functional.mse_loss(model(data.tensors[0]), data.tensors[1]).item()"""
+BEST_WEIGHTS = """if val < best:
+    best = val
+    kept = {name: value.clone() for name, value in model.state_dict().items()}"""
+
+
+def agreed_lines(source: str) -> list[str]:
+    """The lines of the output in which the processes agree on something."""
+    return [line for line in new_lines(source) if any(word in line for word in AGREED)]
+
+
+@pytest.mark.parametrize(
+    ("parts", "line"),
+    [
+        ({"epoch": "if val < 0.1:\n    break"}, "if from_main_process(val < 0.1):"),
+        (
+            {"epoch": "if epoch > 3 and val < 0.1:\n    break"},
+            "if epoch > 3 and from_main_process(val < 0.1):",
+        ),
+        (
+            {"epoch": "if not val > 0.1:\n    break"},
+            "if not from_main_process(val > 0.1):",
+        ),
+        (
+            {
+                "start": "best, bad = 9.0, 0",
+                "epoch": "if val < best:\n    best, bad = val, 0\nelse:\n    bad += 1\n"
+                "if bad > 2:\n    break",
+            },
+            "if from_main_process(bad > 2):",
+        ),
+        (
+            {
+                "start": "best, bad = 9.0, 0",
+                "epoch": "if val < best:\n    best, bad = val, 0\nelse:\n    bad += 1\n"
+                "    if bad > 2:\n        break",
+            },
+            "if from_main_process(val < best):",
+        ),
+        (
+            {"start": "stop = False", "epoch": "if val < 0.1:\n    stop = True\nif stop:\n    break"},
+            "if from_main_process(stop):",
+        ),
+        (
+            {
+                "top": STOPPER,
+                "start": "stopper = Stopper(3)",
+                "epoch": "stopper(val)\nif stopper.stop:\n    break",
+            },
+            "if from_main_process(stopper.stop):",
+        ),
+        (
+            {"top": WORSE, "start": "past = [9.0]", "epoch": "if worse(past, val):\n    break"},
+            "if from_main_process(worse(past, val)):",
+        ),
+        (
+            {"epoch": "if val > 1:\n    for group in optimizer.param_groups:\n"
+             "        group['lr'] *= 0.5"},
+            "if from_main_process(val > 1):",
+        ),
+        ({"epoch": "if val < 0.1:\n    raise SystemExit"}, None),
+        (
+            {"top": "import sys\n", "epoch": "if val < 0.1:\n    sys.exit(0)"},
+            "if from_main_process(val < 0.1):",
+        ),
+        ({"top": "import sys\n", "epoch": "if val < 0.1:\n    sys.exit(1)"}, None),
+        (
+            {"top": "class Stop(Exception):\n    pass\n\n", "epoch": CAUGHT},
+            "if from_main_process(val < 0.1):",
+        ),
+        (
+            {
+                "top": "from collections import deque\n",
+                "start": "recent = deque(maxlen=3)",
+                "epoch": "recent.append(val)\nif max(recent) - min(recent) < 1e-4:\n    break",
+            },
+            "if from_main_process(max(recent) - min(recent) < 1e-4):",
+        ),
+        ({"epoch": "pass", "end": WHILE}, "while from_main_process(val > 0.1):"),
+        (
+            {
+                "start": "best, kept = 9.0, None",
+                "epoch": BEST_WEIGHTS,
+                "end": "model.load_state_dict(kept)",
+            },
+            "if from_main_process(val < best):",
+        ),
+    ],
+)  # fmt: skip
+def test_decisions_on_results_of_the_model_are_those_of_rank_0(
+    parts: dict[str, str], line: str | None
+) -> None:
+    parts = {**parts, "epoch": VALIDATION + parts["epoch"]}
+    source = script(**parts)
+    assert agreed_lines(source) == ([line] if line else [])
+    if line:
+        assert undone(source, RULE) == []
+
+
+@pytest.mark.parametrize(
+    ("parts", "line"),
+    [
+        (
+            {
+                "top": "import time\n",
+                "start": "begin = time.time()",
+                "step": "if time.time() - begin > 60:\n    break",
+            },
+            "if from_main_process(time.time() - begin > 60):",
+        ),
+        (
+            {"top": "import random\n", "batch": "if random.random() < 0.5:\n    continue"},
+            "if from_main_process(random.random() < 0.5):",
+        ),
+        (
+            {"step": "if torch.cuda.memory_allocated() > 1e9:\n    break"},
+            "if from_main_process(torch.cuda.memory_allocated() > 1e9):",
+        ),
+        (
+            {
+                "resume": 'if os.path.exists("m.pt"):\n'
+                '    model.load_state_dict(torch.load("m.pt"))',
+            },
+            'if from_main_process(os.path.exists("m.pt")):',
+        ),
+        (
+            {
+                "step": 'if os.path.exists(os.path.join("out", "stop")):\n    break',
+                "end": 'open("out/stop", "w").close()',
+            },
+            'if from_main_process(os.path.exists(os.path.join("out", "stop"))):',
+        ),
+    ],
+)
+def test_decisions_on_the_machine_are_those_of_rank_0(parts: dict[str, str], line: str) -> None:
+    source = script(**parts)
+    assert agreed_lines(source) == [line]
+    assert undone(source, RULE) == []
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"start": "steps = 0", "step": "steps += 1\nif steps >= args.max_steps:\n    break"},
+        {"step": "if epoch == 1 and len(loader) > 3:\n    break"},
+        {"batch": "if len(x) < 2 or x.size(0) < 2 or x.shape[0] < 2:\n    continue"},
+        {"start": "best = 9.0", "epoch": VALIDATION + "if val < best:\n    best = val\n"
+         '    torch.save(model.state_dict(), "m.pt")'},
+        {"epoch": VALIDATION + "if val < 0.1:\n    print('good')"},
+        {"step": "norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n"
+         "if norm > 100:\n    break"},
+        {"start": "if args.gpu:\n    return"},
+        {"start": "if not torch.cuda.is_available():\n    print('slow')"},
+        {"resume": 'if not os.path.exists("out"):\n    os.makedirs("out")'},
+        {"top": "import random\n", "batch": "if random.random() < 0.5:\n    x = x.flip(0)"},
+        {"optimizer": PLATEAU.replace("ReduceLROnPlateau(optimizer", "StepLR(optimizer, 1"),
+         "epoch": "scheduler.step()"},
+        {"start": "total, best = 0.0, 9.0", "step": "total += loss.item()",
+         "epoch": "if total > best:\n    break\nbest = total"},
+    ],
+)  # fmt: skip
+def test_what_is_equal_or_harmless_stays(parts: dict[str, str]) -> None:
+    assert agreed_lines(script(**parts)) == []
+
+
+@pytest.mark.parametrize(
+    ("parts", "line"),
+    [
+        ({"batch": "if torch.isnan(nn.functional.mse_loss(model(x), y)):\n    continue"},
+         "if any_rank(torch.isnan(nn.functional.mse_loss(model(x), y))):"),
+        ({"batch": "if not torch.isfinite(x).all():\n    continue"},
+         "if any_rank(not torch.isfinite(x).all()):"),
+        ({"batch": "error = nn.functional.mse_loss(model(x), y)\nif torch.isfinite(error):\n"
+          "    error.backward()"},
+         "if all_ranks(torch.isfinite(error)):"),
+    ],
+)  # fmt: skip
+def test_a_check_for_nan_holds_on_all_ranks_as_soon_as_it_does_on_one(
+    parts: dict[str, str], line: str
+) -> None:
+    source = script(**parts)
+    assert agreed_lines(source) == [line]
+    assert undone(source, RULE) == []
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        "if x[0, 0] > 0:\n    continue",
+        "if y.size(1) > 3:\n    continue",
+        "for _ in range(int(x[0, 0])):\n    optimizer.step()",
+    ],
+)
+def test_other_decisions_on_one_part_of_the_batch_are_refused(batch: str) -> None:
+    found = findings(script(batch=batch), "PT712")
+    assert [level for level, _, _ in found] == [Level.ERROR]
+    assert "this process's own part of the batch" in found[0][2]
+
+
+def test_a_scheduler_is_given_the_number_of_rank_0() -> None:
+    source = script(optimizer=PLATEAU, epoch=VALIDATION + "scheduler.step(val)")
+    assert agreed_lines(source) == ["scheduler.step(from_main_process(val))"]
+    assert undone(source, RULE) == []
+
+
+def test_a_number_of_rounds_is_that_of_rank_0() -> None:
+    rounds = "for _ in range(random.randint(1, 3)):\n    optimizer.step()"
+    source = script(top="import random\n", batch=rounds)
+    assert agreed_lines(source) == ["for _ in range(from_main_process(random.randint(1, 3))):"]
+    assert undone(source, RULE) == []
+
+
+def test_a_decision_that_all_take_alike_makes_what_follows_from_it_equal() -> None:
+    source = script(
+        start="count = 0",
+        step="if count > 100:\n    break\nif torch.isnan(x).any():\n    count += 1000\n    break\n"
+        "count += 1",
+    )
+    assert agreed_lines(source) == ["if any_rank(torch.isnan(x).any()):"]
+
+
+def test_names_of_the_script_are_left_alone() -> None:
+    source = script(
+        top="def from_main_process(x):\n    return x\n\n",
+        epoch=VALIDATION + "if val < 0.1:\n    break",
+    )
+    assert "if from_main_process_2(val < 0.1):" in new_lines(source)
+    assert "def from_main_process_2(value):" in converted(source).text
