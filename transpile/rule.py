@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
 import libcst as cst
 
@@ -67,8 +67,8 @@ class In:
     edit: Edit
 
 
-Answer = Union[Ruling, Remark]
-Change = Union[In, Helper]
+Answer = Ruling | Remark
+Change = In | Helper
 
 
 @dataclass(frozen=True, eq=False)

@@ -340,7 +340,7 @@ class Calls(BuiltinCalls):
         return None
 
     def escape(self, arguments: Arguments, node: cst.CSTNode) -> None:
-        """Functions given to the outside may be called from there: run them with unknown arguments."""
+        """Run functions given to the outside, which may call them, with unknown arguments."""
         for argument in arguments.items:
             for value in argument.values:
                 if isinstance(value, (Function, BoundMethod)):

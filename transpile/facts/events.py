@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -54,7 +54,7 @@ class Within:
     managers: Values
 
 
-Frame = Union[Call, Loop, Branch, Within]
+Frame = Call | Loop | Branch | Within
 Stack = tuple[Frame, ...]
 
 
