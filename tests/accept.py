@@ -1,6 +1,6 @@
 """Writes what the tool makes of the fixtures as what is expected of it; read the diff before committing.
 
-    python tests/accept.py [CASE ...]
+python tests/accept.py [CASE ...]
 """
 
 from __future__ import annotations

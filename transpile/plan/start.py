@@ -80,7 +80,9 @@ def _find_start(plan: Plan) -> Start | None:
         if isinstance(inner, (cst.IndentedBlock,)):
             block = inner
             continue
-        if inner is None:
+        order = list(block.body)  # type: ignore[attr-defined]
+        if inner is None or parse_statement(plan, block, depth, order.index(found[0]), order):
+            # The command line is parsed here: whatever is called next knows the arguments.
             break
         frame_function, call = inner
         function, block = frame_function, frame_function.body

@@ -1,0 +1,242 @@
+"""Scripts around the examples in the rules' docstrings: a line ``@`` stands for the example."""
+
+from __future__ import annotations
+
+HEAD = """\
+import argparse
+import logging
+import os
+
+import torch
+from torch import nn
+from torch.optim import SGD
+from torch.utils.data import (
+    DataLoader, Dataset, IterableDataset, TensorDataset, WeightedRandomSampler
+)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+train_set = TensorDataset(torch.randn(64, 4), torch.randint(0, 2, (64,)))
+test_set = TensorDataset(torch.randn(64, 4), torch.randint(0, 2, (64,)))
+"""
+PARSER = """\
+parser = argparse.ArgumentParser()
+parser.add_argument("--batch-size", type=int, default=32)
+parser.add_argument("--lr", type=float, default=0.1)
+parser.add_argument("--save-model", action="store_true")
+"""
+ARGUMENTS = PARSER + "args = parser.parse_args()\n"
+MODEL = """\
+model = Net().to(device)
+optimizer = SGD(model.parameters(), lr=0.1)
+"""
+LOADER = "train_loader = DataLoader(train_set, batch_size=32)\n"
+CRITERION = "criterion = nn.CrossEntropyLoss()\n"
+STEP = """\
+        optimizer.zero_grad()
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+"""
+TRAINING = """\
+for epoch in range(3):
+    for x, y in train_loader:
+""" + STEP
+SETTING = HEAD + LOADER + MODEL + CRITERION
+
+#: Rules whose example shows the work of another rule, too.
+TOGETHER = {
+    "replace-data-parallel": "wrap-model",
+    "share-sampler": "divide-batch-size",
+    "share-stream": "divide-batch-size",
+    "wait-before-reading": "write-once",
+}
+#: Rule to the script around its example.
+EXAMPLES = {
+    "agree-on-decisions": HEAD
+    + """\
+class EarlyStopping:
+    def __init__(self):
+        self.best = None
+        self.early_stop = False
+
+    def __call__(self, value):
+        if self.best is not None and value > self.best:
+            self.early_stop = True
+        self.best = value
+
+
+"""
+    + LOADER
+    + MODEL
+    + CRITERION
+    + "early_stopping = EarlyStopping()\n"
+    + TRAINING
+    + """\
+    with torch.no_grad():
+        x, y = test_set.tensors
+        early_stopping(criterion(model(x), y).item())
+    @
+""",
+    "divide-batch-size": HEAD
+    + ARGUMENTS
+    + "@\n"
+    + MODEL
+    + CRITERION
+    + TRAINING.replace("train_loader", "loader"),
+    "evaluate-everywhere": SETTING
+    + "test_loader = DataLoader(test_set, batch_size=32)\n"
+    + TRAINING
+    + "    correct = 0\n    with torch.no_grad():\n        @\n    print(correct)\n",
+    "join-process-group": HEAD
+    + PARSER
+    + """\
+
+
+def train(args):
+    train_loader = DataLoader(train_set, batch_size=args.batch_size)
+    model = Net().to(device)
+    optimizer = SGD(model.parameters(), lr=0.1)
+    criterion = nn.CrossEntropyLoss()
+    for epoch in range(3):
+        for x, y in train_loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+
+
+@
+
+
+if __name__ == "__main__":
+    main()
+""",
+    "open-once": SETTING + "@\n" + TRAINING + '        results.write("step")\n',
+    "prepare-once": HEAD.replace(
+        "import torch\n", "import torch\nfrom torchvision import datasets\n"
+    )
+    + "@\n"
+    + LOADER
+    + MODEL
+    + CRITERION
+    + TRAINING,
+    "print-once": SETTING
+    + """\
+test_loader = DataLoader(test_set, batch_size=32)
+
+
+def evaluate(model):
+    total = 0.0
+    with torch.no_grad():
+        for x, y in test_loader:
+            total += criterion(model(x), y).item()
+    return total
+
+
+"""
+    + TRAINING
+    + "    @\n",
+    "rebuild-training-loader": HEAD
+    + ARGUMENTS
+    + """\
+
+
+def make_loader(data, args):
+    return DataLoader(data, batch_size=args.batch_size)
+
+
+def make_loaders(args):
+    return make_loader(train_set, args), make_loader(test_set, args)
+
+
+@
+"""
+    + MODEL
+    + CRITERION
+    + TRAINING
+    + "    for x, y in val_loader:\n        model(x)\n",
+    "reduce-reported-numbers": SETTING
+    + TRAINING.replace("for epoch in range(3):\n", "for epoch in range(3):\n    total_loss = 0\n")
+    + "        @\n    print(total_loss)\n",
+    "replace-data-parallel": HEAD + LOADER + "model = Net().cuda()\n@\n" + CRITERION + TRAINING,
+    "scale-loss": HEAD
+    + "train_loader = DataLoader(train_set, batch_size=32)\n"
+    + MODEL
+    + """\
+for epoch in range(3):
+    for x, y in train_loader:
+        optimizer.zero_grad()
+        losses = nn.functional.cross_entropy(model(x), y, reduction="none")
+        mask = (y > 0).float()
+        @
+        optimizer.step()
+""",
+    "set-epoch": HEAD
+    + """\
+train_loader = DataLoader(train_set, batch_size=32, shuffle=True)
+"""
+    + MODEL
+    + """\
+criterion = nn.CrossEntropyLoss()
+epochs = 3
+
+
+def train(model, train_loader):
+    for x, y in train_loader:
+"""
+    + STEP
+    + """
+
+@
+""",
+    "shard-training-data": HEAD + "@\n" + MODEL + CRITERION + TRAINING,
+    "share-sampler": HEAD
+    + "weights = [1.0] * 64\n@\n"
+    + MODEL
+    + CRITERION
+    + TRAINING.replace("train_loader", "loader"),
+    "share-stream": HEAD
+    + """\
+
+
+class Stream(IterableDataset):
+    def __iter__(self):
+        for number in range(64):
+            yield torch.full((4,), float(number)), number % 2
+
+
+stream = Stream()
+@
+"""
+    + MODEL
+    + CRITERION
+    + TRAINING.replace("train_loader", "loader"),
+    "track-once": HEAD.replace(
+        "import torch\n", "import torch\nfrom torch.utils.tensorboard import SummaryWriter\n"
+    )
+    + "@\n"
+    + LOADER
+    + MODEL
+    + CRITERION
+    + TRAINING
+    + '    writer.add_scalar("epoch", epoch)\n',
+    "unwrap-model": SETTING + TRAINING + "@\n",
+    "use-own-gpu": HEAD.replace('device = "cuda" if torch.cuda.is_available() else "cpu"\n', "@\n")
+    + LOADER
+    + MODEL
+    + CRITERION
+    + TRAINING,
+    "wait-before-reading": SETTING + TRAINING + "@\n",
+    "wrap-model": HEAD + LOADER + "@\n" + CRITERION + TRAINING,
+    "write-once": HEAD + ARGUMENTS + LOADER + MODEL + CRITERION + TRAINING + "@\n",
+}

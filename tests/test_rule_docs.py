@@ -1,0 +1,79 @@
+"""The docstring of a rule is its manual: it is complete, and its example is true."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+
+import pytest
+from rule_examples import EXAMPLES, TOGETHER
+
+from transpile import Options, catalog
+from transpile.edit import apply_edits
+from transpile.engine import collect
+from transpile.facts.interpreter import interpret
+from transpile.plan.roles import build_plan
+from transpile.project import Project
+from transpile.rule import Rule, Ruling, Rulings
+from transpile.source import read_source
+
+HEADINGS = ("What", "Why", "Before", "After", "Refuses when", "Source")
+RULES = {rule.name: rule for rule in catalog.rules()}
+
+
+def section(rule: Rule, heading: str) -> str:
+    """The text under a heading, without its indentation."""
+    found = re.search(
+        rf"^{heading}:\n(.*?)(?=^(?:{'|'.join(HEADINGS)}):\n|\Z)",
+        rule.doc,
+        re.DOTALL | re.MULTILINE,
+    )
+    assert found is not None, f"{rule.name} says nothing under {heading}"
+    return textwrap.dedent(found.group(1)).strip("\n")
+
+
+def edited_by(rules: list[Rule], script: str) -> str:
+    """The script with the edits of these rules alone, all rules having decided."""
+    source = read_source(script.encode(), "train.py")
+    table = catalog.table(rules[0].framework)
+    project = Project(source, None)
+    plan = build_plan(interpret(project.entry, table.dialect, project.find), table, Options())
+    rulings = Rulings({})
+    for each in catalog.rules(rules[0].framework):
+        rulings.by_rule[each.name] = [a for a in each.decide(plan) if isinstance(a, Ruling)]
+    edits, _ = collect(plan, rulings, rules)
+    return apply_edits(source.text, edits.get(plan.entry, []))
+
+
+def squeezed(text: str) -> str:
+    """The text without white space and without the commas that black adds."""
+    return re.sub(r",(?=[)\]}])", "", re.sub(r"\s+", "", text))
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+def test_docstring_has_every_heading(rule: Rule) -> None:
+    summary = rule.doc.strip().splitlines()[0]
+    assert summary.endswith(".")
+    for heading in HEADINGS:
+        assert section(rule, heading)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example_comes_out_as_the_docstring_says(name: str) -> None:
+    rule = RULES[name]
+    script = re.sub(
+        r"^( *)@$",
+        lambda found: textwrap.indent(section(rule, "Before"), found.group(1)),
+        EXAMPLES[name],
+        flags=re.MULTILINE,
+    )
+    compile(script, name, "exec")
+    rules = [rule, *(RULES[other] for other in [TOGETHER.get(name)] if other)]
+    assert squeezed(section(rule, "After")) in squeezed(edited_by(rules, script))
+
+
+def test_no_code_belongs_to_two_rules() -> None:
+    seen: dict[str, str] = {}
+    for rule in RULES.values():
+        for code in rule.codes:
+            assert seen.setdefault(code, rule.name) == rule.name
