@@ -340,14 +340,20 @@ class Guards:
         own = {id(name) for statement in run for name in descendants(statement, (cst.Name,))}
         start, end = self.source.span(run[0]).start, self.source.span(run[-1]).end
         occurrences = self.names_around(run[0])
+        shared = self.shared_names(run[0])
         for statement in run:
-            bound = bound_names(statement)
-            if any(
-                id(name) not in own and not self.bound_anew(name, start, end)
-                for word in bound
-                for name in occurrences.get(word, ())
-            ):
-                yield statement
+            for word in bound_names(statement):
+                names = occurrences.get(word, ())
+                if (
+                    word in shared
+                    or any(
+                        id(name) not in own and not self.bound_anew(name, start, end)
+                        for name in names
+                    )
+                    or self.is_carried(word, run, names)
+                ):
+                    yield statement
+                    break
 
     def in_class_body(self, statement: cst.CSTNode) -> bool:
         """Whether a statement belongs to the body of a class, not to a function."""
@@ -360,12 +366,11 @@ class Guards:
 
     def names_around(self, statement: cst.CSTNode) -> dict[str, list[cst.Name]]:
         """Every occurrence of every name in the function (or module) around a statement."""
-        scope: cst.CSTNode = self.source.tree
-        for parent in self.source.parents(statement):
-            if isinstance(parent, (cst.FunctionDef, cst.Module)):
-                scope = parent
-                if not self.declares(parent, statement):
-                    break
+        scope = next(
+            parent
+            for parent in self.source.parents(statement)
+            if isinstance(parent, (cst.FunctionDef, cst.Module))
+        )
         known = self.once.names.get(id(scope))
         if known is None:
             known = {}
@@ -375,16 +380,74 @@ class Guards:
             self.once.names[id(scope)] = known
         return known
 
-    def declares(self, scope: cst.CSTNode, statement: cst.CSTNode) -> bool:
-        """Whether a function shares some name that a statement binds with the outside."""
-        if not isinstance(scope, cst.FunctionDef):
+    def shared_names(self, statement: cst.CSTNode) -> set[str]:
+        """The names that the function around a statement shares with the outside."""
+        for scope in self.source.parents(statement):
+            if isinstance(scope, cst.FunctionDef):
+                return {
+                    item.name.value
+                    for declaration in descendants(scope.body, (cst.Global, cst.Nonlocal))
+                    for item in declaration.names  # type: ignore[attr-defined]
+                }
+        return set()
+
+    def is_carried(self, word: str, run: Sequence[Statement], names: Sequence[cst.Name]) -> bool:
+        """Whether a run hands a name on to its own next round: ``best = max(best, score)``."""
+        around = next(
+            (
+                parent
+                for parent in self.source.parents(run[0])
+                if isinstance(parent, (cst.For, cst.While, cst.FunctionDef))
+            ),
+            None,
+        )
+        if not isinstance(around, (cst.For, cst.While)) or not self.read_first(word, run):
             return False
-        shared = {
-            item.name.value
-            for declaration in descendants(scope.body, (cst.Global, cst.Nonlocal))
-            for item in declaration.names  # type: ignore[attr-defined]
-        }
-        return bool(shared & set(bound_names(statement)))
+        start, end = self.source.span(run[0]).start, self.source.span(run[-1]).end
+        loop = self.source.span(around)
+        for name in names:
+            place = self.source.span(name)
+            if loop.contains(place) and not start <= place.start < end and self.is_bound(name):
+                return False
+        return True
+
+    def read_first(self, word: str, run: Sequence[cst.CSTNode]) -> bool:
+        """Whether a run reads a name before it binds it."""
+        for statement in run:
+            first = self.first_use(word, statement)
+            if first is not None:
+                return not self.is_bound(first)
+        return False
+
+    def first_use(self, word: str, node: cst.CSTNode) -> cst.Name | None:
+        """The occurrence of a name in a node that comes first when it runs."""
+        if isinstance(node, cst.Name):
+            return node if node.value == word else None
+        children = list(node.children)
+        if isinstance(node, (cst.Assign, cst.AnnAssign)) and node.value is not None:
+            children = [node.value, *children]
+        elif isinstance(node, cst.For):
+            children = [node.iter, *children]
+        elif isinstance(node, (cst.Attribute, cst.Arg)):
+            children = [node.value]
+        for child in children:
+            found = self.first_use(word, child)
+            if found is not None:
+                return found
+        return None
+
+    def is_bound(self, name: cst.Name) -> bool:
+        """Whether an occurrence of a name binds it."""
+        inner: cst.CSTNode = name
+        for outer in self.source.parents(name):
+            if isinstance(outer, (cst.Tuple, cst.List, cst.Element, cst.StarredElement)):
+                inner = outer
+                continue
+            return isinstance(outer, cst.AsName) or (
+                isinstance(outer, (cst.AssignTarget, cst.AnnAssign, cst.For, cst.CompFor))
+                and outer.target is inner
+            )
+        return False
 
     def bound_anew(self, name: cst.Name, start: int, end: int) -> bool:
         """Whether an occurrence outside a run has another binding than the run's."""

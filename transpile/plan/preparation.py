@@ -238,8 +238,15 @@ class Preparations:
         guards = Guards(self.once)
         current: Preparation | None = None
         gap: list[Statement] = []
+        folders: list[Statement] = []
         for statement in statements_of(block):
             each = by_statement.get(id(statement))
+            if each is None and self.makes_folders(guards, statement):
+                folders.append(statement)
+            elif each is None:
+                folders = []
+            elif folders and not self.feeds_training(statement):
+                self.lead(each, folders)
             if each is None:
                 harmless = guards.grade(statement) in (Grade.READ, Grade.LOOSE)
                 gap.append(statement)
@@ -255,12 +262,35 @@ class Preparations:
                     yield current
                     current = None
             else:
-                current.statements.extend([*gap, statement])
+                current.statements.extend([*gap, *each.statements])
                 current.effects.extend(each.effects)
                 current.draws |= each.draws
             gap = []
         if current is not None:
             yield current
+
+    def makes_folders(self, guards: Guards, statement: Statement) -> bool:
+        """Whether a statement does nothing but make folders."""
+        effects = guards.effects_in(statement)
+        return (
+            guards.grade(statement) is Grade.NEED
+            and bool(effects)
+            and all(effect.word in DIRECTORIES for effect in effects)
+        )
+
+    def feeds_training(self, statement: Statement) -> bool:
+        """Whether a statement makes a loader for training, whose data set goes above it."""
+        loaders = {id(loader.node) for loader in self.plan.training_loaders}
+        return any(id(call) in loaders for call in calls_in(statement))
+
+    def lead(self, preparation: Preparation, folders: list[Statement]) -> None:
+        """Put the folders that are made right before a preparation into it."""
+        guards = Guards(self.once)
+        for effect in (each for folder in folders for each in guards.effects_in(folder)):
+            self.once.prepared.add(id(effect.node))
+            preparation.effects.append(effect)
+        preparation.statements[:0] = folders
+        folders.clear()
 
     def only_data(self, statement: Statement) -> bool:
         """Whether a statement makes neither models nor loaders, which others work on."""

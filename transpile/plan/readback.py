@@ -128,8 +128,11 @@ def receivers(event: Event) -> Values:
 
 def reads(once: Once, vocabulary: Vocabulary) -> Iterator[tuple[Event, Values]]:
     """What every process reads, with the path."""
+    guarded = {id(statement) for run in once.runs for statement in run.statements}
     for event in once.plan.facts.events:
-        if event.kind != "call" or event.detached or id(event.node) in once.inside:
+        if event.kind != "call" or event.detached:
+            continue
+        if any(id(node) in guarded for node in places_of(event)):
             continue
         effect = once.effects.get(id(event.node))
         if effect is not None and any(effect is other for other in once.foreign):
@@ -144,6 +147,14 @@ def reads(once: Once, vocabulary: Vocabulary) -> Iterator[tuple[Event, Values]]:
         path = path_read(event, vocabulary)
         if path is not None:
             yield event, path
+
+
+def places_of(event: Event) -> Iterator[cst.CSTNode]:
+    """What an event stands in, in the text and through calls."""
+    yield from event.module.source.parents(event.node)
+    for frame in event.stack:
+        if isinstance(frame, Call) and frame.node is not None:
+            yield from frame.module.source.parents(frame.node)
 
 
 def path_read(event: Event, vocabulary: Vocabulary) -> Values | None:
