@@ -84,7 +84,7 @@ class Expressions(State):
         if node.value == "__name__":
             return (Constant(self.module.name),)
         if node.value == "__file__":
-            return (self.opaque("attribute", node, "__file__"),)
+            return (self.opaque("attribute", node, "__file__", operands=((),)),)
         if node.value in BUILTINS:
             return external(f"builtins.{node.value}")
         stars = self.module.star_externals
