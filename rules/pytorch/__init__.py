@@ -92,7 +92,14 @@ TABLE = Table(
     step_methods=frozenset({"step"}),
     no_gradient=frozenset({"torch.no_grad", "torch.inference_mode"}),
     layer_packages=("torch.nn.",),
-    distributed_starts=frozenset({"torch.distributed.init_process_group"}),
+    distributed_starts=frozenset(
+        {
+            "torch.distributed.init_process_group",
+            "torch.distributed.init_device_mesh",
+            "torch.distributed.device_mesh.init_device_mesh",
+            "torch.distributed._tensor.device_mesh.init_device_mesh",
+        }
+    ),
     distributed_uses=frozenset(
         {
             "torch.nn.parallel.DistributedDataParallel",
@@ -101,6 +108,7 @@ TABLE = Table(
             "torch.distributed.tensor.parallel.parallelize_module",
             "torch.distributed.all_reduce",
             "torch.distributed.rpc.init_rpc",
+            "torch.distributed.pipelining.PipelineStage",
         }
     ),
     distributed_engines={
