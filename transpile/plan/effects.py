@@ -191,6 +191,13 @@ WRITE_METHODS = frozenset(
         "save_weights", "save_pretrained", "save_model", "write_image", "write_html", "tofile",
     }
 )  # fmt: skip
+#: Methods that only trackers have.
+TRACK_METHODS = frozenset(
+    {
+        "add_scalar", "add_scalars", "add_image", "add_images", "add_histogram", "add_graph",
+        "add_figure", "add_hparams", "add_pr_curve", "add_video", "add_mesh",
+    }
+)  # fmt: skip
 PATH_WRITES = frozenset({"rename", "replace", "chmod", "hardlink_to", "link_to"})
 PATH_READS = frozenset(
     {"exists", "is_file", "read_text", "read_bytes", "glob", "rglob", "iterdir", "stat"}
@@ -279,6 +286,12 @@ def classify(event: Event, vocabulary: Vocabulary) -> tuple[Kind, str] | None:
             kind = classify_method(callee, event, vocabulary)
             if kind is not None:
                 return kind, f"{callee.name}()" if callee.kind == "attribute" else "this call"
+        elif isinstance(callee, Unknown) and isinstance(event.node, cst.Call):
+            name = event.node.func.attr.value if isinstance(event.node.func, cst.Attribute) else ""
+            if name in TRACK_METHODS:
+                return Kind.TRACK, f"{name}()"
+            if name in WRITE_METHODS:
+                return Kind.WRITE, f"{name}()"
     return None
 
 
@@ -398,6 +411,8 @@ def classify_method(callee: Opaque, event: Event, vocabulary: Vocabulary) -> Kin
         return Kind.HANDLE if writes_into_handle(event, vocabulary) else Kind.WRITE
     if name == "write" and any(isinstance(v, Opaque) and v.kind == "parameter" for v in receivers):
         return Kind.WRITE
+    if name in TRACK_METHODS:
+        return Kind.TRACK
     if name in DOWNLOAD_METHODS:
         return Kind.DOWNLOAD
     if any(maker.startswith(PLOTS) for maker in makers):

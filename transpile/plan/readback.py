@@ -12,7 +12,13 @@ from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Opaque, Value, Values
 from transpile.plan.effects import PATH_READS, READS, Effect, Kind, Vocabulary
 from transpile.plan.graph import called_names, walk_back
-from transpile.plan.places import blocks_around, calls_of, site_at, statement_in
+from transpile.plan.places import (
+    blocks_around,
+    calls_of,
+    function_of,
+    site_at,
+    statement_in,
+)
 from transpile.plan.preparation import DIRECTORIES
 from transpile.plan.treatment import Once
 
@@ -302,17 +308,9 @@ def site_in(earlier: ReadBack, read: Event) -> cst.CSTNode:
 
 def within_scope(earlier: ReadBack, module: Module, node: cst.CSTNode) -> bool:
     """Whether a node stands in the function around an earlier read's statement."""
-    if module is not earlier.module:
-        return False
-    scope = next(
-        (
-            parent
-            for parent in module.source.parents(earlier.statement)
-            if isinstance(parent, (cst.FunctionDef, cst.Module))
-        ),
-        None,
+    return module is earlier.module and function_of(module, node) is function_of(
+        module, earlier.statement
     )
-    return any(parent is scope for parent in module.source.parents(node))
 
 
 def barriers(once: Once) -> Iterator[Event]:

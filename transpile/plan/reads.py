@@ -19,6 +19,7 @@ from transpile.facts.values import (
     Opaque,
     Partial,
     Sequence,
+    Unknown,
     Value,
 )
 from transpile.plan.effects import FLUSHES, Vocabulary
@@ -215,7 +216,7 @@ class Reads:
             elif isinstance(callee, Opaque):
                 if not self.method_reads(callee):
                     return False
-            else:
+            elif not isinstance(callee, Unknown) or called_method(event) not in READ_METHODS:
                 return False
         return not project or self.body_reads(event)
 
@@ -276,6 +277,14 @@ class Reads:
         if not isinstance(event.node, cst.Call):
             return not any(isinstance(callee, (Opaque, External)) for callee in event.callee)
         return fills_own_container(event) or self.call_reads(event.node)
+
+
+def called_method(event: Event) -> str:
+    """The name of the method that a call names; empty where it calls something else."""
+    node = event.node
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        return node.func.attr.value
+    return ""
 
 
 def is_given(value: Value) -> bool:
