@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import socket
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -825,3 +827,49 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
     script("a.py", fake_engine.TRAINING)
     kibibytes = int(process([], code="\n" + code).output)
     assert kibibytes < 20 * 1024
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+def test_no_process_outlives_the_command(how: signal.Signals) -> None:
+    code = """
+import os, time
+engine = sys.modules["transpile.engine"]
+def convert(source, options, path):
+    with open(f"{os.getpid()}.pid", "w"):
+        time.sleep(60)
+engine.convert = convert
+from transpile.cli import start
+start()
+"""
+    for index in range(16):
+        script(f"project/{index}.py", fake_engine.TRAINING)
+    here = os.path.dirname(os.path.abspath(__file__))
+    started = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM + code, "project", "--check"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([here, os.path.dirname(here)])},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(lambda: len(list(Path().glob("*.pid"))) == min(len(os.sched_getaffinity(0)), 4))
+    workers = {int(path.stem) for path in Path().glob("*.pid")} - {started.pid}
+    started.send_signal(how)
+    _, errors = started.communicate(timeout=30)
+    assert started.returncode == (130 if how is signal.SIGINT else -how)
+    assert errors.strip() == ("disttranspile: interrupted" if how is signal.SIGINT else "")
+    wait_until(lambda: not any(is_running(worker) for worker in workers))
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def is_running(process_id: int) -> bool:
+    try:
+        os.kill(process_id, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{process_id}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    return status != "Z"

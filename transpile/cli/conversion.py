@@ -11,6 +11,7 @@ from enum import Enum
 
 from transpile.cli import codes
 from transpile.cli.inputs import STANDARD_STREAM, Content, Input, InputError, read
+from transpile.cli.launch_files import LaunchFileError, check_writable, files_beside, write
 from transpile.cli.terminal import put, tell, wants_colour
 from transpile.finding import Finding, Level
 from transpile.options import Options
@@ -23,6 +24,9 @@ _FAILED = 2
 _REFUSED = 3
 # Below that, starting a process costs more than it saves.
 _SCRIPTS_PER_WORKER = 4
+_LONGEST_ERROR = 200
+# No framework, no training: there is nothing to launch.
+_NO_TRAINING = ("DT002", "DT004")
 
 
 class Mode(Enum):
@@ -67,6 +71,7 @@ class Job:
         force: overwrite a target that holds something else.
         output_format: the form of the findings.
         check_framework: raises where a choice does not fit the framework that a script has.
+        launch: the targets whose launch files are written beside each target.
     """
 
     tasks: Sequence[Task]
@@ -76,6 +81,7 @@ class Job:
     force: bool
     output_format: str
     check_framework: Callable[[str], None]
+    launch: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -116,20 +122,35 @@ def _convert_in_parallel(
     scripts: Sequence[Input], options: Options, workers: int
 ) -> Iterator[_Converted | FileReport]:
     import multiprocessing
-    import signal
     from concurrent.futures import ProcessPoolExecutor
     from functools import partial
 
     # Elsewhere a fork is not safe; on Linux it saves every process the imports.
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else None)
-    # An interruption is for this process to report, once.
-    ignore = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
-    with ProcessPoolExecutor(workers, context, initializer=ignore) as executor:
+    with ProcessPoolExecutor(workers, context, initializer=_depend_on_parent) as executor:
         try:
             yield from executor.map(partial(_convert_one_of_many, options), scripts)
         except BaseException:
             executor.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _depend_on_parent() -> None:
+    """Make this process one that its parent interrupts, and that does not outlive it."""
+    import multiprocessing
+    import signal
+    from threading import Thread
+
+    # An interruption is for the parent to report, once.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def end_with_parent() -> None:
+        if parent is not None:
+            parent.join()
+        os._exit(_FAILED)
+
+    Thread(target=end_with_parent, daemon=True).start()
 
 
 def _cores() -> int:
@@ -170,7 +191,10 @@ def _finish(job: Job, task: Task, converted: _Converted) -> FileReport:
     framework = result.plan.get("framework")
     if isinstance(framework, str):
         job.check_framework(framework)
-    problem = _deliver(job, task, content, result)
+    try:
+        problem = _deliver(job, task, content, result)
+    except LaunchFileError as error:
+        return _failed(task.script, codes.UNWRITABLE, error.path, error.message, error.advice)
     if problem is not None:
         return _failed(task.script, codes.UNWRITABLE, task.target, *problem)
     return FileReport(task.script.name, result.outcome, result.findings)
@@ -190,7 +214,13 @@ def _deliver(job: Job, task: Task, content: Content, result: Result) -> tuple[st
     elif job.mode is Mode.PRINT:
         put(result.data)
     else:
-        return _write(job, task.target, content, result.data)
+        trains = not any(finding.code in _NO_TRAINING for finding in result.findings)
+        files = files_beside(task.target, job.launch if trains else ())
+        check_writable(files, force=job.force)
+        problem = _write(job, task.target, content, result.data)
+        if problem is None:
+            write(files)
+        return problem
     return None
 
 
@@ -242,7 +272,10 @@ def _describe(error: Exception) -> str:
     if frame is not None:
         file = os.path.basename(frame.tb_frame.f_code.co_filename)
         place = f" ({file}:{frame.tb_lineno})"
-    return f"internal error: {type(error).__name__}: {error}{place}"
+    message = f"{type(error).__name__}: {error}"
+    if len(message) > _LONGEST_ERROR:
+        message = f"{message[:_LONGEST_ERROR]}..."
+    return f"internal error: {message}{place}"
 
 
 def _has_nothing_to_say(file: FileReport) -> bool:

@@ -29,6 +29,7 @@ _DEFAULTS = Options()
 _EPILOG = """\b
 Other commands (a file of such a name is ./verify):
   disttranspile explain CODE|RULE             what a finding or a rule is about
+  disttranspile launch SCRIPT --target TARGET write what starts a converted script
   disttranspile verify ORIGINAL CONVERTED     run both and compare what they train
 
 \b
@@ -47,6 +48,19 @@ def _python_version(
     if match is None or int(match[1]) < 6:
         raise click.BadParameter(f"{value!r} is no version of Python from 3.6 on.")
     return 3, int(match[1])
+
+
+def _launch_targets(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    if not values:
+        return ()
+    from transpile.launch import targets
+
+    for value in values:
+        if value not in targets():
+            raise click.BadParameter(f"{value!r} is not one of {', '.join(targets())}.")
+    return tuple(dict.fromkeys(values))
 
 
 def _choice(literal: Any) -> click.Choice[str]:
@@ -128,6 +142,13 @@ def _choice(literal: Any) -> click.Choice[str]:
     help="Whether batch norm takes its statistics over all processes.",
 )
 @click.option(
+    "--launch",
+    multiple=True,
+    callback=_launch_targets,
+    metavar="TARGET",
+    help="Write what starts the output with torchrun beside it; may be repeated.",
+)
+@click.option(
     "--target-python",
     callback=_python_version,
     metavar="3.N",
@@ -152,6 +173,8 @@ def command(context: click.Context, /, **choices: Any) -> int:
     """
     scripts = [Input(path) for path in choices["files"]]
     mode, output = _mode(choices, scripts)
+    if choices["launch"] and mode not in (Mode.WRITE, Mode.IN_PLACE):
+        raise click.UsageError("--launch writes files beside an output: it needs -o or --in-place.")
     check_framework = framework_check(context)
     if choices["framework"] != "auto":
         check_framework(choices["framework"])
@@ -173,6 +196,7 @@ def command(context: click.Context, /, **choices: Any) -> int:
         force=choices["force"],
         output_format=choices["output_format"],
         check_framework=check_framework,
+        launch=choices["launch"],
     )
     return run(job)
 
