@@ -8,7 +8,7 @@ import libcst as cst
 
 from transpile.facts.events import Branch, Call, Event, Loop
 from transpile.facts.module import Module
-from transpile.facts.walk import children
+from transpile.facts.walk import children, descendants
 from transpile.plan.places import ancestors, function_of
 
 Binding = tuple[cst.CSTNode, cst.CSTNode | None]
@@ -97,6 +97,26 @@ def assignments(owner: cst.CSTNode, declared_name: str = "") -> dict[str, list[B
     for name in declared - {declared_name}:
         found[name] = []
     return found
+
+
+def choices(value: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
+    """The conditions by which an expression chooses between values."""
+    if isinstance(value, cst.BaseExpression):
+        for node in descendants(value):
+            if isinstance(node, cst.IfExp):
+                yield node.test
+
+
+def assigned(event: Event) -> cst.BaseExpression | None:
+    """What an attribute or an item is set to, as it is written."""
+    for outer in event.module.source.parents(event.node):
+        if isinstance(outer, (cst.Assign, cst.AugAssign)):
+            return outer.value
+        if isinstance(outer, cst.AnnAssign):
+            return outer.value
+        if isinstance(outer, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
+            return None
+    return None
 
 
 def controls_of(event: Event) -> Iterator[tuple[Module, cst.CSTNode]]:

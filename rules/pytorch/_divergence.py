@@ -13,8 +13,10 @@ from enum import Enum
 
 import libcst as cst
 from transpile.rules.pytorch._conditions import (
+    assigned,
     bindings_of,
     carried,
+    choices,
     controls,
     controls_of,
     tests_in_call,
@@ -39,6 +41,7 @@ from transpile.facts.values import (
 )
 from transpile.plan.graph import called_names, is_instance_of, origin, parents
 from transpile.plan.model import Plan
+from transpile.plan.places import function_of
 
 
 class Cause(Enum):
@@ -47,7 +50,8 @@ class Cause(Enum):
     BATCH = "this process's own part of the batch"
     RESULTS = "what the model computes"
     TIME = "the clock"
-    MEMORY = "this process's memory"
+    SIGNAL = "a signal that this process gets"
+    MACHINE = "this process or its machine"
     RANDOM = "this process's random numbers"
     FILES = "files that are written meanwhile"
     PRESENCE = "files that this machine has or lacks"
@@ -58,7 +62,11 @@ CLOCKS = (
     "time.", "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today",
     "timeit.default_timer",
 )  # fmt: skip
-MEMORY = ("psutil.", "torch.cuda.mem", "torch.cuda.max_mem", "resource.", "GPUtil.")
+MACHINE = (
+    "psutil.", "torch.cuda.mem", "torch.cuda.max_mem", "resource.", "GPUtil.", "os.getpid",
+    "socket.", "platform.node", "os.uname", "os.cpu_count", "multiprocessing.cpu_count",
+    "torch.cuda.get_device_properties", "shutil.disk_usage",
+)  # fmt: skip
 RANDOM = (
     "random.", "numpy.random.", "torch.rand", "torch.bernoulli", "torch.multinomial",
     "torch.normal", "uuid.uuid4", "os.urandom", "secrets.",
@@ -134,6 +142,7 @@ class Divergence:
         self.models = {id(model.value) for model in plan.models}
         self.optimizers = {id(optimizer.value) for optimizer in plan.optimizers}
         self.fed = fed_values(plan)
+        self.handlers = signal_handlers(plan)
         self.happening: dict[int, list[Event]] = {}
         self.stores: dict[str, list[Event]] = {}
         self.returns: dict[int, list[Event]] = {}
@@ -193,6 +202,8 @@ class Divergence:
             return Look(self.reduced.causes(node))
         found.add(self.of_values(self.plan.facts.values_of(node), checks_numbers(node)))
         found.tests.extend(self.setting_tests(module, node))
+        if self.set_by_signal(module, node):
+            found.causes.add(Cause.SIGNAL)
         for value in carried(module, node):
             found.add(self.look(module, value))
         if isinstance(node, cst.Call):
@@ -238,8 +249,8 @@ class Divergence:
     def setting_tests(self, module: Module, node: cst.CSTNode) -> Iterator[Place]:
         """The conditions on which a variable, an attribute or an item is set."""
         if isinstance(node, cst.Name):
-            for statement, _ in bindings_of(module, node):
-                for test in controls(module, statement):
+            for statement, value in bindings_of(module, node):
+                for test in (*controls(module, statement), *choices(value)):
                     yield module, test
         elif isinstance(node, (cst.Attribute, cst.Subscript)):
             name = node.attr.value if isinstance(node, cst.Attribute) else "[]"
@@ -247,6 +258,27 @@ class Divergence:
             for event in self.stores.get(name, ()):
                 if any(id(value) in owners for value in event.callee):
                     yield from controls_of(event)
+                    for test in choices(assigned(event)):
+                        yield event.module, test
+
+    def set_by_signal(self, module: Module, node: cst.CSTNode) -> bool:
+        """Whether a variable or an attribute is set by a function that handles signals."""
+        if not self.handlers:
+            return False
+        if isinstance(node, cst.Name):
+            return any(
+                id(function_of(module, statement)) in self.handlers
+                for statement, _ in bindings_of(module, node)
+            )
+        if isinstance(node, cst.Attribute):
+            owners = {id(value) for value in self.plan.facts.values_of(node.value)}
+            return any(
+                id(value) in owners
+                for event in self.stores.get(node.attr.value, ())
+                if id(function_of(event.module, event.node)) in self.handlers
+                for value in event.callee
+            )
+        return False
 
     # Values.
 
@@ -296,8 +328,8 @@ class Divergence:
         for name in called_names(value):
             if name.startswith(CLOCKS) and name != "time.sleep":
                 return Cause.TIME
-            if name.startswith(MEMORY):
-                return Cause.MEMORY
+            if name.startswith(MACHINE):
+                return Cause.MACHINE
             if name.startswith(RANDOM) and not any(word in name for word in NOT_DRAWN):
                 return Cause.RANDOM if self.is_late(value) else None
             if name in CHECKS:
@@ -414,6 +446,19 @@ def checks_numbers(node: cst.CSTNode) -> bool:
     if word in NUMBER_CHECKS:
         return True
     return isinstance(node.func, cst.Attribute) and checks_numbers(node.func.value)
+
+
+def signal_handlers(plan: Plan) -> set[int]:
+    """The functions that signals call, by the identity of their nodes."""
+    found: set[int] = set()
+    for event in plan.facts.events:
+        if event.kind == "call" and External("signal.signal") in event.callee:
+            for item in event.arguments.items:
+                for value in item.values:
+                    function = value.function if isinstance(value, BoundMethod) else value
+                    if isinstance(function, Function):
+                        found.add(id(function.node))
+    return found
 
 
 def worst(causes: Iterator[Cause | None] | list[Cause | None] | set[Cause]) -> Cause | None:

@@ -32,8 +32,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
-from transpile.rules.pytorch._conditions import controls_of
-from transpile.rules.pytorch._divergence import Cause, Divergence, loop_position
+from transpile.rules.pytorch._conditions import assigned, choices, controls_of
+from transpile.rules.pytorch._divergence import ON_DISK, Cause, Divergence, loop_position
 from transpile.rules.pytorch._setting_up import set_up_of
 from transpile.rules.pytorch._together import Condition, conditions_of, steps_of
 from transpile.rules.pytorch.vary_random_numbers import training_loop
@@ -42,16 +42,18 @@ from transpile.facts.events import Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import External
 from transpile.facts.walk import descendants
+from transpile.finding import Level
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
 from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 
 CODES = {
     "PT711": "all processes take rank 0's decision",
     "PT712": "a decision depends on one process's part of the batch",
     "PT713": "all processes take rank 0's number",
     "PT714": "a decision is taken before the processes know each other",
+    "PT715": "a decision is taken by rank 0's part of the data",
 }
 #: What repeats something as often as its arguments say.
 COUNTING = frozenset({"builtins.range", "tqdm.trange"})
@@ -117,6 +119,8 @@ class Decisions:
                 for source in sources(step.event):
                     for module, test in divergence.setting_tests(step.event.module, source):
                         self.require(module, test, matter)
+                    for test in choices(source):
+                        self.require(step.event.module, test, matter)
         deciding = [condition for condition in self.conditions if condition.decides]
         # What is computed first: counters that were set on such a condition are equal then.
         computed = [c for c in deciding if divergence.look(c.event.module, c.test).causes]
@@ -151,8 +155,29 @@ def decide(plan: Plan) -> Iterator[Answer]:
     decisions = Decisions(plan)
     yield from done(plan, decisions)
     for decision in decisions.collect():
-        yield answer(plan, decision, decisions)
+        ruling = answer(plan, decision, decisions)
+        yield ruling
+        if decision.cause is Cause.BATCH and is_of_rank_0(ruling):
+            yield partial(decision.module, decision.test, decision.matter)
     yield from numbers(plan, decisions.divergence)
+
+
+def is_of_rank_0(ruling: Ruling | Remark) -> bool:
+    """Whether an answer takes something from rank 0."""
+    agreement = ruling.data if isinstance(ruling, Ruling) else None
+    return isinstance(agreement, Agreement) and agreement.helper == "from_main_process"
+
+
+def partial(module: Module, node: cst.CSTNode, matter: str) -> Remark:
+    """The warning about something that rank 0 computes from its own part of the data."""
+    return Remark(
+        "PT715",
+        Level.WARNING,
+        module,
+        node,
+        f"{matter} is now decided by rank 0's part of the training data alone",
+        "decide by a number that is taken over all processes",
+    )
 
 
 def place_of(decision: Decision) -> tuple[str, int]:
@@ -197,13 +222,11 @@ def sources(event: Event) -> list[cst.BaseExpression]:
     """The expressions whose values an event puts into an object."""
     if isinstance(event.node, cst.Call):
         return [arg.value for arg in event.node.args[:1]]
-    for outer in event.module.source.parents(event.node):
-        if isinstance(outer, (cst.Assign, cst.AugAssign)):
-            return [outer.value]
-    return []
+    value = assigned(event)
+    return [value] if value is not None else []
 
 
-def answer(plan: Plan, decision: Decision, decisions: Decisions) -> Ruling:
+def answer(plan: Plan, decision: Decision, decisions: Decisions) -> Ruling | Remark:
     """What is to be done about one decision."""
     why = f"{decision.matter} depends on {decision.cause.value}"
     helper: str | None = "from_main_process"
@@ -211,6 +234,8 @@ def answer(plan: Plan, decision: Decision, decisions: Decisions) -> Ruling:
     events = decisions.happens(decision)
     if decision.cause is Cause.BATCH and any(plan.in_training(event.stack) for event in events):
         helper, node = flag_for(decision), decision.test
+    if decision.cause is Cause.SIGNAL:
+        helper = "any_rank"
     if helper is None:
         return Ruling(
             "PT712",
@@ -221,14 +246,11 @@ def answer(plan: Plan, decision: Decision, decisions: Decisions) -> Ruling:
             "decide by something that is equal on all processes, or leave the step in",
         )
     if events and all(event.order < joined(plan) for event in events):
-        return Ruling(
-            "PT714",
-            Verdict.REFUSE,
-            decision.module,
-            decision.test,
-            f"{why}, and is decided before the processes can agree",
-            "decide it in the function that trains",
-        )
+        why = f"{why}, and is decided before the processes can agree"
+        advice = "decide it in the function that trains"
+        if decision.cause in ON_DISK:
+            return Remark("PT714", Level.WARNING, decision.module, decision.test, why, advice)
+        return Ruling("PT714", Verdict.REFUSE, decision.module, decision.test, why, advice)
     return Ruling(
         "PT711",
         Verdict.APPLY,
@@ -349,6 +371,8 @@ def numbers(plan: Plan, divergence: Divergence) -> Iterator[Answer]:
                 f"{matter} depends on {cause.value}",
                 data=Agreement(event.module, node, "from_main_process"),
             )
+            if cause is Cause.BATCH:
+                yield partial(event.module, node, matter)
 
 
 Number = tuple[Event, cst.BaseExpression, str]

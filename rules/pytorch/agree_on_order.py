@@ -31,9 +31,9 @@ from dataclasses import dataclass
 import libcst as cst
 from transpile.rules.pytorch._data import Data, agreed_nodes, calls, names_called
 from transpile.rules.pytorch._random_draws import Draws
-from transpile.rules.pytorch._together import agreed_values
+from transpile.rules.pytorch._together import agreed_values, steps_of
 
-from transpile.facts.events import Event
+from transpile.facts.events import Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Instance, Opaque, Sequence, Value, Values
 from transpile.facts.walk import descendants
@@ -311,6 +311,12 @@ def order_matters(plan: Plan, module: Module, node: cst.For | cst.CompFor) -> bo
         if isinstance(made, (cst.SetComp, cst.DictComp)):
             return False
         return made is not None and not ignored(plan, module, made)
+    if any(
+        isinstance(frame, Loop) and frame.node is node
+        for step in steps_of(plan)
+        for frame in step.event.stack
+    ):
+        return True
     for inner in descendants(node.body):
         if isinstance(inner, cst.Call) and isinstance(inner.func, cst.Attribute):
             if inner.func.attr.value in ("append", "extend", "insert"):

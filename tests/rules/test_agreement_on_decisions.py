@@ -88,12 +88,27 @@ def agreed_lines(source: str) -> list[str]:
             "if from_main_process(val < best):",
         ),
         (
-            {"start": "stop = False", "epoch": "if val < 0.1:\n    stop = True\nif stop:\n    break"},
+            {
+                "start": "stop = False",
+                "epoch": "if val < 0.1:\n    stop = True\nif stop:\n    break",
+            },
             "if from_main_process(stop):",
         ),
         (
             {
                 "top": STOPPER,
+                "start": "stopper = Stopper(3)",
+                "epoch": "stopper(val)\nif stopper.stop:\n    break",
+            },
+            "if from_main_process(stopper.stop):",
+        ),
+        (
+            {
+                "top": STOPPER.replace('float("inf")', "None").replace(
+                    "if value < self.best:",
+                    "if self.best is None:\n            self.best = value\n"
+                    "        elif value < self.best:",
+                ),
                 "start": "stopper = Stopper(3)",
                 "epoch": "stopper(val)\nif stopper.stop:\n    break",
             },
@@ -276,3 +291,46 @@ def test_names_of_the_script_are_left_alone() -> None:
     )
     assert "if from_main_process_2(val < 0.1):" in new_lines(source)
     assert "def from_main_process_2(value):" in converted(source).text
+
+
+def test_a_signal_to_any_process_counts_for_all() -> None:
+    source = script(
+        top="import signal\nasked = False\n\n\ndef handle(number, frame):\n    global asked\n"
+        "    asked = True\n\n",
+        start="signal.signal(signal.SIGTERM, handle)",
+        step="if asked:\n    break",
+    )
+    assert agreed_lines(source) == ["if any_rank(asked):"]
+    assert undone(source, RULE) == []
+
+
+def test_a_choice_between_values_is_that_of_rank_0() -> None:
+    source = script(
+        epoch=VALIDATION + "rate = 0.1 if val > 1 else 0.01\n"
+        "for group in optimizer.param_groups:\n    group['lr'] = rate"
+    )
+    assert agreed_lines(source) == ["rate = 0.1 if from_main_process(val > 1) else 0.01"]
+    assert undone(source, RULE) == []
+
+
+def test_what_rank_0_decides_by_its_own_part_is_reported() -> None:
+    source = script(
+        start="worst = 0.0", batch="worst = x.max() * x.min()", epoch="if worst > 1:\n    break"
+    )
+    assert agreed_lines(source) == ["if from_main_process(worst > 1):"]
+    assert [level for level, _, _ in findings(source, "PT715")] == [Level.WARNING]
+
+
+@pytest.mark.parametrize(
+    ("test", "level"),
+    [("time.time() % 2 > 1", Level.ERROR), ("os.path.exists('m.pt')", Level.WARNING)],
+)
+def test_a_decision_before_the_processes_know_each_other_is_reported(
+    test: str, level: Level
+) -> None:
+    source = script(
+        top=f"import sys\nimport time\nif {test}:\n    sys.exit(0)\n",
+        end="torch.save(model.state_dict(), 'm.pt')",
+    )
+    assert [found for found, _, _ in findings(source, "PT714")] == [level]
+    assert agreed_lines(source) == []

@@ -29,9 +29,7 @@ for x, y in loader:
 
 def ordered_lines(source: str) -> list[str]:
     """The lines of the output that have an order, or a draw, of their own."""
-    return [
-        line for line in new_lines(source) if "from_main_process(" in line or "sorted(" in line
-    ]
+    return [line for line in new_lines(source) if "from_main_process(" in line or "sorted(" in line]
 
 
 @pytest.mark.parametrize(
@@ -50,14 +48,17 @@ def ordered_lines(source: str) -> list[str]:
             "words = []\nfor word in {'b', 'a'} | {'c'}:\n    words.append(word)",
             "for word in sorted({'b', 'a'} | {'c'}):",
         ),
-        ("words = tuple({w.lower() for w in ['A']})", "words = tuple(sorted({w.lower() for w in ['A']}))"),
+        (
+            "words = tuple({w.lower() for w in ['A']})",
+            "words = tuple(sorted({w.lower() for w in ['A']}))",
+        ),
         (
             "import json\nnames = list(set(json.load(open('f'))))",
             "names = from_main_process(list(set(json.load(open('f')))))",
         ),
         (
-            "import json\nids = {n: i for i, n in enumerate(set(json.load(open('f'))))}",
-            "ids = {n: i for i, n in enumerate(from_main_process(list(set(json.load(open('f'))))))}",
+            "import json\nids = {n: i for i, n in enumerate(set(json.loads('[]')))}",
+            "ids = {n: i for i, n in enumerate(from_main_process(list(set(json.loads('[]')))))}",
         ),
     ],
 )  # fmt: skip

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from transpile import Options, Outcome, convert
-from transpile.verify import Auditor
+from transpile.verify import Auditor, format_report
 
 #: Each process measures something else, by more than its last bits.
 SCRIPT = """\
@@ -81,7 +81,7 @@ def test_ranks_stay_together(
     report = auditor.audit(
         original, output, world_sizes=(1, 2), length_may_differ=True, timeout_seconds=60
     )
-    assert report.passed, report.table()
+    assert report.passed, format_report(report)
 
 
 def test_without_agreement_the_ranks_part(auditor: Auditor, tmp_path: Path) -> None:
