@@ -130,7 +130,8 @@ def moved_above(preparation: Preparation, rulings: Rulings) -> cst.BaseExpressio
         if isinstance(data_set, (cst.Name, cst.Attribute)):
             continue
         if all(
-            effect.node is data_set or data_set in source.parents(effect.node)
+            effect.module is preparation.module
+            and (effect.node is data_set or data_set in source.parents(effect.node))
             for effect in preparation.effects
         ):
             return data_set
