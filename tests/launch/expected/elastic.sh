@@ -1,0 +1,82 @@
+#!/bin/sh
+# Starts train_dist.py with torchrun: 2 to 4 nodes, 16 to 32 processes, 16 to 32 GPUs.
+#
+# This command makes this file again, byte for byte:
+#   disttranspile launch train_dist.py --target torchrun
+#
+# Run it on each of the 2 to 4 nodes:
+#   sh THIS_FILE --master-addr HOST [--master-port PORT] [--] [ARGUMENT...]
+# HOST is one of the nodes, the same for all: the name or address by which it knows itself and the
+# others reach it. MASTER_ADDR and MASTER_PORT in the environment do the same. The arguments go to
+# the training script, after those written below.
+set -eu
+
+case $0 in
+    /*) folder=${0%/*} ;;
+    */*) folder=./${0%/*} ;;
+    *) folder=. ;;
+esac
+
+usage() {
+    printf '%s\n' "$0: $1" "usage: $0 --master-addr HOST [--master-port PORT] [--] [ARGUMENT...]" >&2
+    exit 2
+}
+master_addr=${MASTER_ADDR:-}
+master_port=${MASTER_PORT:-29500}
+while [ "$#" -gt 0 ]; do
+    case $1 in
+        --master-addr=* | --master-port=*)
+            option=${1%%=*}
+            value=${1#*=}
+            shift
+            ;;
+        --master-addr | --master-port)
+            [ "$#" -gt 1 ] || usage "$1 needs a value"
+            option=$1
+            value=$2
+            shift 2
+            ;;
+        --)
+            shift
+            break
+            ;;
+        *) break ;;
+    esac
+    case $option in
+        --master-addr) master_addr=$value ;;
+        --master-port) master_port=$value ;;
+    esac
+done
+case $master_addr in
+    '') usage 'the address of the node where all meet is missing' ;;
+    \[*) ;;
+    *:*) master_addr="[$master_addr]" ;;
+esac
+case $master_port in
+    '' | *[!0-9]*) usage "the port is no number: $master_port" ;;
+esac
+
+export NCCL_DEBUG="${NCCL_DEBUG:-WARN}"
+
+processes=8
+
+if [ -z "${OMP_NUM_THREADS:-}" ]; then
+    cores=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+    OMP_NUM_THREADS=$((cores / processes))
+    [ "$OMP_NUM_THREADS" -gt 0 ] || OMP_NUM_THREADS=1
+fi
+export OMP_NUM_THREADS
+
+# Nodes may come and go: there is no number of processes to insist on.
+unset EXPECTED_WORLD_SIZE
+
+exec torchrun \
+    --nnodes=2:4 \
+    --nproc-per-node="$processes" \
+    --max-restarts=3 \
+    --rdzv-backend=c10d \
+    --rdzv-endpoint="$master_addr:$master_port" \
+    --rdzv-id=train_dist \
+    -- \
+    "$folder"/train_dist.py \
+    "$@"
