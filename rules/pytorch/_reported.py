@@ -109,6 +109,7 @@ class Leaf:
         pending: for a denominator, the place to rewrite.
         evaluates: it is reached with other batches than those of training, too.
         loader: the text of the loader that its batch comes from, where both reach it.
+        cuts: the ``int`` that makes a number of the tensor, and would cut an average off.
     """
 
     module: Module
@@ -119,6 +120,7 @@ class Leaf:
     pending: Pending | None = None
     evaluates: bool = False
     loader: str = ""
+    cuts: cst.Name | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -455,7 +457,11 @@ class Search:
             return
         tensor = tensor_behind(pending.node)
         assert tensor is not None
-        yield from self.leaf_at(part, pending.module, tensor)
+        for leaf in self.leaf_at(part, pending.module, tensor):
+            function = pending.node.func if isinstance(pending.node, cst.Call) else None
+            if leaf.node is tensor and isinstance(function, cst.Name) and function.value == "int":
+                leaf.cuts = function
+            yield leaf
 
     def leaf_at(
         self, part: Part, module: Module, tensor: cst.BaseExpression
@@ -633,7 +639,9 @@ class Search:
         both. Else all of them become those of the global batch.
         """
         leaves = {id(leaf.node): leaf for group in groups for leaf in group.leaves}
-        if all(group.is_ratio for group in groups):
+        cut = any(leaf.cuts is not None and leaf.degree for leaf in leaves.values())
+        fractions = all(is_fraction(value) for group in groups for value in group.part.values)
+        if all(group.is_ratio for group in groups) and (fractions or not cut):
             self.keep(leaf for leaf in leaves.values() if leaf.change is not Change.COUNT)
             return
         growing = [leaf for leaf in leaves.values() if leaf.degree]
@@ -650,6 +658,10 @@ class Search:
                 shared_count = leaf.change is Change.COUNT
                 leaf.change = Change.SHARED_COUNT if shared_count else Change.SHARED_SUM
             self.keep(leaves.values())
+            return
+        if cut and not fractions:
+            for group in groups:
+                self.doubt(group.part, "it counts the samples of one process")
             return
         self.keep(leaf for leaf in leaves.values() if leaf.change is not Change.COUNT)
         for group in groups:
@@ -731,6 +743,20 @@ def connected(groups: list[Group]) -> list[list[Group]]:
                 apart.append(others)
         found = [*apart, (nodes, members)]
     return [members for _, members in found]
+
+
+def is_fraction(value: Value, depth: int = 0) -> bool:
+    """Whether a number is a quotient, so that it is no integer in any case."""
+    if not isinstance(value, Opaque) or value.kind != "operation" or depth > DEEPEST:
+        return isinstance(value, Constant) and isinstance(value.value, float)
+    if value.name == "Divide":
+        return True
+    if value.name in ("Multiply", "Add", "Subtract", "Minus"):
+        return any(
+            bool(operand) and all(is_fraction(one, depth + 1) for one in operand)
+            for operand in value.operands
+        )
+    return False
 
 
 def tells_shards(loader: Loader) -> bool:

@@ -33,9 +33,10 @@ from transpile.rules.pytorch._reductions import multiplied, reduced, settled, su
 from transpile.rules.pytorch._reported import Change, Leaf, reported
 
 from transpile.finding import Level
+from transpile.layout import replace_expression
 from transpile.plan.model import Plan
 from transpile.result import Verdict
-from transpile.rule import Answer, Helper, Remark, Ruling, Rulings
+from transpile.rule import Answer, Helper, In, Remark, Ruling, Rulings
 from transpile.rule import Change as Edited
 
 CODES = {
@@ -114,4 +115,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Edited]:
     else:
         helper = "reduce_sum" if leaf.change is Change.SUM else "reduce_mean"
         yield from reduced(plan, leaf.module, leaf.node, helper)
+        if leaf.cuts is not None and leaf.degree and leaf.change is Change.MEAN:
+            for edit in replace_expression(leaf.module.source, leaf.cuts, "float"):
+                yield In(leaf.module, edit)
 
