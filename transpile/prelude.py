@@ -1,18 +1,21 @@
 """Helper functions that conversions insert below the imports, only those that are used.
 
-A framework keeps its helpers as a mapping from name to :class:`HelperSource`. The templates name
-modules and other helpers as ``$name``, so that nothing of the script is shadowed.
+A framework keeps its helpers as a mapping from name to :class:`HelperSource`, or to a function that
+gives it for the options of a conversion. The templates name modules and other helpers as ``$name``,
+so that nothing of the script is shadowed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from string import Template
+from typing import Union
 
 from transpile.edit import Edit
 from transpile.layout import insert_after_imports, insert_import
+from transpile.options import Options
 from transpile.plan.model import Plan
 
 
@@ -31,12 +34,25 @@ class HelperSource:
     helpers: tuple[str, ...] = ()
 
 
-def prelude_of(framework: str) -> Mapping[str, HelperSource]:
-    """The helpers of a framework, in the order in which they are written."""
-    found: Mapping[str, HelperSource] = import_module(
+#: A helper, or what gives it for the options of a conversion.
+HelperTemplate = Union[HelperSource, Callable[[Options], HelperSource]]
+
+
+def prelude_of(framework: str, options: Options | None = None) -> Mapping[str, HelperSource]:
+    """The helpers of a framework, in the order in which they are written.
+
+    Args:
+        framework: the framework.
+        options: the choices of the conversion; default: those of the command.
+    """
+    chosen = options or Options()
+    found: Mapping[str, HelperTemplate] = import_module(
         f"transpile.rules.{framework}._prelude"
     ).HELPERS
-    return found
+    return {
+        name: source if isinstance(source, HelperSource) else source(chosen)
+        for name, source in found.items()
+    }
 
 
 def closed(names: Iterable[str], sources: Mapping[str, HelperSource]) -> list[str]:
@@ -53,7 +69,7 @@ def closed(names: Iterable[str], sources: Mapping[str, HelperSource]) -> list[st
 
 def prelude_edits(plan: Plan, names: Iterable[str]) -> Iterable[Edit]:
     """The edits that insert helpers and imports into the entry."""
-    sources = prelude_of(plan.table.framework)
+    sources = prelude_of(plan.table.framework, plan.options)
     blocks = []
     for name in closed(names, sources):
         source = sources[name]

@@ -5,7 +5,9 @@ Each works in one process without a process group, so that the script stays a pl
 
 from __future__ import annotations
 
-from transpile.prelude import HelperSource
+from transpile.rules.pytorch._set_up_helper import ADOPT_MPI_ENVIRONMENT, set_up_helper
+
+from transpile.prelude import HelperSource, HelperTemplate
 
 DIST = ("dist", "torch.distributed")
 CONTEXTMANAGER = ("contextmanager", "contextlib.contextmanager")
@@ -16,7 +18,7 @@ TORCH = ("torch", "torch")
 DATA = ("data", "torch.utils.data")
 DDP = ("DistributedDataParallel", "torch.nn.parallel.DistributedDataParallel")
 
-HELPERS: dict[str, HelperSource] = {
+HELPERS: dict[str, HelperTemplate] = {
     "share_random_state": HelperSource(
         '''
 def $share_random_state():
@@ -44,33 +46,8 @@ def $share_random_state_with_numpy():
         (DIST, RANDOM, TORCH, NUMPY),
         ("get_world_size",),
     ),
-    "setup_distributed": HelperSource(
-        '''
-def $setup_distributed():
-    """Join the process group that the launcher describes; stay one process without one."""
-    counts = [$os.environ.get("OMPI_COMM_WORLD_SIZE"), $os.environ.get("PMI_SIZE")]
-    if "SLURM_STEP_ID" in $os.environ:
-        counts.append($os.environ.get("SLURM_NTASKS"))
-    if "RANK" not in $os.environ and any(int(count or 1) > 1 for count in counts):
-        raise SystemExit("several tasks but no RANK: start this script with torchrun")
-    world_size = int($os.environ.get("WORLD_SIZE", 1)) if "RANK" in $os.environ else 1
-    expected = int($os.environ.get("EXPECTED_WORLD_SIZE", world_size))
-    if expected != world_size:
-        raise SystemExit(f"{world_size} processes started, {expected} expected")
-    if "RANK" not in $os.environ:
-        return
-    for name in ("WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
-        if name not in $os.environ:
-            raise SystemExit(f"RANK is set but not {name}: start this script with torchrun")
-    if $torch.cuda.is_available():
-        rank = int($os.environ["RANK"])
-        $torch.cuda.set_device(
-            int($os.environ.get("LOCAL_RANK", rank % $torch.cuda.device_count()))
-        )
-    $dist.init_process_group("nccl" if $torch.cuda.is_available() else "gloo")
-''',
-        (DIST, OS, TORCH),
-    ),
+    "adopt_mpi_environment": ADOPT_MPI_ENVIRONMENT,
+    "setup_distributed": set_up_helper,
     "cleanup_distributed": HelperSource(
         '''
 def $cleanup_distributed():
@@ -327,6 +304,19 @@ def $barrier():
         $dist.barrier()
 ''',
         (DIST,),
+    ),
+    "gradients_synchronised": HelperSource(
+        '''
+@$contextmanager
+def $gradients_synchronised(model, when):
+    """Average the gradients over all processes now, or leave them to a later backward pass."""
+    if when or not isinstance(model, $DistributedDataParallel):
+        yield
+    else:
+        with model.no_sync():
+            yield
+''',
+        (CONTEXTMANAGER, DDP),
     ),
     "scale_learning_rate": HelperSource(
         '''

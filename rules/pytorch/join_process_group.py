@@ -24,7 +24,8 @@ After:
         cleanup_distributed()
 
 Refuses when:
-    there is no single place that every training step is reached from.
+    there is no single place that every training step is reached from; with ``--script-args``, the
+    script has no argparse parser that can be found, or has one of the options itself.
 
 Source:
     https://pytorch.org/docs/stable/distributed.html#initialization,
@@ -34,12 +35,15 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import libcst as cst
+from transpile.rules.pytorch._script_arguments import Parsing, find_parsing
 
 from transpile.changes import Edit
 from transpile.facts.walk import children
 from transpile.layout import append_to_body, insert_after, insert_before
+from transpile.layout.calls import written_call
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement
 from transpile.plan.start import Start, find_start, is_main_guard, relevant
@@ -49,7 +53,21 @@ from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 CODES = {
     "PT101": "the process group is joined where the process starts",
     "PT102": "there is no single place where the process starts",
+    "PT103": "the script's own parser cannot take the options of the process group",
 }
+
+
+@dataclass(frozen=True, eq=False)
+class Joining:
+    """Where the process group is joined.
+
+    Args:
+        start: the scope that it is joined in.
+        parsing: the script's parser, where that takes the options of the process group.
+    """
+
+    start: Start
+    parsing: Parsing | None
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -85,27 +103,46 @@ def decide(plan: Plan) -> Iterator[Answer]:
             "call the training from one function of the script",
         )
         return
+    parsing = find_parsing(plan, start) if plan.options.script_args else None
+    if isinstance(parsing, tuple):
+        module, node, why = parsing
+        yield Ruling(
+            "PT103",
+            Verdict.REFUSE,
+            module,
+            node,
+            f"the script cannot be given the options of the process group: {why}",
+            "leave out --script-args: the launcher's environment says the same",
+        )
+        return
     yield Ruling(
         "PT101",
         Verdict.APPLY,
         plan.entry,
         start.parsed or start.first,
         "the process group is joined here",
-        data=start,
+        data=Joining(start, parsing),
     )
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The call of the set-up function and that of its counterpart."""
-    start: Start = ruling.data
+    joining: Joining = ruling.data
+    start, parsing = joining.start, joining.parsing
     setup = plan.names.fresh("setup_distributed")
     cleanup = plan.names.fresh("cleanup_distributed")
     yield Helper("setup_distributed")
     yield Helper("cleanup_distributed")
     source = plan.entry.source
     lines = [f"{setup}()"]
-    if start.function is None and not inside_main_guard(plan, start):
-        lines = ['if __name__ == "__main__":', f"    {setup}()"]
+    guarded = start.function is None and not inside_main_guard(plan, start)
+    if parsing is not None:
+        indentation = len(source.indentation_of(source.span(start.first).start))
+        lines = written_call(setup, parsing.given, indentation + 4 * guarded)
+        for change in insert_before(source, parsing.statement, parsing.lines(plan), order=-10):
+            yield In(plan.entry, change)
+    if guarded:
+        lines = ['if __name__ == "__main__":', *(f"    {line}" for line in lines)]
     for change in set_up_edits(plan, start, lines):
         yield In(plan.entry, change)
     last = start.block.body[-1]  # type: ignore[attr-defined]
