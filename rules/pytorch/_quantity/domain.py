@@ -293,7 +293,7 @@ def add(first: Quantity, second: Quantity) -> Quantity:
         first.kind,
         first.terms | second.terms,
         tensor=first.tensor or second.tensor,
-        agreed=first.agreed or second.agreed,
+        agreed=first.kind is Kind.EQUAL and (first.agreed or second.agreed),
         pending=pending,
     )
 
@@ -336,7 +336,7 @@ def multiply(first: Quantity, second: Quantity) -> Quantity:
         first.kind,
         terms,
         tensor=first.tensor or second.tensor,
-        agreed=first.agreed or second.agreed,
+        agreed=first.kind is Kind.EQUAL and (first.agreed or second.agreed),
         pending=pending,
     )
 
