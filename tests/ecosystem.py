@@ -27,7 +27,7 @@ from corpus.conversions import convert_all
 from corpus.record import Record, load, save
 from corpus.runs import run_all
 from corpus.scripts import repositories, scripts_below
-from corpus.tables import details, run_lines, table
+from corpus.tables import details, run_lines, table, wrong
 
 
 def main(arguments: list[str]) -> int:
@@ -50,15 +50,19 @@ def main(arguments: list[str]) -> int:
         if not options.only or any(text in script.name for text in options.only)
     ]
     started = time.monotonic()
-    converted = tuple(convert_all(scripts, jobs=options.jobs, limit=options.limit))
-    print(table(Record(converted)), end="", flush=True)
+    converted = []
+    for row in convert_all(scripts, jobs=options.jobs, limit=options.limit):
+        converted.append(row)
+        if row.wrong:
+            print("\n".join(wrong([row])), file=sys.stderr, flush=True)
+    print(table(converted), end="", flush=True)
     print(f"{len(scripts)} files in {time.monotonic() - started:.0f} s", flush=True)
     runs = []
     if commands:
         for run in run_all(commands, {root.name: root for root in roots}, limit=options.limit):
             runs.append(run)
             print("\n".join(run_lines(run)), file=sys.stderr, flush=True)
-    record = Record(converted, tuple(runs))
+    record = Record(tuple(converted), tuple(runs))
     print(details(record), end="")
     if options.json:
         save(record, options.json)
@@ -82,7 +86,12 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "--only", action="append", default=[], metavar="TEXT", help="what names must hold"
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
-    parser.add_argument("--limit", type=int, default=100, help="seconds for a script or a run")
+    parser.add_argument(
+        "--limit",
+        type=int,
+        default=100,
+        help="seconds: processor time of a conversion, time of a run [100]",
+    )
     return parser.parse_args(arguments)
 
 

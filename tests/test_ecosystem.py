@@ -164,7 +164,7 @@ def test_a_record_is_kept(tmp_path: Path) -> None:
 
 
 def test_the_table_counts_outcomes() -> None:
-    lines = [line.split() for line in table(RECORD).splitlines()]
+    lines = [line.split() for line in table(ROWS).splitlines()]
     assert [line[0] for line in lines] == ["repository", "one", "two", "all"]
     assert lines[1][1:] == ["1", "1", "0", "0", "0", "0", "1.5"]
     assert lines[2][1:] == ["0", "0", "0", "0", "1", "0", "12.0"]

@@ -26,7 +26,7 @@ class OutOfTime(BaseException):
 
 
 def convert_all(scripts: Iterable[Script], *, jobs: int, limit: int) -> Iterator[Conversion]:
-    """Convert every script with `jobs` processes, at most `limit` seconds each, in their order."""
+    """Convert every script with `jobs` processes, at most `limit` processor seconds each."""
     with ProcessPoolExecutor(jobs) as pool:
         yield from pool.map(partial(convert_one, limit=limit), scripts)
 
@@ -34,8 +34,8 @@ def convert_all(scripts: Iterable[Script], *, jobs: int, limit: int) -> Iterator
 def convert_one(script: Script, *, limit: int) -> Conversion:
     """Convert one script and check its output; nothing that goes wrong is raised."""
     started = time.process_time()
-    previous = signal.signal(signal.SIGALRM, out_of_time)
-    signal.alarm(limit)
+    previous = signal.signal(signal.SIGPROF, out_of_time)
+    signal.setitimer(signal.ITIMER_PROF, limit)
     try:
         data = script.file.read_bytes()
         result = converted(script, data)
@@ -57,8 +57,8 @@ def convert_one(script: Script, *, limit: int) -> Conversion:
     except Exception as error:
         return failed(script, "crash", started, problems=(crash_text(error),))
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, previous)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, previous)
 
 
 def converted(script: Script, data: bytes, options: Options | None = None) -> Result:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from .record import OUTCOMES, Conversion, Record, Run
 
@@ -11,21 +11,21 @@ from .record import OUTCOMES, Conversion, Record, Run
 SLOW_SECONDS = 10.0
 
 
-def table(record: Record) -> str:
+def table(conversions: Sequence[Conversion]) -> str:
     """What became of the scripts of each repository, and of all."""
-    names = sorted({conversion.repository for conversion in record.conversions})
+    names = sorted({row.repository for row in conversions})
     width = max((len(name) for name in (*names, "repository")), default=0)
     lines = [f"{'repository':{width}}" + "".join(f"{word:>14}" for word in (*OUTCOMES, "seconds"))]
     for name in names:
-        rows = [row for row in record.conversions if row.repository == name]
+        rows = [row for row in conversions if row.repository == name]
         lines.append(f"{name:{width}}" + "".join(f"{cell:>14}" for cell in cells(rows)))
     if len(names) > 1:
-        total = cells(list(record.conversions))
+        total = cells(conversions)
         lines.append(f"{'all':{width}}" + "".join(f"{cell:>14}" for cell in total))
     return "\n".join(lines) + "\n"
 
 
-def cells(conversions: list[Conversion]) -> list[str]:
+def cells(conversions: Sequence[Conversion]) -> list[str]:
     """How many scripts came out how, and the seconds they took."""
     counts = Counter(conversion.outcome for conversion in conversions)
     seconds = sum(conversion.seconds for conversion in conversions)
@@ -39,7 +39,7 @@ def details(record: Record) -> str:
         for title, lines in (
             ("Refused", list(refusals(record))),
             ("Unreadable", list(unreadable(record))),
-            ("Wrong", list(wrong(record))),
+            ("Wrong", list(wrong(record.conversions))),
             (f"Longer than {SLOW_SECONDS:.0f} s", list(slow(record))),
             ("Runs", [line for run in record.runs for line in run_lines(run)]),
         )
@@ -64,9 +64,9 @@ def unreadable(record: Record) -> Iterator[str]:
             yield f"{row.name}: {'; '.join(row.findings)}"
 
 
-def wrong(record: Record) -> Iterator[str]:
+def wrong(conversions: Iterable[Conversion]) -> Iterator[str]:
     """Every script that the tool failed on, and how."""
-    for row in record.conversions:
+    for row in conversions:
         if row.wrong:
             yield f"{row.name}: {'; '.join(row.problems) or row.outcome}"
 
