@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import libcst as cst
 
@@ -14,88 +15,118 @@ from transpile.plan.places import ancestors, function_of
 Binding = tuple[cst.CSTNode, cst.CSTNode | None]
 
 
-def bindings_of(module: Module, node: cst.Name) -> list[Binding]:
-    """The statements that bind a name in its scope, each with the expression that it is given."""
-    function: cst.CSTNode | None = function_of(module, node)
-    while function is not None:
-        found = assignments(function).get(node.value)
-        if found is not None:
-            if found:
-                return found
-            break
-        if node.value in parameter_names(function):
-            return []
-        function = function_of(module, function)
-    found = list(assignments(module.source.tree).get(node.value, ()))
-    for other in module.source.nodes:
-        if isinstance(other, cst.FunctionDef) and assignments(other).get(node.value) == []:
-            found.extend(assignments(other, node.value).get(node.value, ()))
-    return found
-
-
-def carried(module: Module, node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
-    """What a loop gives to a name in its own condition, for the rounds behind the first."""
-    inner = node
-    for outer in ancestors(module, node):
-        if isinstance(outer, cst.While) and inner is outer.test and isinstance(node, cst.Name):
-            for statement, value in bindings_of(module, node):
-                if isinstance(value, cst.BaseExpression):
-                    if any(around is outer for around in ancestors(module, statement)):
-                        yield value
-        if isinstance(outer, (cst.BaseStatement, cst.SimpleStatementLine)):
-            return
-        inner = outer
-
-
-def parameter_names(function: cst.CSTNode) -> set[str]:
-    """The names of a function's parameters."""
-    if not isinstance(function, cst.FunctionDef):
-        return set()
-    parameters = function.params
-    return {
-        parameter.name.value
-        for parameter in (
-            *parameters.posonly_params,
-            *parameters.params,
-            *parameters.kwonly_params,
-        )
-    }
-
-
-def assignments(owner: cst.CSTNode, declared_name: str = "") -> dict[str, list[Binding]]:
-    """The names that a function or module binds itself; empty where it declares them global.
+@dataclass(eq=False)
+class Names:
+    """What one function, or a module, says of names.
 
     Args:
-        owner: the function or module.
-        declared_name: a name whose bindings are wanted although it is declared global.
+        bound: the names that it binds by assignments.
+        declared: those that belong to a scope around it.
+        parameters: those of its parameters.
     """
-    found: dict[str, list[Binding]] = {}
-    declared: set[str] = set()
-    body = owner.body  # type: ignore[attr-defined]
-    stack: list[cst.CSTNode] = list(body) if isinstance(body, (list, tuple)) else [body]
 
-    def bind(target: cst.CSTNode, statement: cst.CSTNode, value: cst.CSTNode | None) -> None:
+    bound: dict[str, list[Binding]] = field(default_factory=dict)
+    declared: set[str] = field(default_factory=set)
+    parameters: set[str] = field(default_factory=set)
+
+    def bind(self, target: cst.CSTNode, statement: cst.CSTNode, value: cst.CSTNode | None) -> None:
+        """Note an assignment."""
         if isinstance(target, cst.Name):
-            found.setdefault(target.value, []).append((statement, value))
+            self.bound.setdefault(target.value, []).append((statement, value))
         elif isinstance(target, (cst.Tuple, cst.List)):
             for element in target.elements:
-                bind(element.value, statement, value)
+                self.bind(element.value, statement, value)
 
+
+class Bindings:
+    """Finds where names are bound; each scope is looked through once."""
+
+    def __init__(self) -> None:
+        self.scopes: dict[int, Names] = {}
+        self.functions: dict[int, list[cst.CSTNode]] = {}
+
+    def of(self, module: Module, node: cst.Name) -> list[Binding]:
+        """The statements that bind a name in its scope, with the expressions that they give it."""
+        name = node.value
+        function: cst.CSTNode | None = function_of(module, node)
+        while function is not None:
+            scope = self.scope(function)
+            if name in scope.declared:
+                break
+            if name in scope.bound:
+                return scope.bound[name]
+            if name in scope.parameters:
+                return []
+            function = function_of(module, function)
+        found = list(self.scope(module.source.tree).bound.get(name, ()))
+        for other in self.functions_of(module):
+            if name in self.scope(other).declared:
+                found.extend(self.scope(other).bound.get(name, ()))
+        return found
+
+    def functions_of(self, module: Module) -> list[cst.CSTNode]:
+        """The functions of a module."""
+        known = self.functions.get(id(module))
+        if known is None:
+            known = [node for node in module.source.nodes if type(node) is cst.FunctionDef]
+            self.functions[id(module)] = known
+        return known
+
+    def scope(self, owner: cst.CSTNode) -> Names:
+        """What a function or a module says of names."""
+        known = self.scopes.get(id(owner))
+        if known is None:
+            known = self.scopes[id(owner)] = read_names(owner)
+        return known
+
+    def carried(self, module: Module, node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+        """What a loop gives to a name in its own condition, for the rounds behind the first."""
+        if not isinstance(node, cst.Name):
+            return
+        inner: cst.CSTNode = node
+        for outer in ancestors(module, node):
+            if isinstance(outer, cst.While) and inner is outer.test:
+                for statement, value in self.of(module, node):
+                    if isinstance(value, cst.BaseExpression):
+                        if any(around is outer for around in ancestors(module, statement)):
+                            yield value
+            if isinstance(outer, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
+                return
+            inner = outer
+
+
+ELSEWHERE = frozenset({cst.FunctionDef, cst.ClassDef, cst.Lambda})
+
+
+def read_names(owner: cst.CSTNode) -> Names:
+    """The names of a function or a module."""
+    found = Names()
+    if isinstance(owner, cst.FunctionDef):
+        parameters = owner.params
+        found.parameters = {
+            parameter.name.value
+            for parameter in (
+                *parameters.posonly_params,
+                *parameters.params,
+                *parameters.kwonly_params,
+            )
+        }
+    body = owner.body  # type: ignore[attr-defined]
+    stack: list[cst.CSTNode] = list(body) if isinstance(body, (list, tuple)) else [body]
     while stack:
         node = stack.pop()
-        if isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+        kind = type(node)
+        if kind in ELSEWHERE:
             continue
-        if isinstance(node, cst.Assign):
-            for target in node.targets:
-                bind(target.target, node, node.value)
-        elif isinstance(node, (cst.AnnAssign, cst.AugAssign, cst.NamedExpr)):
-            if node.value is not None:
-                bind(node.target, node, node.value)
-        elif isinstance(node, (cst.Global, cst.Nonlocal)):
-            declared.update(item.name.value for item in node.names)
+        if kind is cst.Assign:
+            for target in node.targets:  # type: ignore[attr-defined]
+                found.bind(target.target, node, node.value)  # type: ignore[attr-defined]
+        elif kind in (cst.AnnAssign, cst.AugAssign, cst.NamedExpr):
+            if node.value is not None:  # type: ignore[attr-defined]
+                found.bind(node.target, node, node.value)  # type: ignore[attr-defined]
+        elif kind in (cst.Global, cst.Nonlocal):
+            found.declared.update(item.name.value for item in node.names)  # type: ignore[attr-defined]
         stack.extend(children(node))
-    for name in declared - {declared_name}:
-        found[name] = []
     return found
 
 

@@ -13,9 +13,8 @@ from enum import Enum
 
 import libcst as cst
 from transpile.rules.pytorch._conditions import (
+    Bindings,
     assigned,
-    bindings_of,
-    carried,
     choices,
     controls,
     controls_of,
@@ -142,6 +141,7 @@ class Divergence:
         self.models = {id(model.value) for model in plan.models}
         self.optimizers = {id(optimizer.value) for optimizer in plan.optimizers}
         self.fed = fed_values(plan)
+        self.bindings = Bindings()
         self.handlers = signal_handlers(plan)
         self.happening: dict[int, list[Event]] = {}
         self.stores: dict[str, list[Event]] = {}
@@ -204,7 +204,7 @@ class Divergence:
         found.tests.extend(self.setting_tests(module, node))
         if self.set_by_signal(module, node):
             found.causes.add(Cause.SIGNAL)
-        for value in carried(module, node):
+        for value in self.bindings.carried(module, node):
             found.add(self.look(module, value))
         if isinstance(node, cst.Call):
             found.tests.extend(self.returning_tests(module, node))
@@ -229,7 +229,7 @@ class Divergence:
         """Whether a name only ever stands for something that was agreed on."""
         if not isinstance(node, cst.Name):
             return False
-        values = [value for _, value in bindings_of(module, node) if not is_literal(value)]
+        values = [value for _, value in self.bindings.of(module, node) if not is_literal(value)]
         return bool(values) and all(id(value) in self.agreeing for value in values)
 
     def is_size(self, node: cst.CSTNode) -> bool:
@@ -249,7 +249,7 @@ class Divergence:
     def setting_tests(self, module: Module, node: cst.CSTNode) -> Iterator[Place]:
         """The conditions on which a variable, an attribute or an item is set."""
         if isinstance(node, cst.Name):
-            for statement, value in bindings_of(module, node):
+            for statement, value in self.bindings.of(module, node):
                 for test in (*controls(module, statement), *choices(value)):
                     yield module, test
         elif isinstance(node, (cst.Attribute, cst.Subscript)):
@@ -268,7 +268,7 @@ class Divergence:
         if isinstance(node, cst.Name):
             return any(
                 id(function_of(module, statement)) in self.handlers
-                for statement, _ in bindings_of(module, node)
+                for statement, _ in self.bindings.of(module, node)
             )
         if isinstance(node, cst.Attribute):
             owners = {id(value) for value in self.plan.facts.values_of(node.value)}
@@ -571,13 +571,9 @@ def fed_values(plan: Plan) -> dict[int, list[Value]]:
 
 def loop_position(plan: Plan, loop: Loop | None) -> int:
     """The position of the first event inside a loop."""
-    if loop is None:
-        return len(plan.facts.events)
-    return min(
-        (
-            event.order
-            for event in plan.facts.events
-            if any(isinstance(frame, Loop) and frame.node is loop.node for frame in event.stack)
-        ),
-        default=len(plan.facts.events),
-    )
+    if loop is not None:
+        for event in plan.facts.events:
+            for frame in event.stack:
+                if isinstance(frame, Loop) and frame.node is loop.node:
+                    return event.order
+    return len(plan.facts.events)

@@ -108,6 +108,7 @@ class Decisions:
         self.divergence = Divergence(plan, loop_position(plan, training_loop(plan)))
         self.conditions = conditions_of(plan)
         self.by_test = {id(condition.test): condition for condition in self.conditions}
+        self.joined = joined(plan)
         self.found: list[Decision] = []
 
     def collect(self) -> list[Decision]:
@@ -245,7 +246,7 @@ def answer(plan: Plan, decision: Decision, decisions: Decisions) -> Ruling | Rem
             f"{why}: a process that decides differently leaves the others waiting",
             "decide by something that is equal on all processes, or leave the step in",
         )
-    if events and all(event.order < joined(plan) for event in events):
+    if events and all(event.order < decisions.joined for event in events):
         why = f"{why}, and is decided before the processes can agree"
         advice = "decide it in the function that trains"
         if decision.cause in ON_DISK:
