@@ -90,6 +90,10 @@ def is_done(once: Once, effect: Effect) -> bool:
     """Whether a bar is switched off on all ranks but one."""
     if id(effect.node) in once.done:
         return True
+    written = argument_of(effect, ("disable",), 99)
+    if written is not None and isinstance(written.value, cst.IfExp):
+        if once.ranks.tests_rank(written.value.test):
+            return True
     argument = effect.event.arguments.keyword("disable")
     if argument is None:
         return False

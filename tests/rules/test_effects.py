@@ -1,0 +1,614 @@
+"""What a script prints, writes, logs, tracks and downloads happens once."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from small_scripts import converted, findings, new_lines, script
+
+from transpile import Level, Options, Verdict, convert
+
+RULES = (
+    "print-once", "write-once", "open-once", "log-once", "track-once", "progress-once",
+    "prepare-once", "wait-before-reading",
+)  # fmt: skip
+GUARD = "if is_main_process():"
+
+#: Parts of the script, and lines that the output has in their place, in this order.
+CASES: dict[str, tuple[dict[str, str], list[str]]] = {
+    "print": ({"epoch": "print('epoch', epoch)"}, ["print_once('epoch', epoch)"]),
+    "print with an effectful argument": (
+        {"epoch": "print('eval', model(x).shape)"},
+        ["print_once('eval', model(x).shape)"],
+    ),
+    "print to standard output by name": (
+        {"top": "import sys", "epoch": "print('x', file=sys.stdout)"},
+        ["print_once('x', file=sys.stdout)"],
+    ),
+    "print handed on": (
+        {"epoch": "list(map(print, [1, 2]))"},
+        ["list(map(print_once, [1, 2]))"],
+    ),
+    "print bound anew": (
+        {
+            "top": "import functools\nprint = functools.partial(print, flush=True)",
+            "epoch": "print('x')",
+        },
+        [GUARD, "print('x')"],
+    ),
+    "print of another library": (
+        {"top": "from rich import print as show", "epoch": "show('x')"},
+        [GUARD, "show('x')"],
+    ),
+    "raw output with its flush": (
+        {"top": "import sys", "epoch": "sys.stdout.write('.')\nsys.stdout.flush()"},
+        [GUARD, "sys.stdout.write('.')", "sys.stdout.flush()"],
+    ),
+    "condition extended": (
+        {"end": "if args.lr:\n    torch.save(model.state_dict(), 'm.pt')"},
+        ["if args.lr and is_main_process():"],
+    ),
+    "condition with or": (
+        {"end": "if args.lr or args.gpu:\n    torch.save(model.state_dict(), 'm.pt')"},
+        ["if (args.lr or args.gpu) and is_main_process():"],
+    ),
+    "condition with or in parentheses": (
+        {"end": "if (args.lr or args.gpu):\n    torch.save(model.state_dict(), 'm.pt')"},
+        ["if (args.lr or args.gpu) and is_main_process():"],
+    ),
+    "condition with an else": (
+        {
+            "end": "if args.lr:\n    torch.save(model.state_dict(), 'm.pt')\nelse:\n    x = 1\n"
+            "print(x)"
+        },
+        ["if args.lr:", GUARD, "torch.save(model.state_dict(), 'm.pt')", "else:", "x = 1"],
+    ),
+    "condition on one line": (
+        {"end": "if args.lr: torch.save(model.state_dict(), 'm.pt')"},
+        ["if args.lr and is_main_process(): torch.save(model.state_dict(), 'm.pt')"],
+    ),
+    "neighbours under one guard": (
+        {
+            "end": "os.makedirs('out', exist_ok=True)\npath = os.path.join('out', 'm.pt')\n"
+            "torch.save(model.state_dict(), path)"
+        },
+        [
+            GUARD,
+            "os.makedirs('out', exist_ok=True)",
+            "path = os.path.join('out', 'm.pt')",
+            "torch.save(model.state_dict(), path)",
+        ],
+    ),
+    "a name that is used later": (
+        {
+            "end": "os.makedirs('out', exist_ok=True)\npath = os.path.join('out', 'm.pt')\n"
+            "torch.save(model.state_dict(), path)\nmodel.path = path"
+        },
+        [
+            GUARD,
+            "os.makedirs('out', exist_ok=True)",
+            "path = os.path.join('out', 'm.pt')",
+            GUARD,
+            "torch.save(model.state_dict(), path)",
+            "model.path = path",
+        ],
+    ),
+    "a value that carries over": (
+        {
+            "resume": "best = 9.0",
+            "epoch": "if args.lr < best:\n    best = args.lr\n"
+            "    torch.save(model.state_dict(), 'm.pt')",
+        },
+        ["if args.lr < best:", "best = args.lr", GUARD, "torch.save(model.state_dict(), 'm.pt')"],
+    ),
+    "an argument that does more than read": (
+        {"end": "torch.save(model(x), f='m.pt')"},
+        ["model_result = model(x)", GUARD, "torch.save(model_result, f='m.pt')"],
+    ),
+    "an argument over several lines": (
+        {"end": "torch.save(model(\n    x\n), 'm.pt')"},
+        ["model_result = model(", "x", ")", GUARD, "torch.save(model_result, 'm.pt')"],
+    ),
+    "random numbers": (
+        {"end": "torch.save(torch.randn(3), 'm.pt')"},
+        ["randn_result = torch.randn(3)", GUARD, "torch.save(randn_result, 'm.pt')"],
+    ),
+    "two statements on one line": (
+        {"end": "x = 1; torch.save(x, 'm.pt')"},
+        ["x = 1", GUARD, "torch.save(x, 'm.pt')"],
+    ),
+    "a try around": (
+        {"end": "try:\n    os.makedirs('out')\nexcept OSError:\n    pass"},
+        [GUARD, "try:", "os.makedirs('out')", "except OSError:", "pass"],
+    ),
+    "a try that raises": (
+        {"end": "try:\n    os.makedirs('out')\nexcept OSError:\n    raise"},
+        ["try:", GUARD, "os.makedirs('out')", "except OSError:", "raise"],
+    ),
+    "a lambda": (
+        {"top": "import sys\nsay = lambda text: sys.stdout.write(text)", "epoch": "say('x')"},
+        ["say = lambda text: sys.stdout.write(text) if is_main_process() else None"],
+    ),
+    "a file that is written at once": (
+        {"top": "import json", "end": "with open('a.json', 'w') as f:\n    json.dump([1], f)"},
+        [GUARD, "with open('a.json', 'w') as f:", "json.dump([1], f)"],
+    ),
+    "a file that is written by a forward pass": (
+        {"end": "with open('a.txt', 'w') as f:\n    for x, y in loader:\n        f.write(str(x))"},
+        ["with open('a.txt' if is_main_process() else os.devnull, 'w') as f:"],
+    ),
+    "a file that stays open": (
+        {"start": "log = open('a.txt', 'a')", "epoch": "log.write('x')", "end": "log.close()"},
+        ["log = open('a.txt' if is_main_process() else os.devnull, 'a')"],
+    ),
+    "a new file that stays open": (
+        {"start": "log = open('a.txt', 'xb')", "epoch": "log.write(b'x')"},
+        ["log = open('a.txt', 'xb') if is_main_process() else open(os.devnull, \"wb\")"],
+    ),
+    "a path that opens": (
+        {
+            "top": "from pathlib import Path",
+            "start": "log = Path('a.txt').open('w')",
+            "epoch": "log.write('x')",
+        },
+        ["log = Path('a.txt').open('w') if is_main_process() else open(os.devnull, \"w\")"],
+    ),
+    "a log file": (
+        {"top": "import logging", "start": "logging.basicConfig(filename='a.log')"},
+        ["logging.basicConfig(filename='a.log' if is_main_process() else os.devnull)"],
+    ),
+    "a log file that rotates": (
+        {
+            "top": "import logging\nfrom logging.handlers import RotatingFileHandler",
+            "start": "handler = RotatingFileHandler('a.log')\nlogging.root.addHandler(handler)",
+        },
+        [
+            "handler = RotatingFileHandler('a.log') if is_main_process() else "
+            "logging.NullHandler()"
+        ],
+    ),
+    "messages": (
+        {"top": "import logging", "epoch": "logging.info('x')"},
+        [
+            "args = parser.parse_args()",
+            "if not is_main_process():",
+            "logging.disable(logging.INFO)",
+        ],
+    ),
+    "messages of a logger before the set-up": (
+        {
+            "top": "import logging\nlog = logging.getLogger(__name__)\nlog.info('starts')",
+            "epoch": "log.debug('x')",
+        },
+        ["if not is_main_process():", "logging.disable(logging.INFO)", "log.info('starts')"],
+    ),
+    "a progress bar": (
+        {"top": "from tqdm import tqdm", "epoch": "for _ in tqdm(range(3)):\n    pass"},
+        ["for _ in tqdm(range(3), disable=not is_main_process()):"],
+    ),
+    "a progress bar with a switch": (
+        {
+            "top": "from tqdm import tqdm",
+            "epoch": "for _ in tqdm(range(3), disable=args.gpu > 1):\n    pass",
+        },
+        ["for _ in tqdm(range(3), disable=args.gpu > 1 or not is_main_process()):"],
+    ),
+    "a progress bar that asks for a terminal": (
+        {"top": "from tqdm import trange", "epoch": "for _ in trange(3, disable=None):\n    pass"},
+        ["for _ in trange(3, disable=None if is_main_process() else True):"],
+    ),
+    "a progress bar that is on": (
+        {"top": "from tqdm import trange", "epoch": "for _ in trange(3, disable=False):\n    pass"},
+        ["for _ in trange(3, disable=not is_main_process()):"],
+    ),
+    "a summary writer": (
+        {
+            "top": "from torch.utils.tensorboard import SummaryWriter",
+            "start": "writer = SummaryWriter('runs')",
+            "epoch": "writer.add_scalar('epoch', epoch)",
+        },
+        [
+            "writer = SummaryWriter('runs') if is_main_process() else None",
+            GUARD,
+            "writer.add_scalar('epoch', epoch)",
+        ],
+    ),
+    "a summary writer on demand": (
+        {
+            "top": "from torch.utils.tensorboard import SummaryWriter",
+            "start": "writer = SummaryWriter('runs') if args.gpu else None",
+            "epoch": "if writer:\n    writer.add_scalar('epoch', epoch)",
+        },
+        [
+            "writer = (SummaryWriter('runs') if is_main_process() else None) if args.gpu else None",
+            "if writer and is_main_process():",
+        ],
+    ),
+    "a summary writer around a block": (
+        {
+            "top": "from torch.utils.tensorboard import SummaryWriter",
+            "epoch": "with SummaryWriter('runs') as writer:\n    model(x)\n"
+            "    writer.add_scalar('epoch', epoch)",
+        },
+        ["with SummaryWriter('runs') if is_main_process() else ExitStack() as writer:", "model(x)"],
+    ),
+    "a run of a tracker around a block": (
+        {
+            "top": "import mlflow",
+            "epoch": "with mlflow.start_run():\n    model(x)\n"
+            "    mlflow.log_metric('epoch', epoch)",
+        },
+        [
+            "with mlflow.start_run() if is_main_process() else ExitStack():",
+            "model(x)",
+            GUARD,
+            "mlflow.log_metric('epoch', epoch)",
+        ],
+    ),
+    "a tracker with a switch": (
+        {"top": "import wandb", "start": "wandb.init(project='x')", "epoch": "wandb.log({'a': 1})"},
+        [
+            "wandb.init(project='x', mode=None if is_main_process() else \"disabled\")",
+            "wandb.log({'a': 1})",
+        ],
+    ),
+    "a tracker that has a mode": (
+        {"top": "import wandb", "start": "wandb.init(mode='offline')"},
+        ["wandb.init(mode='offline' if is_main_process() else \"disabled\")"],
+    ),
+    "plots with what leads to them": (
+        {
+            "top": "import matplotlib.pyplot as plt",
+            "end": "plt.figure()\nplt.plot([1, 2])\nplt.savefig('a.png')\nplt.close()",
+        },
+        [GUARD, "plt.figure()", "plt.plot([1, 2])", "plt.savefig('a.png')", "plt.close()"],
+    ),
+    "a download": (
+        {
+            "top": "from torchvision import datasets",
+            "resume": "test = datasets.MNIST('.', train=False, download=True)",
+        },
+        [
+            "with main_process_first():",
+            "test = datasets.MNIST('.', train=False, download=True)",
+        ],
+    ),
+    "downloads beside each other": (
+        {
+            "top": "from torchvision import datasets",
+            "resume": "one = datasets.MNIST('.', download=True)\n"
+            "two = datasets.MNIST('.', train=False, download=args.gpu)",
+        },
+        [
+            "with main_process_first():",
+            "one = datasets.MNIST('.', download=True)",
+            "two = datasets.MNIST('.', train=False, download=args.gpu)",
+        ],
+    ),
+    "a download where something is missing": (
+        {
+            "top": "from urllib.request import urlretrieve",
+            "resume": "if not os.path.exists('a.zip'):\n    print('fetch')\n"
+            "    urlretrieve('http://x', 'a.zip')",
+        },
+        [
+            "with main_process_first():",
+            "if not os.path.exists('a.zip'):",
+            "print_once('fetch')",
+            "urlretrieve('http://x', 'a.zip')",
+        ],
+    ),
+    "a download where something else fails": (
+        {
+            "top": "from torchvision import datasets",
+            "resume": "try:\n    test = datasets.MNIST('.')\nexcept RuntimeError:\n"
+            "    test = datasets.MNIST('.', download=True)",
+        },
+        ["with main_process_first():", "try:", "test = datasets.MNIST('.')"],
+    ),
+    "a folder and the download into it": (
+        {
+            "top": "from urllib.request import urlretrieve",
+            "resume": "os.makedirs('data', exist_ok=True)\nurlretrieve('http://x', 'data/a.zip')",
+        },
+        [
+            "with main_process_first():",
+            "os.makedirs('data', exist_ok=True)",
+            "urlretrieve('http://x', 'data/a.zip')",
+        ],
+    ),
+    "weights that are fetched": (
+        {
+            "top": "from torchvision import models",
+            "resume": "teacher = models.resnet18(pretrained=True)",
+        },
+        ["with main_process_first():", "teacher = models.resnet18(pretrained=True)"],
+    ),
+    "a file that is made where it is missing": (
+        {
+            "top": "\ndef make(path):\n    with open(path, 'w') as f:\n        f.write('x')\n",
+            "start": "lines = None\n",
+            "resume": "if not os.path.exists('a.txt'):\n    make('a.txt')\n"
+            "with open('a.txt') as f:\n    lines = f.read()",
+        },
+        [
+            "with open(path, 'w') as f:",
+            "with main_process_first():",
+            "if not os.path.exists('a.txt'):",
+            "make('a.txt')",
+        ],
+    ),
+    "a checkpoint that is read back": (
+        {
+            "epoch": "torch.save(model.state_dict(), 'best.pt')",
+            "end": "model.load_state_dict(torch.load('best.pt'))",
+        },
+        [
+            GUARD,
+            "torch.save(model.state_dict(), 'best.pt')",
+            "barrier()",
+            "model.load_state_dict(torch.load('best.pt', map_location=\"cpu\"))",
+        ],
+    ),
+    "a checkpoint that is looked for": (
+        {
+            "epoch": "torch.save(model.state_dict(), args.device)",
+            "end": "if os.path.exists(args.device):\n"
+            "    model.load_state_dict(torch.load(args.device))",
+        },
+        ["barrier()", "if from_main_process(os.path.exists(args.device)):"],
+    ),
+    "a checkpoint that is read in the next round": (
+        {
+            "epoch": "if epoch:\n    model.load_state_dict(torch.load('best.pt'))\n"
+            "torch.save(model.state_dict(), 'best.pt')"
+        },
+        ["barrier()", "if epoch:"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_effect_happens_once(name: str) -> None:
+    parts, expected = CASES[name]
+    text = converted(script(**parts)).text
+    compile(text, name, "exec")
+    lines = [line.strip().replace("unwrap(model)", "model") for line in text.splitlines()]
+    position = 0
+    for line in expected:
+        assert line in lines[position:], f"{line!r} is missing in\n{text}"
+        position += lines[position:].index(line) + 1
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_is_left_to_do_on_the_output(name: str) -> None:
+    first = converted(script(**CASES[name][0]))
+    again = converted(first.text, respect_distributed=False)
+    left = [
+        decision
+        for decision in again.decisions
+        if decision.rule in RULES and decision.verdict is not Verdict.ALREADY_DONE
+    ]
+    assert left == []
+
+
+#: Parts that no rule of effects may change.
+UNTOUCHED = {
+    "standard error": {"top": "import sys", "epoch": "print('x', file=sys.stderr)"},
+    "a warning": {"top": "import warnings", "epoch": "warnings.warn('x')"},
+    "warnings that are logged": {"top": "import logging", "epoch": "logging.warning('x')"},
+    "a file that is read": {"start": "text = open('a.txt').read()"},
+    "a buffer": {"top": "import io", "epoch": "torch.save(model.state_dict(), io.BytesIO())"},
+    "a temporary folder": {
+        "top": "import tempfile",
+        "epoch": "with tempfile.TemporaryDirectory() as folder:\n"
+        "    torch.save(model.state_dict(), os.path.join(folder, 'm.pt'))\n"
+        "    model.load_state_dict(torch.load(os.path.join(folder, 'm.pt')))",
+    },
+    "a data set that is there": {
+        "top": "from torchvision import datasets",
+        "resume": "test = datasets.MNIST('.', train=False)",
+    },
+    "a helper that knows the rank": {
+        "top": "import torch.distributed as dist\n\ndef log(text):\n"
+        "    if not dist.is_initialized() or dist.get_rank() == 0:\n        print(text)\n",
+        "epoch": "log('x')",
+    },
+    "a helper that leaves early": {
+        "top": "import torch.distributed as dist\n\ndef log(text):\n"
+        "    if dist.is_initialized() and dist.get_rank() != 0:\n        return\n"
+        "    print(text)\n    torch.save(text, 'text.pt')\n",
+        "epoch": "log('x')",
+    },
+    "a helper that is told the rank": {
+        "top": "\ndef log(text, rank):\n    if rank == 0:\n        print(text)\n",
+        "epoch": "log('x', int(os.environ.get('RANK', 0)))",
+    },
+    "a bar that is off": {
+        "top": "from tqdm import tqdm",
+        "epoch": "for _ in tqdm(range(3), disable=True):\n    pass",
+    },
+}
+
+
+@pytest.mark.parametrize("name", UNTOUCHED)
+def test_what_needs_no_guard_stays(name: str) -> None:
+    source = script(**UNTOUCHED[name])
+    assert not [line for line in new_lines(source) if "is_main_process" in line]
+    text = converted(source).text
+    for helper in ("print_once", "main_process_first", "barrier()"):
+        assert helper not in text.replace("dist.barrier()", "")
+
+
+def test_resuming_waits_for_nothing() -> None:
+    source = script(
+        resume="if os.path.exists('m.pt'):\n    model.load_state_dict(torch.load('m.pt'))",
+        end="torch.save(model.state_dict(), 'm.pt')",
+    )
+    assert "barrier()" not in new_lines(source)
+
+
+def test_arms_of_one_condition_do_not_wait_for_each_other() -> None:
+    source = script(
+        end="if args.gpu:\n    torch.save(model.state_dict(), 'm.pt')\nelse:\n"
+        "    model.load_state_dict(torch.load('m.pt'))",
+    )
+    assert "barrier()" not in new_lines(source)
+
+
+def test_one_barrier_serves_several_reads() -> None:
+    source = script(
+        epoch="torch.save(model.state_dict(), 'a.pt')\ntorch.save(args, 'b.pt')",
+        end="model.load_state_dict(torch.load('a.pt'))\nmodel.args = torch.load('b.pt')",
+    )
+    assert new_lines(source).count("barrier()") == 1
+
+
+def test_no_barrier_stands_under_a_guard() -> None:
+    source = script(
+        epoch="os.makedirs('out', exist_ok=True)\nif not os.path.exists('out'):\n"
+        "    os.makedirs('out')\ntorch.save(model.state_dict(), 'out/m.pt')"
+    )
+    assert "barrier()" not in new_lines(source)
+
+
+#: Parts, a code that they are reported with, and words of its message.
+REPORTED = {
+    "a result that decides": ({"epoch": "if os.system('true'):\n    break"}, "PT512", "os.system"),
+    "a container that stays open": (
+        {"top": "import h5py", "start": "out = h5py.File('a.h5', 'w')", "epoch": "out['a'] = x"},
+        "PT512",
+        "used elsewhere",
+    ),
+    "a file that is changed": ({"epoch": "f = open('a.txt', 'r+')"}, "PT522", "every process"),
+    "a question": ({"epoch": "input('?')"}, "PT514", "waits for a person"),
+    "a window": (
+        {"top": "import matplotlib.pyplot as plt", "end": "plt.show()"},
+        "PT514",
+        "waits for a person",
+    ),
+    "a tracker in an expression": (
+        {
+            "top": "from torch.utils.tensorboard import SummaryWriter",
+            "start": "writer = SummaryWriter('runs')",
+            "epoch": "torch.save(1, os.path.join(writer.log_dir, 'a.pt'))\n"
+            "path = writer.log_dir\nmodel.path = path",
+        },
+        "PT552",
+        "no guard fits",
+    ),
+    "a download too early": (
+        {
+            "top": "from torchvision import datasets\ntest = datasets.MNIST('.', download=True)",
+            "epoch": "len(test)",
+        },
+        "PT562",
+        "before the processes know of each other",
+    ),
+    "random numbers in a file that is made": (
+        {
+            "top": "import random\n\ndef make(path):\n    with open(path, 'w') as f:\n"
+            "        f.write(str(random.random()))\n",
+            "resume": "if not os.path.exists('a.txt'):\n    make('a.txt')",
+        },
+        "PT563",
+        "random numbers",
+    ),
+    "a folder named by the clock": (
+        {
+            "top": "import time",
+            "start": "path = time.strftime('%H') + '.pt'",
+            "epoch": "torch.save(model.state_dict(), path)",
+            "end": "model.load_state_dict(torch.load(path))",
+        },
+        "PT572",
+        "time.strftime",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_what_has_no_place_is_reported(name: str) -> None:
+    parts, code, words = REPORTED[name]
+    found = findings(script(**parts), code)
+    assert [level for level, _, message in found if words in message] == [Level.WARNING]
+
+
+# Other modules of the project.
+
+HELPERS = """\
+import sys
+import time
+
+last = time.time()
+
+
+def bar(step, text=None):
+    global last
+    parts = []
+    parts.append("%d %.1f" % (step, time.time() - last))
+    if text:
+        parts.append(text)
+    last = time.time()
+    sys.stdout.write(" ".join(parts))
+    sys.stdout.flush()
+
+
+def measure(model, x):
+    print("measured")
+    return model(x).sum().item()
+
+
+def never():
+    print("nobody calls this")
+"""
+
+
+def with_helpers(folder: Path, **parts: str) -> str:
+    """The output for a script beside a module of helpers, and its findings."""
+    (folder / "helpers.py").write_text(HELPERS)
+    source = script(top="from helpers import bar, measure", **parts)
+    file = folder / "train.py"
+    file.write_text(source)
+    result = convert(source, Options(allow_partial=True), path=str(file))
+    said = [f"{Path(f.path).name}:{f.line}: {f.code}" for f in result.findings]
+    return result.text + "\n".join(said)
+
+
+def test_a_call_with_effects_alone_is_guarded(tmp_path: Path) -> None:
+    text = with_helpers(tmp_path, batch="bar(epoch, str(x.shape))")
+    assert "            if is_main_process():\n                bar(epoch, str(x.shape))\n" in text
+    assert "PT502" not in text
+
+
+def test_a_call_that_does_more_is_reported(tmp_path: Path) -> None:
+    text = with_helpers(tmp_path, batch="value = measure(model, x)\nmodel.value = value")
+    assert "            value = measure(model, x)\n" in text
+    assert "helpers.py:19: PT502" in text
+    assert text.count("PT502") == 1
+
+
+@pytest.mark.parametrize("helper", ["print_once", "main_process_first", "is_main_process"])
+def test_helpers_are_what_black_writes(helper: str) -> None:
+    black = pytest.importorskip("black")
+    source = script(
+        top="from torchvision import datasets",
+        resume="test = datasets.MNIST('.', download=True)",
+        end="print(test)",
+    )
+    found = re.search(
+        rf"^(?:@\w+\n)?def {helper}\(.*?\n(?=\n\n)",
+        converted(source).text,
+        re.DOTALL | re.MULTILINE,
+    )
+    assert found is not None
+    assert black.format_str(found.group(), mode=black.Mode()) == found.group()
+
+
+def test_names_of_the_script_are_never_taken() -> None:
+    source = script(
+        top="\ndef print_once(text):\n    return text\n", epoch="print(print_once('x'))"
+    )
+    assert "print_once_2(print_once('x'))" in new_lines(source)
