@@ -70,12 +70,23 @@ def windows(plan: Plan, model: Model) -> Iterator[Window]:
         if loop is None:
             continue
         steps = [step for step in steps_of(model) if is_in(step, loop)]
-        if not steps:
+        if not steps and steps_behind(plan, model, backward, loop):
             yield Window(loop.module, loop, None)
         for step in steps:
             test = counting_test(step, loop)
             if test is not None:
                 yield Window(loop.module, loop, test)
+
+
+def steps_behind(plan: Plan, model: Model, backward: Backward, loop: Loop) -> bool:
+    """Whether the gradients of all rounds of a loop are for a step that follows it."""
+    if not any(is_in(forward, loop) for forward in training_forwards(plan, model)):
+        return False
+    return any(
+        step.order > backward.event.order
+        and all(is_in(step, around) for around in backward.epoch_loops[-1:])
+        for step in steps_of(model)
+    )
 
 
 def backwards_of(plan: Plan, model: Model) -> list[Backward]:
