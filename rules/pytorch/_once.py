@@ -155,7 +155,11 @@ def surround(
 
 def agreed_on(rulings: Rulings) -> list[cst.CSTNode]:
     """The expressions that all processes evaluate together."""
-    return [ruling.data.node for ruling in rulings.of("agree-on-decisions", Verdict.APPLY)]
+    return [
+        ruling.data.node
+        for rule in ("agree-on-decisions", "agree-on-order", "agree-on-splits")
+        for ruling in rulings.of(rule, Verdict.APPLY)
+    ]
 
 
 def parts(
