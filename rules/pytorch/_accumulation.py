@@ -195,10 +195,13 @@ def find_region(
 ) -> tuple[Statement, Statement, str] | str:
     """The statements of the first forward and of the backward pass, and the model's expression."""
     backwards = backwards_of(plan, model)
-    for backward in backwards:
-        if [other for other in backward.models if other.trained] != [model]:
-            return "the backward pass goes through several models"
     forwards = training_forwards(plan, model)
+    called = {id(forward.node) for forward in forwards}
+    for backward in backwards:
+        for other in backward.models:
+            # The variable may hold one of several models, made on different branches.
+            if other.trained and called != {id(e.node) for e in training_forwards(plan, other)}:
+                return "the backward pass goes through several models"
     texts = set()
     positions = []
     for forward in forwards:

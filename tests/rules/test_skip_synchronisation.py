@@ -134,6 +134,27 @@ def test_a_step_after_every_batch_is_left_alone(body: str) -> None:
     assert not findings(script(body), "PT322")
 
 
+def test_a_variable_that_holds_one_of_two_models_is_one_model() -> None:
+    source = script(f"{MICRO}if (i + 1) % steps == 0:\n{STEP}")
+    source = source.replace(
+        "nn.Linear(3, 1)", "nn.Linear(3, 1) if steps else nn.Linear(3, 1, False)"
+    )
+    assert "with gradients_synchronised(model, (i + 1) % steps == 0):" in converted(source).text
+
+
+def test_two_models_behind_one_backward_pass_are_left_alone() -> None:
+    source = script(f"{MICRO}if (i + 1) % steps == 0:\n{STEP}").replace(
+        "model(x)", "model(other(x))"
+    )
+    source = source.replace("criterion =", "other = nn.Linear(3, 3)\ncriterion =")
+    source = source.replace("model.parameters()", "[*model.parameters(), *other.parameters()]")
+    assert "gradients_synchronised" not in converted(source).text
+    messages = {message for _, _, message in findings(source, "PT322")}
+    assert {
+        message.endswith("(the backward pass goes through several models)") for message in messages
+    } == {True}
+
+
 def test_the_output_needs_nothing_more() -> None:
     source = script(f"{MICRO}if (i + 1) % steps == 0:\n{STEP}")
     assert not undone(source, "skip-synchronisation")
