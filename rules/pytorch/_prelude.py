@@ -117,10 +117,11 @@ def $shard_loader(loader):
     """Return a loader like this one for this process's shard and share of each batch."""
     if $get_world_size() == 1:
         return loader
-    shuffles = isinstance(loader.sampler, $data.RandomSampler)
-    if not shuffles and not isinstance(loader.sampler, $data.SequentialSampler):
-        raise SystemExit(f"{type(loader.sampler).__name__} cannot be sharded over processes")
-    if shuffles and (loader.sampler.replacement or len(loader.sampler) != len(loader.dataset)):
+    order = loader.sampler
+    shuffles = isinstance(order, $data.RandomSampler)
+    if not shuffles and not isinstance(order, $data.SequentialSampler):
+        raise SystemExit(f"{type(order).__name__} cannot be sharded over processes")
+    if shuffles and (order.replacement or order.num_samples != len(loader.dataset)):
         raise SystemExit("a RandomSampler that draws its own number cannot be sharded")
     if type(loader) is not $data.DataLoader or type(loader.batch_sampler) is not $data.BatchSampler:
         raise SystemExit(f"this {type(loader).__name__} cannot be sharded over processes")

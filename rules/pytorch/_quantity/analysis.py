@@ -247,6 +247,8 @@ class Analysis(Calls):
             return domain.equal(-1 if shared and not self.whole else 0, tensor=False)
         if name == "batch_size" and any(id(one) in self.training for one in base):
             return domain.count()
+        if name == "dataset" and any(id(one) in self.loaders for one in base):
+            return domain.equal()
         if any(is_instance_of(one, self.plan.table.module_bases) for one in base):
             return domain.equal(gradient=True)
         inner = inner_entries(base, name)
