@@ -225,16 +225,21 @@ class Analysis(Calls):
             return domain.equal(tensor=False)
         return found
 
-    def is_collection(self, values: Values) -> bool:
+    def is_collection(self, values: Values, seen: set[int] | None = None) -> bool:
         """Whether values are tuples, lists or dicts of tensors rather than tensors."""
+        seen = set() if seen is None else seen
         for value in values:
             behind = origin(value)
+            if id(behind) in seen:
+                # A part of itself, as in a loop: what else it may be decides.
+                continue
+            seen.add(id(behind))
             if isinstance(behind, (Sequence, Mapping, Generator)):
                 continue
             if self.batch_of(behind) is not None or self.gives_several(behind):
                 continue
             if isinstance(behind, Opaque) and behind.kind == "item":
-                if self.is_collection(behind.operands[0]):
+                if self.is_collection(behind.operands[0], seen):
                     continue
             return False
         return bool(values)
