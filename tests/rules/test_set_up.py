@@ -93,7 +93,7 @@ def run_in(file: Path, environments: list[dict[str, str]]) -> list[tuple[int, st
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     try:
-        out, error = process.communicate(timeout=90)
+        out, error = process.communicate(timeout=300)
     except subprocess.TimeoutExpired:
         process.kill()
         out, error = process.communicate()
