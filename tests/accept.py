@@ -1,4 +1,4 @@
-"""Writes what the tool makes of the fixtures as what is expected of it; read the diff before committing.
+"""Writes what the tool makes of the fixtures as what is expected of it: read the diff.
 
 python tests/accept.py [CASE ...]
 """

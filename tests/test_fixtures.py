@@ -11,11 +11,9 @@ ALL = cases()
 CONVERTED = [case for case in ALL if case.expect == "converted"]
 
 
-def convert_again(case: Case, **options: bool) -> Result:
+def convert_again(case: Case, options: Options | None = None) -> Result:
     """The tool on its own output."""
-    return convert(
-        case.expected_output.read_bytes(), Options(**options), path="train.py", folder=case.folder
-    )
+    return convert(case.expected_output.read_bytes(), options, path="train.py", folder=case.folder)
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
@@ -38,7 +36,7 @@ def test_output_is_left_alone(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CONVERTED, ids=lambda case: case.name)
 def test_every_rule_says_of_the_output_that_it_is_done(case: Case) -> None:
-    again = convert_again(case, respect_distributed=False)
+    again = convert_again(case, Options(respect_distributed=False))
     undone = [each for each in again.decisions if each.verdict is not Verdict.ALREADY_DONE]
     assert not undone
     assert again.decisions

@@ -14,7 +14,9 @@ Before:
 
 After:
     loader = DataLoader(
-        train_set, batch_size=split_batch(64), sampler=share_sampler(WeightedRandomSampler(weights, 5000))
+        train_set,
+        batch_size=split_batch(64),
+        sampler=share_sampler(WeightedRandomSampler(weights, 5000)),
     )
 
 Refuses when:

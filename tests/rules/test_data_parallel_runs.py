@@ -8,6 +8,7 @@ import pytest
 from small_scripts import converted
 
 from transpile.verify import Auditor
+from transpile.verify.table import format_report
 
 SCRIPT = """\
 import sys
@@ -78,4 +79,4 @@ def test_names_in_checkpoints_stay(
         tolerance=1e-5,
         timeout_seconds=90,
     )
-    assert report.passed, report.table()
+    assert report.passed, format_report(report)

@@ -93,6 +93,4 @@ def hand_written(plan: Plan) -> list[Opaque]:
 
 def depends_on_calls(values: Values, names: frozenset[str]) -> bool:
     """Whether values come from a call of one of the external names."""
-    return any(
-        name in names for value in walk_back(values) for name in called_names(value)
-    )
+    return any(name in names for value in walk_back(values) for name in called_names(value))
