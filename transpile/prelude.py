@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from string import Template
-from typing import Union
 
 from transpile.edit import Edit
 from transpile.layout import insert_after_imports, insert_import
@@ -35,7 +34,7 @@ class HelperSource:
 
 
 #: A helper, or what gives it for the options of a conversion.
-HelperTemplate = Union[HelperSource, Callable[[Options], HelperSource]]
+HelperTemplate = HelperSource | Callable[[Options], HelperSource]
 
 
 def prelude_of(framework: str, options: Options | None = None) -> Mapping[str, HelperSource]:
