@@ -123,7 +123,10 @@ def $shard_loader(loader):
         raise SystemExit(f"{type(order).__name__} cannot be sharded over processes")
     if shuffles and (order.replacement or order.num_samples != len(loader.dataset)):
         raise SystemExit("a RandomSampler that draws its own number cannot be sharded")
-    if type(loader) is not $data.DataLoader or type(loader.batch_sampler) is not $data.BatchSampler:
+    if (
+        type(loader) is not $data.DataLoader
+        or type(loader.batch_sampler) is not $data.BatchSampler
+    ):
         raise SystemExit(f"this {type(loader).__name__} cannot be sharded over processes")
     sampler = $DistributedSampler(
         loader.dataset, shuffle=shuffles, seed=$shared_seed(), drop_last=loader.drop_last
@@ -436,6 +439,19 @@ def $reduce_mean(tensor):
 ''',
         (DIST,),
         ("reduce_sum",),
+    ),
+    "reduce_number": HelperSource(
+        '''
+def $reduce_number(number):
+    """Return the mean of a number over all processes; the number itself for one process."""
+    if not $dist.is_initialized():
+        return number
+    device = "cuda" if $dist.get_backend() == "nccl" else "cpu"
+    total = $torch.tensor(float(number), dtype=$torch.float64, device=device)
+    $dist.all_reduce(total)
+    return total.item() / $dist.get_world_size()
+''',
+        (DIST, TORCH),
     ),
     "shard_count": HelperSource(
         '''

@@ -50,7 +50,7 @@ CHECKS = """
 NEEDED = """
     for name in ("WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
         if name not in $os.environ:
-            raise SystemExit(f"RANK is set but not {name}: start this script with @launcher")
+            raise SystemExit(f"RANK is set but not {name}: start this with @launcher")
 """
 NEEDED_BY_ARGUMENTS = """
     needed = ["WORLD_SIZE"]
