@@ -14,6 +14,7 @@ from transpile.rules.pytorch._quantity import (
     Quantity,
     analysis,
 )
+from transpile.rules.pytorch._quantity.domain import multiply, total
 
 from transpile.facts.events import Call, Event
 from transpile.facts.module import Module
@@ -109,9 +110,12 @@ def scaling_of(plan: Plan, module: Module, node: cst.Call, events: list[Event]) 
     loss = found.of(values)
     losses = tuple(Place(module, expression) for expression in loss_expressions(node))
     scaling = Scaling(module, node, Need.NOTHING, loss, losses=losses)
-    if loss.kind is Kind.SAMPLE and seeded(found, events):
-        # With a gradient for each sample, running backward adds them up.
-        scaling.quantity = loss = Quantity(Kind.PART, loss.scaled(1).terms, pending=loss.pending)
+    given = given_gradients(events)
+    if given and loss.kind is Kind.SAMPLE and found.of(given).kind is Kind.SAMPLE:
+        # With a gradient for each sample, running backward adds up the products.
+        scaling.quantity = loss = total(multiply(loss, found.of(given)))
+    elif given and loss.kind is Kind.PART:
+        scaling.quantity = loss = multiply(loss, found.of(given))
     if loss.kind in (Kind.UNKNOWN, Kind.SAMPLE, Kind.SHAPE):
         scaling.need = Need.UNTOLD
         scaling.reason = (
@@ -207,13 +211,19 @@ def ends_in(node: cst.BaseExpression, word: str) -> bool:
     return isinstance(node, cst.Name) and node.value == word
 
 
-def seeded(found: Analysis, events: Iterable[Event]) -> bool:
-    """Whether a backward pass is given a gradient for each sample."""
+def given_gradients(events: Iterable[Event]) -> Values:
+    """What the gradients of a backward pass start from, where the script says it."""
+    found: list[Value] = []
     for event in events:
-        given = event.arguments.get("gradient", 0)
-        if given is None or found.of(given.values).kind is not Kind.SAMPLE:
-            return False
-    return True
+        functional = any(isinstance(callee, External) for callee in event.callee)
+        given = (
+            event.arguments.get("grad_tensors", 1)
+            if functional
+            else event.arguments.get("gradient", 0)
+        )
+        for value in given.values if given is not None else ():
+            found.extend(value.every() if isinstance(value, Sequence) else (value,))
+    return tuple(found)
 
 
 @dataclass(eq=False)

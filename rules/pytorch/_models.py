@@ -9,7 +9,7 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import External, Instance, Opaque, Value
-from transpile.facts.walk import children
+from transpile.facts.walk import children, descendants
 from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.holders import Holder, trace
 from transpile.plan.model import Model, Plan
@@ -156,6 +156,8 @@ def wrap_at(plan: Plan, model: Model, holders: list[Holder], forwards: list[Even
     if any(holder.depth != depth for holder in holders):
         return ""
     uses = [holder.node for holder in holders if not holder.stored]
+    if first.function is None and assigned_as_global(module, first.text):
+        return "a function assigns it to a global variable, and the place behind that is not known"
     binding = binding_nodes(plan, first)
     if not binding and not first.is_parameter:
         return ""
@@ -236,7 +238,8 @@ def binding_nodes(plan: Plan, holder: Holder) -> list[cst.CSTNode]:
         if isinstance(node, cst.Assign):
             for target in node.targets:
                 if holder.module.source.code(target.target) == holder.text:
-                    found.append(node)
+                    if not sets_mode(holder, node.value):
+                        found.append(node)
                 elif isinstance(target.target, (cst.Tuple, cst.List)):
                     for element in target.target.elements:
                         if holder.module.source.code(element.value) == holder.text:
@@ -244,6 +247,35 @@ def binding_nodes(plan: Plan, holder: Holder) -> list[cst.CSTNode]:
         stack.extend(children(node))
     found.sort(key=lambda node: holder.module.source.span(node).start)
     return found
+
+
+def sets_mode(holder: Holder, value: cst.BaseExpression) -> bool:
+    """Whether a variable is given its own value by ``net = net.train()`` or ``net.eval()``."""
+    return (
+        isinstance(value, cst.Call)
+        and isinstance(value.func, cst.Attribute)
+        and value.func.attr.value in ("train", "eval")
+        and holder.module.source.code(value.func.value) == holder.text
+    )
+
+
+def assigned_as_global(module: Module, text: str) -> bool:
+    """Whether a function assigns a variable that it declares global."""
+    for function in descendants(module.source.tree):
+        if not isinstance(function, cst.FunctionDef):
+            continue
+        inside = list(descendants(function.body))
+        declared = any(
+            isinstance(node, cst.Global) and any(item.name.value == text for item in node.names)
+            for node in inside
+        )
+        if declared and any(
+            isinstance(node, cst.AssignTarget)
+            and text in {name.value for name in descendants(node.target) if isinstance(name, cst.Name)}
+            for node in inside
+        ):
+            return True
+    return False
 
 
 def preparations(

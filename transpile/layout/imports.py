@@ -104,6 +104,15 @@ def insert_after_imports(source: Source, block: str, order: int = 0) -> tuple[Ed
     return tuple(edits)
 
 
+def leading_names(source: Source) -> frozenset[str]:
+    """The names that the leading import section binds: those that helpers behind it can use."""
+    found: set[str] = set()
+    for statement in _section(source):
+        for line in (statement, *_inner_statements(statement)):
+            found.update(binding.bound.partition(".")[0] for binding in _bindings(line))
+    return frozenset(found)
+
+
 def _insertion(
     source: Source,
     section: list[Statement],

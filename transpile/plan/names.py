@@ -9,6 +9,7 @@ import libcst as cst
 from transpile.facts.module import Module
 from transpile.facts.values import External
 from transpile.facts.walk import descendants
+from transpile.layout.imports import leading_names
 
 
 def identifiers(tree: cst.CSTNode) -> set[str]:
@@ -49,13 +50,18 @@ class Names:
     def imported(self, dotted: str, wanted: str) -> str:
         """The name under which `dotted` can be used: the script's own, else a fresh one.
 
-        A fresh one comes with an import, see :attr:`imports`.
+        A fresh one comes with an import, see :attr:`imports`. So does a name that the script
+        imports only behind its leading imports, too late for what is inserted there.
         """
         scope = self.module.scope
         if scope is not None and dotted not in self.imports:
-            for name, values in scope.names.items():
-                if len(values) == 1 and values[0] == External(dotted):
-                    return name
+            own = [name for name, values in scope.names.items() if values == (External(dotted),)]
+            early = [name for name in own if name in leading_names(self.module.source)]
+            if early:
+                return early[0]
+            if own:
+                self.imports[dotted] = import_line(dotted, own[0])
+                self.given[f"import {dotted}"] = own[0]
         if dotted not in self.imports:
             name = self.fresh(wanted, f"import {dotted}")
             self.imports[dotted] = import_line(dotted, name)

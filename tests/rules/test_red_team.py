@@ -1,0 +1,93 @@
+"""Scripts whose conversion once trained another model, or none, without a word."""
+
+from __future__ import annotations
+
+from transpile import Outcome, Result, convert
+
+HEAD = """\
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+X = torch.randn(48, 6)
+Y = X[:, :1] * 2
+"""
+LOOP = """
+model = nn.Linear(6, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+loader = DataLoader(TensorDataset(X, Y), batch_size=8)
+for epoch in range(2):
+    for x, y in loader:
+        out = model(x)
+        {loss}
+        optimizer.zero_grad()
+        {backward}
+        optimizer.step()
+"""
+
+
+def converted(text: str) -> Result:
+    """What becomes of a script."""
+    return convert(text.encode(), path="train.py")
+
+
+def loop(loss: str, backward: str = "loss.backward()") -> Result:
+    """What becomes of a loop with a loss."""
+    return converted(HEAD + LOOP.format(loss=loss, backward=backward))
+
+
+def codes(result: Result) -> set[str]:
+    """The codes of warnings and errors."""
+    return {found.code for found in result.findings if found.level.label != "note"}
+
+
+def test_model_that_a_function_makes_global_is_refused_not_left_alone() -> None:
+    result = converted(HEAD + """
+model = None
+optimizer = None
+
+def build():
+    global model, optimizer
+    model = nn.Linear(6, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+
+def main():
+    build()
+    for epoch in range(2):
+        for x, y in DataLoader(TensorDataset(X, Y), batch_size=8):
+            loss = F.mse_loss(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+main()
+""")
+    assert result.outcome is Outcome.REFUSED
+    assert "PT302" in codes(result)
+
+
+def test_late_import_is_repeated_for_helpers_that_run_before_it() -> None:
+    text = converted(
+        HEAD
+        + "import os\n"
+        + LOOP.format(loss="loss = F.mse_loss(out, y)", backward="loss.backward()")
+    ).text
+    assert text.index("import os\n") < text.index("os.environ")
+    assert text.count("import os\n") == 2
+
+
+def test_gradient_that_a_backward_pass_starts_from_counts() -> None:
+    losses = 'losses = F.mse_loss(out, y, reduction="none")'
+    mean = loop(losses, "losses.backward(torch.ones_like(losses) / len(losses))")
+    assert "(losses * " not in mean.text
+    summed = loop(losses, "losses.backward(torch.ones_like(losses))")
+    assert "(losses * get_world_size()).backward(" in summed.text
+    scaled = loop("loss = F.mse_loss(out, y)", "loss.backward(torch.tensor(2.0))")
+    assert "PT403" not in codes(scaled)
+    assert "loss.backward(torch.tensor(2.0))" in scaled.text
+
+
+def test_hardest_samples_of_a_batch_are_warned_of() -> None:
+    result = loop("loss = ((out - y) ** 2).view(-1).topk(4)[0].mean()")
+    assert "PT403" in codes(result)
