@@ -100,17 +100,38 @@ SAME_OBJECT = frozenset(
 
 def origin(value: Value) -> Value:
     """The object behind ``.to(device)`` and other methods that give back their receiver."""
-    seen = 0
-    while seen < 50:
-        seen += 1
-        step = None
-        for name, receiver in method_calls(value):
-            if name in SAME_OBJECT and len(receiver) == 1:
-                step = receiver[0]
-        if step is None:
+    for _ in range(50):
+        behind = receivers(value)
+        if not behind:
             return value
-        value = step
+        if len(behind) > 1:
+            return common_origin(value)
+        value = behind[0]
     return value
+
+
+def receivers(value: Value) -> Values:
+    """What a method may have been called on that gives back its receiver."""
+    return tuple(
+        one for name, receiver in method_calls(value) if name in SAME_OBJECT for one in receiver
+    )
+
+
+def common_origin(value: Value) -> Value:
+    """The one object behind a value whatever the way, as in ``net = net.train()`` in a loop."""
+    seen: set[int] = set()
+    found: list[Value] = []
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        behind = receivers(one)
+        if not behind:
+            found.append(one)
+        stack.extend(behind)
+    return found[0] if len(found) == 1 else value
 
 
 def origins(values: Values) -> tuple[Value, ...]:
