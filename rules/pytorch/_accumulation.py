@@ -6,9 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
-from transpile.rules.pytorch._divergence import Divergence
-from transpile.rules.pytorch._models import training_forwards
-from transpile.rules.pytorch._script_arguments import is_path
 
 from transpile.facts.events import Branch, Event, Loop
 from transpile.facts.module import Module
@@ -22,6 +19,9 @@ from transpile.plan.places import (
     index_in,
     statement_in,
 )
+from transpile.rules.pytorch._divergence import Divergence
+from transpile.rules.pytorch._models import training_forwards
+from transpile.rules.pytorch._script_arguments import is_path
 
 #: Functions that may stand in the test of a window: they only compute.
 PLAIN_FUNCTIONS = frozenset({"len", "int", "max", "min", "bool"})

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from transpile.rules.pytorch._together import agreeing_calls
 
 from transpile.facts.events import Event
 from transpile.facts.values import External, Instance, Value, Values
 from transpile.plan.graph import parents
 from transpile.plan.model import Plan
+from transpile.rules.pytorch._together import agreeing_calls
 
 
 class Data:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from transpile.rules.pytorch._models import PREPARING, Wrap, find_wrap
-from transpile.rules.pytorch._reaches import reaches
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
@@ -14,6 +12,8 @@ from transpile.facts.values import External, Value
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of, start, statement_of
+from transpile.rules.pytorch._models import PREPARING, Wrap, find_wrap
+from transpile.rules.pytorch._reaches import reaches
 
 DATA_PARALLEL = "torch.nn.DataParallel"
 FUNCTIONAL = "torch.nn.parallel.data_parallel"

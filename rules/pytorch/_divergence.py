@@ -12,18 +12,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 import libcst as cst
-from transpile.rules.pytorch._conditions import (
-    Bindings,
-    assigned,
-    choices,
-    controls,
-    controls_of,
-    tests_in_call,
-)
-from transpile.rules.pytorch._once import VOCABULARY
-from transpile.rules.pytorch._reported import Change, reported
-from transpile.rules.pytorch._together import agreed_values, agreeing_calls, schedules
-from transpile.rules.pytorch._written_paths import writes_into
 
 from transpile.facts.events import Call, Event, Loop
 from transpile.facts.module import Module
@@ -41,6 +29,18 @@ from transpile.facts.values import (
 from transpile.plan.graph import called_names, is_instance_of, origin, parents
 from transpile.plan.model import Plan
 from transpile.plan.places import function_of
+from transpile.rules.pytorch._conditions import (
+    Bindings,
+    assigned,
+    choices,
+    controls,
+    controls_of,
+    tests_in_call,
+)
+from transpile.rules.pytorch._once import VOCABULARY
+from transpile.rules.pytorch._reported import Change, reported
+from transpile.rules.pytorch._together import agreed_values, agreeing_calls, schedules
+from transpile.rules.pytorch._written_paths import writes_into
 
 
 class Cause(Enum):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from transpile.rules.pytorch._reported import reported
-from transpile.rules.pytorch._setting_up import set_up_of
 
 from transpile.changes import Insert
 from transpile.edit import Edit
@@ -18,6 +16,8 @@ from transpile.plan.once import find_once
 from transpile.plan.treatment import Once, Preparation, Run, Statement, statements_of
 from transpile.result import Verdict
 from transpile.rule import Change, Helper, In, Rulings
+from transpile.rules.pytorch._reported import reported
+from transpile.rules.pytorch._setting_up import set_up_of
 from transpile.source import Source
 from transpile.span import Span
 

@@ -5,9 +5,8 @@ Each works in one process without a process group, so that the script stays a pl
 
 from __future__ import annotations
 
-from transpile.rules.pytorch._set_up_helper import ADOPT_MPI_ENVIRONMENT, set_up_helper
-
 from transpile.prelude import HelperSource, HelperTemplate
+from transpile.rules.pytorch._set_up_helper import ADOPT_MPI_ENVIRONMENT, set_up_helper
 
 DIST = ("dist", "torch.distributed")
 CONTEXTMANAGER = ("contextmanager", "contextlib.contextmanager")
@@ -127,12 +126,13 @@ def $shard_loader(loader):
         type(loader) is not $data.DataLoader
         or type(loader.batch_sampler) is not $data.BatchSampler
     ):
-        raise SystemExit(f"this {type(loader).__name__} cannot be sharded over processes")
+        raise SystemExit(f"a {type(loader).__name__} cannot be sharded over processes")
     sampler = $DistributedSampler(
         loader.dataset, shuffle=shuffles, seed=$shared_seed(), drop_last=loader.drop_last
     )
     names = ["num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_fn"]
-    names += ["multiprocessing_context", "generator", "prefetch_factor", "persistent_workers"]
+    names += ["multiprocessing_context", "generator"]
+    names += ["prefetch_factor", "persistent_workers"]
     return $data.DataLoader(
         loader.dataset,
         batch_size=$split_batch(loader.batch_size),

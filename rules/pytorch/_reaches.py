@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
-from transpile.rules.pytorch._models import Wrap
 
 from transpile.facts.module import Module
 from transpile.facts.values import Class, External, Instance, Opaque, Value
@@ -14,6 +13,7 @@ from transpile.facts.walk import descendants
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of, start
+from transpile.rules.pytorch._models import Wrap
 
 #: What DistributedDataParallel itself does as the model would.
 SAME_ON_WRAP = frozenset(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import libcst as cst
-from transpile.rules.pytorch._loaders import Site, is_simple
 
 from transpile.facts.events import Branch, Event, Loop
 from transpile.facts.values import External
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.places import function_of
+from transpile.rules.pytorch._loaders import Site, is_simple
 
 #: What differs from process to process, whatever was seeded.
 CHANCE = (

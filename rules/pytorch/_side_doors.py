@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.rules.pytorch._models import reached_by_losses
-
 from transpile.facts.events import Call, Event
 from transpile.facts.values import BoundMethod, External, Instance, Opaque, Value
 from transpile.plan.graph import called_names, origins, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.roles import gradients_off, inside_module
+from transpile.rules.pytorch._models import reached_by_losses
 
 
 def side_doors(plan: Plan, model: Model) -> Iterator[tuple[Event, str]]:

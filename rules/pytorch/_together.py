@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import libcst as cst
-from transpile.rules.pytorch._models import has_batch_norm, walk_parts
 
 from transpile.facts.events import Branch, Call, Event, Loop, Stack
 from transpile.facts.values import (
@@ -25,6 +24,7 @@ from transpile.facts.values import (
 from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.roles import gradients_off, inside_module
+from transpile.rules.pytorch._models import has_batch_norm, walk_parts
 
 #: Calls of the script itself in which every process takes part.
 COLLECTIVES = frozenset(

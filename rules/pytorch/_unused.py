@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import libcst as cst
-from transpile.rules.pytorch._models import reached_by_losses, walk_parts
 
 from transpile.facts.events import Branch, Call, Event
-from transpile.facts.values import Instance, Opaque, Value
+from transpile.facts.values import Constant, External, Instance, Opaque, Value
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Model, Plan
+from transpile.rules.pytorch._models import reached_by_losses, walk_parts
 
 #: Layers of torch.nn that have no parameters.
 WITHOUT_PARAMETERS = (
@@ -17,13 +17,17 @@ WITHOUT_PARAMETERS = (
     "Fold", "Softsign", "CELU", "Mish", "Threshold", "Cosine", "Pairwise", "Unflatten", "Shuffle",
 )  # fmt: skip
 
+CHECKPOINTS = frozenset(
+    {"torch.utils.checkpoint.checkpoint", "torch.utils.checkpoint.checkpoint_sequential"}
+)
+
 #: Attributes of tensors that are the same for every batch.
 FIXED = frozenset({"is_cuda", "is_xpu", "device", "dtype", "ndim", "requires_grad", "training"})
 
 
 def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     """Whether some training step certainly or possibly leaves parameters of a model unused."""
-    if not isinstance(model.value, Instance):
+    if not isinstance(model.value, Instance) or checkpoints_reentrantly(plan):
         return False
     layers = [value for value in walk_parts(model.value) if has_parameters(value)]
     reached = reached_by_losses(plan)
@@ -36,6 +40,21 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     if any(id(layer) not in reached for layer in top):
         return True
     return any(depends_on_data(plan, model, layer) for layer in top)
+
+
+def checkpoints_reentrantly(plan: Plan) -> bool:
+    """Whether activations are computed anew by backward passes within the backward pass.
+
+    The search for unused parameters then fails on every parameter there, used or not.
+    """
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached:
+            continue
+        if any(isinstance(callee, External) and callee.name in CHECKPOINTS for callee in event.callee):
+            reentrant = event.arguments.get("use_reentrant", None)
+            if reentrant is None or reentrant.values != (Constant(False),):
+                return True
+    return False
 
 
 def has_parameters(value: Value) -> bool:

@@ -32,11 +32,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
-from transpile.rules.pytorch._conditions import assigned, choices, controls_of
-from transpile.rules.pytorch._divergence import ON_DISK, Cause, Divergence, loop_position
-from transpile.rules.pytorch._setting_up import set_up_of
-from transpile.rules.pytorch._together import Condition, conditions_of, steps_of
-from transpile.rules.pytorch.vary_random_numbers import training_loop
 
 from transpile.facts.events import Event, Loop
 from transpile.facts.module import Module
@@ -47,6 +42,11 @@ from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch._conditions import assigned, choices, controls_of
+from transpile.rules.pytorch._divergence import ON_DISK, Cause, Divergence, loop_position
+from transpile.rules.pytorch._setting_up import set_up_of
+from transpile.rules.pytorch._together import Condition, conditions_of, steps_of
+from transpile.rules.pytorch.vary_random_numbers import training_loop
 
 CODES = {
     "PT711": "all processes take rank 0's decision",

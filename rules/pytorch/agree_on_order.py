@@ -29,9 +29,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
-from transpile.rules.pytorch._data import Data, agreed_nodes, calls, names_called
-from transpile.rules.pytorch._random_draws import Draws
-from transpile.rules.pytorch._together import agreed_values, steps_of
 
 from transpile.facts.events import Event, Loop
 from transpile.facts.module import Module
@@ -44,6 +41,9 @@ from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch._data import Data, agreed_nodes, calls, names_called
+from transpile.rules.pytorch._random_draws import Draws
+from transpile.rules.pytorch._together import agreed_values, steps_of
 
 CODES = {
     "PT731": "a set has the same order on all processes",

@@ -28,8 +28,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
-from transpile.rules.pytorch._data import Data, agreed_nodes, calls
-from transpile.rules.pytorch._random_draws import Draws, own_generator
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
@@ -38,6 +36,8 @@ from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rules.pytorch._data import Data, agreed_nodes, calls
+from transpile.rules.pytorch._random_draws import Draws, own_generator
 
 CODES = {"PT733": "a split is drawn once for all processes"}
 SPLITS = {

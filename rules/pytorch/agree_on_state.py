@@ -26,11 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.rules.pytorch._data import calls
-from transpile.rules.pytorch._models import reached_by_losses, walk_parts
-from transpile.rules.pytorch._random_draws import Draws
-from transpile.rules.pytorch.agree_on_order import all_numbers
-
 from transpile.facts.events import Event
 from transpile.facts.values import External, Instance, Opaque, Value
 from transpile.finding import Level
@@ -38,6 +33,10 @@ from transpile.plan.graph import called_names, is_instance_of, origin
 from transpile.plan.model import Plan
 from transpile.plan.roles import inside_module
 from transpile.rule import Answer, Remark
+from transpile.rules.pytorch._data import calls
+from transpile.rules.pytorch._models import reached_by_losses, walk_parts
+from transpile.rules.pytorch._random_draws import Draws
+from transpile.rules.pytorch.agree_on_order import all_numbers
 
 CODES = {
     "PT734": "a hash differs from process to process",

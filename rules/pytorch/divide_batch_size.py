@@ -30,14 +30,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
-from transpile.rules.pytorch._loaders import (
-    Site,
-    depends_on_world_size,
-    given,
-    is_indirect,
-    is_simple,
-    sites,
-)
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
@@ -50,6 +42,14 @@ from transpile.plan.holders import trace
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch._loaders import (
+    Site,
+    depends_on_world_size,
+    given,
+    is_indirect,
+    is_simple,
+    sites,
+)
 
 CODES = {
     "PT221": "the processes share the batch of the script",

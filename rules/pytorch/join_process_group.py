@@ -38,7 +38,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import libcst as cst
-from transpile.rules.pytorch._script_arguments import Parsing, find_parsing
 
 from transpile.changes import Edit
 from transpile.facts.walk import children
@@ -49,6 +48,7 @@ from transpile.plan.places import Statement
 from transpile.plan.start import Start, find_start, is_main_guard, relevant
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rules.pytorch._script_arguments import Parsing, find_parsing
 
 CODES = {
     "PT101": "the process group is joined where the process starts",

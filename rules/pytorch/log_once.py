@@ -31,8 +31,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import libcst as cst
-from transpile.rules.pytorch._once import main_process, once_of
-from transpile.rules.pytorch._setting_up import SetUp, set_up_of
 
 from transpile.facts.events import Event
 from transpile.facts.values import External
@@ -44,6 +42,8 @@ from transpile.plan.start import is_main_guard
 from transpile.plan.treatment import Once
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rules.pytorch._once import main_process, once_of
+from transpile.rules.pytorch._setting_up import SetUp, set_up_of
 
 CODES = {"PT541": "logs once per job, but for warnings and errors"}
 QUIET = frozenset({"debug", "info", "log"})

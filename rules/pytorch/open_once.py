@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from transpile.rules.pytorch._once import argument_of, once_of, only_here
 
 from transpile.facts.values import Constant, External
 from transpile.finding import Level
@@ -35,6 +34,7 @@ from transpile.plan.model import Plan
 from transpile.plan.treatment import Once
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Remark, Ruling, Rulings
+from transpile.rules.pytorch._once import argument_of, once_of, only_here
 
 CODES = {
     "PT521": "a file is opened for writing by one process",

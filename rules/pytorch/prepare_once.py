@@ -29,7 +29,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from transpile.rules.pytorch._once import agreed_on, once_of, parts
 
 from transpile.changes import Insert
 from transpile.finding import Level
@@ -40,6 +39,7 @@ from transpile.plan.places import statement_of
 from transpile.plan.treatment import Preparation
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch._once import agreed_on, once_of, parts
 
 CODES = {
     "PT561": "downloads and preparation are done by one process first",

@@ -27,7 +27,6 @@ import re
 from collections.abc import Iterator
 
 import libcst as cst
-from transpile.rules.pytorch._once import once_of
 
 from transpile.facts.module import Module
 from transpile.facts.values import External
@@ -38,6 +37,7 @@ from transpile.plan.model import Plan
 from transpile.plan.treatment import Once
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch._once import once_of
 
 CODES = {
     "PT501": "prints once per job",

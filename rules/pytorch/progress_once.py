@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from transpile.rules.pytorch._once import argument_of, main_process, once_of, only_here, surround
 
 from transpile.facts.values import Constant
 from transpile.finding import Level
@@ -35,6 +34,7 @@ from transpile.plan.model import Plan
 from transpile.plan.treatment import Once
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch._once import argument_of, main_process, once_of, only_here, surround
 
 CODES = {
     "PT531": "a progress bar shows in one process",

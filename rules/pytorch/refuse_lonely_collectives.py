@@ -32,7 +32,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from transpile.rules.pytorch._together import EXITS, Step, passed_by, steps_of
 
 from transpile.facts.events import Branch, Event, Loop
 from transpile.facts.module import Module
@@ -43,6 +42,7 @@ from transpile.plan.model import Plan
 from transpile.plan.ranks import Ranks
 from transpile.result import Verdict
 from transpile.rule import Answer, Remark, Ruling
+from transpile.rules.pytorch._together import EXITS, Step, passed_by, steps_of
 
 CODES = {
     "PT721": "a training step is reached by some ranks only",

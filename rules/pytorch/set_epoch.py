@@ -30,16 +30,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
-from transpile.rules.pytorch._loaders import (
-    Site,
-    epoch_loop,
-    has_own_way,
-    is_indirect,
-    iterated_expression,
-    sharded_sibling,
-    sites,
-    variables,
-)
 
 from transpile.facts.events import Call, Event, Loop
 from transpile.facts.module import Module
@@ -51,6 +41,16 @@ from transpile.plan.model import Plan
 from transpile.plan.places import Statement, ancestors, function_of, statement_of
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rules.pytorch._loaders import (
+    Site,
+    epoch_loop,
+    has_own_way,
+    is_indirect,
+    iterated_expression,
+    sharded_sibling,
+    sites,
+    variables,
+)
 
 CODES = {
     "PT211": "the sampler is told the epoch",

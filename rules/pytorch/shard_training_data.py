@@ -35,6 +35,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
+
+from transpile.changes import Edit, Insert, Move
+from transpile.facts.values import Instance, Mapping, Unknown
+from transpile.layout import add_argument, insert_before, replace_argument_value
+from transpile.layout.calls import written_call
+from transpile.plan.model import Plan
+from transpile.plan.places import Statement, statement_of
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._loaders import (
     Site,
     constant_of,
@@ -47,15 +56,6 @@ from transpile.rules.pytorch._loaders import (
     sites,
 )
 from transpile.rules.pytorch._seeds import seed_text
-
-from transpile.changes import Edit, Insert, Move
-from transpile.facts.values import Instance, Mapping, Unknown
-from transpile.layout import add_argument, insert_before, replace_argument_value
-from transpile.layout.calls import written_call
-from transpile.plan.model import Plan
-from transpile.plan.places import Statement, statement_of
-from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 
 CODES = {
     "PT201": "each process draws its own shard of the training set",

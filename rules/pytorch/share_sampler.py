@@ -33,6 +33,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
+
+from transpile.facts.values import Constant, Instance, Unknown, Values
+from transpile.layout import wrap_expression
+from transpile.plan.graph import called_names
+from transpile.plan.model import Plan
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._loaders import (
     Site,
     constant_of,
@@ -42,13 +49,6 @@ from transpile.rules.pytorch._loaders import (
     is_indirect,
     sites,
 )
-
-from transpile.facts.values import Constant, Instance, Unknown, Values
-from transpile.layout import wrap_expression
-from transpile.plan.graph import called_names
-from transpile.plan.model import Plan
-from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 
 CODES = {
     "PT207": "every process takes its part of what a sampler draws",

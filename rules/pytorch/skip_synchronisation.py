@@ -40,18 +40,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from transpile.rules.pytorch._accumulation import (
-    MicroStep,
-    Window,
-    find_micro_step,
-    windows,
-)
-from transpile.rules.pytorch._models import (
-    Wrap,
-    find_wrap,
-    training_forwards,
-    wrapped_already,
-)
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
@@ -65,6 +53,18 @@ from transpile.plan.model import Model, Plan
 from transpile.plan.places import ancestors
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch._accumulation import (
+    MicroStep,
+    Window,
+    find_micro_step,
+    windows,
+)
+from transpile.rules.pytorch._models import (
+    Wrap,
+    find_wrap,
+    training_forwards,
+    wrapped_already,
+)
 
 CODES = {
     "PT321": "gradients are averaged only where the optimizer steps",

@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from transpile.rules.pytorch._once import argument_of, main_process, once_of, only_here, surround
 
 from transpile.facts.values import Constant, External, Opaque, Value
 from transpile.finding import Level
@@ -36,6 +35,7 @@ from transpile.plan.model import Plan
 from transpile.plan.treatment import Once
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch._once import argument_of, main_process, once_of, only_here, surround
 
 CODES = {
     "PT551": "a tracker records once per job",

@@ -34,16 +34,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
-from transpile.rules.pytorch._devices import (
-    chooses_by_process,
-    comes_from_outside,
-    follows_rank,
-    is_device_object,
-    is_parameter,
-    literal_numbers,
-    names_numbered_gpu,
-    uses_cuda,
-)
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
@@ -65,6 +55,16 @@ from transpile.plan.places import ancestors, calls_of, function_of, statement_of
 from transpile.plan.start import find_start
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch._devices import (
+    chooses_by_process,
+    comes_from_outside,
+    follows_rank,
+    is_device_object,
+    is_parameter,
+    literal_numbers,
+    names_numbered_gpu,
+    uses_cuda,
+)
 
 CODES = {
     "PT801": "a GPU is named by its number",

@@ -30,15 +30,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from transpile.rules.pytorch._loaders import is_literal_loop
-from transpile.rules.pytorch._seeds import (
-    SEEDING,
-    by_chance,
-    calls_of_seeding,
-    imports,
-    seeds_everything,
-)
-from transpile.rules.pytorch.join_process_group import set_up_statement
 
 from transpile.facts.events import Branch, Loop
 from transpile.facts.values import External
@@ -49,6 +40,15 @@ from transpile.plan.places import Statement, site_at, statement_in, statement_of
 from transpile.plan.start import Start, find_start
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rules.pytorch._loaders import is_literal_loop
+from transpile.rules.pytorch._seeds import (
+    SEEDING,
+    by_chance,
+    calls_of_seeding,
+    imports,
+    seeds_everything,
+)
+from transpile.rules.pytorch.join_process_group import set_up_statement
 
 CODES = {
     "PT701": "every process starts from the random state of rank 0",

@@ -28,14 +28,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.rules.pytorch._once import VOCABULARY, once_of
-
 from transpile.finding import Level
 from transpile.layout import insert_before
 from transpile.plan.model import Plan
 from transpile.plan.readback import ReadBack, find_read_backs
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch._once import VOCABULARY, once_of
 
 CODES = {
     "PT571": "every process waits before it reads what one process writes",

@@ -34,16 +34,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from transpile.rules.pytorch._data_parallel import replaces_data_parallel
-from transpile.rules.pytorch._models import (
-    Wrap,
-    find_wrap,
-    has_batch_norm,
-    reached_by_losses,
-    wrapped_already,
-)
-from transpile.rules.pytorch._side_doors import side_doors
-from transpile.rules.pytorch._unused import may_leave_parameters_out
 
 from transpile.facts.module import Module
 from transpile.finding import Level
@@ -54,6 +44,16 @@ from transpile.plan.model import Model, Plan
 from transpile.plan.places import start
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch._data_parallel import replaces_data_parallel
+from transpile.rules.pytorch._models import (
+    Wrap,
+    find_wrap,
+    has_batch_norm,
+    reached_by_losses,
+    wrapped_already,
+)
+from transpile.rules.pytorch._side_doors import side_doors
+from transpile.rules.pytorch._unused import may_leave_parameters_out
 
 CODES = {
     "PT301": "a trained model is wrapped",

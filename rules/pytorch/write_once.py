@@ -30,13 +30,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from transpile.rules.pytorch._once import (
-    agreed_on,
-    main_process,
-    once_of,
-    only_here,
-    parts,
-)
 
 from transpile.changes import Edit, Insert, Move
 from transpile.finding import Level
@@ -47,6 +40,13 @@ from transpile.plan.model import Plan
 from transpile.plan.treatment import NEEDING, Run, statements_of
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch._once import (
+    agreed_on,
+    main_process,
+    once_of,
+    only_here,
+    parts,
+)
 from transpile.span import Span
 
 CODES = {

@@ -110,14 +110,14 @@ def helper(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 WRONG = [
-    ({"RANK": "0"}, "RANK is set but not WORLD_SIZE: start this script with torchrun"),
+    ({"RANK": "0"}, "RANK is set but not WORLD_SIZE: start this with torchrun"),
     (
         {"RANK": "0", "WORLD_SIZE": "2"},
-        "RANK is set but not MASTER_ADDR: start this script with torchrun",
+        "RANK is set but not MASTER_ADDR: start this with torchrun",
     ),
     (
         {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"},
-        "RANK is set but not MASTER_PORT: start this script with torchrun",
+        "RANK is set but not MASTER_PORT: start this with torchrun",
     ),
     ({"OMPI_COMM_WORLD_SIZE": "2"}, "several tasks but no RANK: start this script with torchrun"),
     ({"PMI_SIZE": "3"}, "several tasks but no RANK: start this script with torchrun"),
@@ -158,7 +158,7 @@ def test_without_a_launcher_it_is_one_process(helper: Path) -> None:
 def test_a_wrong_launch_ends_with_a_failure(helper: Path) -> None:
     code, out, error = finish(start(helper, RANK="0"))
     assert (code, out) == (1, "")
-    assert error == "RANK is set but not WORLD_SIZE: start this script with torchrun\n"
+    assert error == "RANK is set but not WORLD_SIZE: start this with torchrun\n"
 
 
 def test_processes_join_without_local_rank(helper: Path) -> None:
