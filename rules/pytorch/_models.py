@@ -271,7 +271,7 @@ def assigned_as_global(module: Module, text: str) -> bool:
         )
         if declared and any(
             isinstance(node, cst.AssignTarget)
-            and text in {name.value for name in descendants(node.target) if isinstance(name, cst.Name)}
+            and text in {n.value for n in descendants(node.target) if isinstance(n, cst.Name)}
             for node in inside
         ):
             return True

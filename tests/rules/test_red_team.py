@@ -91,3 +91,8 @@ def test_gradient_that_a_backward_pass_starts_from_counts() -> None:
 def test_hardest_samples_of_a_batch_are_warned_of() -> None:
     result = loop("loss = ((out - y) ** 2).view(-1).topk(4)[0].mean()")
     assert "PT403" in codes(result)
+
+
+def test_mean_over_the_samples_that_a_mask_picks_is_warned_of() -> None:
+    result = loop("mask = y > 0\n        loss = F.mse_loss(out[mask], y[mask])")
+    assert "PT403" in codes(result)

@@ -298,7 +298,8 @@ class Analysis(Calls):
                 if index.kind is Kind.SAMPLE:
                     return replace(domain.sample(base.gradient), dim=index.dim)
             return base
-        if self.is_collection(value.operands[0]) or isinstance(position, str):
+        picked = self.look(value.index).kind is Kind.SAMPLE
+        if isinstance(position, str) or (self.is_collection(value.operands[0]) and not picked):
             # The last states of a recurrent layer are one for each sample, however it was packed.
             states = position not in (None, 0) and self.is_model_call(value.operands[0])
             return replace(base, selection=base.selection and not states)

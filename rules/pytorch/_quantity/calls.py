@@ -691,6 +691,10 @@ class Calls(ABC):
             found = domain.nonlinear(word, tensor)
             return found if found.kind is not Kind.UNKNOWN else self.after_reduction(found, given)
         dims = given.dims(DIM_POSITION.get(word, 0))
+        if dims == () and word in ("topk", "kthvalue", "sort", "msort", "argsort"):
+            return domain.unknown(
+                f"'{word}' looks along the last dimension, which may count the samples"
+            )
         if dims == () and word in ALONG:
             dims = (DEFAULT_DIM.get(word, -1),)
         content = "index" if word in POSITIONS else ""
