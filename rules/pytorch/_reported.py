@@ -9,16 +9,12 @@ from enum import Enum
 from string import Formatter
 
 import libcst as cst
-from transpile.rules.pytorch._loss_scaling import rewritten, scaled_terms
-from transpile.rules.pytorch._quantity import Analysis, Duty, Kind, Pending, Quantity
-from transpile.rules.pytorch._reductions import is_simple, obstacle, tensor_behind
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import (
     BoundMethod,
     Constant,
-    External,
     Function,
     Generator,
     Instance,
@@ -31,10 +27,14 @@ from transpile.facts.values import (
 from transpile.facts.walk import children
 from transpile.plan.effects import Effect, Vocabulary, find_effects
 from transpile.plan.effects import Kind as EffectKind
-from transpile.plan.graph import called_names, is_instance_of, method_calls, parents
+from transpile.plan.graph import called_names, is_instance_of, method_calls, parents, walk_back
 from transpile.plan.model import Loader, Plan
 from transpile.plan.ranks import Ranks
 from transpile.plan.roles import data_sources
+from transpile.rules.pytorch._loss_scaling import rewritten, scaled_terms
+from transpile.rules.pytorch._quantity import Analysis, Duty, Kind, Pending, Quantity
+from transpile.rules.pytorch._quantity.shapes import PIECES
+from transpile.rules.pytorch._reductions import is_simple, obstacle, tensor_behind
 
 #: Effects that show or keep what they are given.
 SHOWING = frozenset(
@@ -58,10 +58,17 @@ PASSING = frozenset(
     {
         "builtins.str", "builtins.repr", "builtins.format", "builtins.round", "json.dumps",
         "pprint.pformat", "numpy.array", "numpy.asarray", "torch.tensor", "torch.stack",
-        "copy.deepcopy", "copy.copy", "vars",
+        "copy.deepcopy", "copy.copy", "vars", "wandb.Image", "wandb.Histogram", "wandb.Table",
     }
 )  # fmt: skip
 TEXT_METHODS = frozenset({"format", "join", "ljust", "rjust", "center", "encode"})
+#: Methods that numbers go through on their way.
+ARITHMETIC = frozenset(
+    {
+        "item", "float", "cpu", "detach", "numpy", "mul", "mul_", "div", "div_", "add", "add_", "sub",
+        "double", "mean", "sum", "to", "clone", "exp", "sqrt", "tolist",
+    }
+)  # fmt: skip
 #: How deep texts and containers are looked into.
 DEEPEST = 12
 
@@ -102,13 +109,17 @@ class Leaf:
 
     Args:
         module: where it is.
-        node: the tensor to reduce, or the count to multiply.
+        node: the tensor or number to reduce, or the count to multiply.
         degree: of the tensor over the batch.
         change: what becomes of it.
+        whole_degree: its degree once all counts that it is made of are those of all processes.
+        inner: the counts that it is made of, by the identity of their node.
+        whole: it must become that of the global batch; else an average over processes is enough.
         event: what reports it.
         pending: for a denominator, the place to rewrite.
         evaluates: it is reached with other batches than those of training, too.
         loader: the text of the loader that its batch comes from, where both reach it.
+        plain: it is a plain number rather than a tensor.
         cuts: the ``int`` that makes a number of the tensor, and would cut an average off.
     """
 
@@ -117,9 +128,13 @@ class Leaf:
     degree: int
     change: Change
     event: Event
+    whole_degree: int = 0
+    inner: frozenset[int] = frozenset()
+    whole: bool = False
     pending: Pending | None = None
     evaluates: bool = False
     loader: str = ""
+    plain: bool = False
     cuts: cst.Name | None = None
 
 
@@ -139,7 +154,8 @@ class Group:
     @property
     def is_ratio(self) -> bool:
         """Whether the part stays the same where all of its sums and counts are averages."""
-        return self.quantity.kind is Kind.EQUAL and self.quantity.degrees == frozenset({0})
+        linear = self.quantity.kind in (Kind.EQUAL, Kind.PART)
+        return linear and self.quantity.degrees == frozenset({0})
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +223,9 @@ class Search:
         for event in plan.facts.events:
             if event.kind == "call":
                 self.calls.setdefault(id(event.node), []).append(event)
+        self.entered: set[int] = set()
+        losses = tuple(value for backward in plan.backwards for value in backward.loss)
+        self.trained = {id(value) for value in walk_back(losses)}
         self.held = {id(loader.value) for loader in plan.loaders} | {
             id(optimizer.value) for optimizer in plan.optimizers
         }
@@ -214,12 +233,15 @@ class Search:
     def find(self) -> Reported:
         """All of it."""
         groups = []
-        for part in self.parts():
+        # What is kept in objects is reduced where it gets in, and is then not reduced again.
+        for part in sorted(self.parts(), key=lambda part: part.node is not None):
             if self.matters(part):
                 quantity = self.analysis.of(part.values)
                 groups.append(Group(part, quantity, tuple(self.leaves_of(part, quantity))))
         for together in connected(groups):
             self.settle(together)
+        for leaf in list(self.found.leaves.values()):
+            self.finish(leaf)
         return self.found
 
     # What is reported.
@@ -411,17 +433,17 @@ class Search:
                 return False
             if self.whole.of(part.values).kind is Kind.EQUAL:
                 return True
-            if not part.decides:
-                self.doubt(part, quantity.reason)
-            return bool(quantity.pending)
+            self.doubt(part, quantity.reason, quantity.reason == PIECES)
+            return False
         if quantity.kind is Kind.SAMPLE:
-            if not part.decides:
-                self.doubt(part, "these are samples of one process's share of the batch", True)
+            self.doubt(part, "these are samples of one process's share of the batch", True)
             return False
         return True
 
     def doubt(self, part: Part, reason: str, samples: bool = False) -> None:
-        """Note something that must be looked at."""
+        """Note something that must be looked at; decisions are taken care of elsewhere."""
+        if part.decides:
+            return
         node = part.node or part.event.node
         module = part.module if part.node is not None else part.event.module
         self.found.doubts.setdefault(id(node), Doubt(module, node, reason, samples))
@@ -436,10 +458,10 @@ class Search:
         """The places where the numbers of a part leave the batch."""
         for pending in sorted(quantity.pending, key=place_of):
             yield from self.pending_leaf(part, pending)
-        if quantity.kind is Kind.PART and quantity.tensor:
-            yield from self.tensor_leaf(part, quantity)
-        elif quantity.kind in (Kind.EQUAL, Kind.UNKNOWN):
-            yield from self.counts(part)
+        if quantity.kind is Kind.PART:
+            yield from self.tensor_leaf(part)
+        else:
+            yield from self.counts(part, part.values)
 
     def pending_leaf(self, part: Part, pending: Pending) -> Iterator[Leaf]:
         """A number that leaves the tensors, or a denominator of a number."""
@@ -468,7 +490,7 @@ class Search:
     ) -> Iterator[Leaf]:
         """A tensor in the text that is to be reduced."""
         values = self.plan.facts.values_of(tensor) or part.values
-        known = [self.analysis.of((value,)) for value in values if not is_number(value)]
+        known = [self.analysis.of((value,)) for value in values if not isinstance(value, Constant)]
         own = [one for one in known if one.kind is Kind.PART]
         degrees = {degree for one in own for degree in one.degrees}
         if len(degrees) != 1 or any(one.kind not in (Kind.PART, Kind.EQUAL) for one in known):
@@ -478,40 +500,59 @@ class Search:
         for one in own:
             for pending in sorted(one.pending, key=place_of):
                 yield from self.pending_leaf(part, pending)
+        own_values = [value for value in values if self.analysis.of((value,)).kind is Kind.PART]
         degree = degrees.pop()
+        whole = degree
+        inner: frozenset[int] = frozenset()
+        if not any(id(value) in self.trained for value in own_values):
+            found = self.whole.of(tuple(own_values))
+            if found.kind is Kind.PART and found.degree not in (None, degree):
+                whole = found.degree or 0
+                inner = frozenset(
+                    id(leaf.node) for leaf in self.counts(None, tuple(own_values), part.event)
+                )
         yield Leaf(
             module,
             tensor,
             degree,
             Change.MEAN,
             part.event,
+            whole_degree=whole,
+            inner=inner,
             evaluates=any(one.kind is Kind.EQUAL for one in known),
+            plain=not any(one.tensor for one in own),
         )
 
-    def tensor_leaf(self, part: Part, quantity: Quantity) -> Iterator[Leaf]:
-        """A tensor that is reported as it is."""
-        if part.node is not None and self.is_tensor_everywhere(part.node):
-            yield from self.leaf_at(part, part.module, part.node)
+    def tensor_leaf(self, part: Part) -> Iterator[Leaf]:
+        """A tensor, or a number that was never one, that is reported as it is."""
+        sources = {id(value): value for value in self.sources(part.values)}
+        direct = any(id(value) in sources for value in part.values)
+        if part.node is not None and self.is_reducible(part.node):
+            if direct or not sources.keys() <= self.entered:
+                yield from self.leaf_at(part, part.module, part.node)
             return
-        places = list(self.entries(part))
+        places = list(self.entries(set(sources)))
         if not places:
             self.doubt(part, "it has no place in the text at which it could be reduced")
+        self.entered |= sources.keys()
         for module, node in places:
             yield from self.leaf_at(part, module, node)
 
-    def is_tensor_everywhere(self, node: cst.BaseExpression) -> bool:
-        """Whether an expression is a tensor whenever it is reached."""
-        values = self.plan.facts.values_of(node)
-        return all(
-            value == Constant(0)
-            or value == Constant(0.0)
-            or (isinstance(value, Opaque) and self.analysis.of((value,)).tensor)
-            for value in values
-        ) and any(isinstance(value, Opaque) for value in values)
+    def is_reducible(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is a tensor, or else a number, whenever it is reached."""
+        values = [
+            value
+            for value in self.plan.facts.values_of(node)
+            if value not in (Constant(0), Constant(0.0))
+        ]
+        known = [self.analysis.of((value,)) for value in values]
+        return bool(values) and (
+            all(isinstance(value, Opaque) for value in values)
+            and len({one.tensor for one in known}) == 1
+        )
 
-    def entries(self, part: Part) -> Iterator[tuple[Module, cst.BaseExpression]]:
+    def entries(self, sources: set[int]) -> Iterator[tuple[Module, cst.BaseExpression]]:
         """The arguments by which a tensor gets into the object or list that is reported."""
-        sources = {id(value) for value in self.sources(part.values)}
         seen: set[int] = set()
         for event in self.plan.facts.events:
             if event.kind != "call" or event.detached or not self.takes_in(event):
@@ -521,7 +562,7 @@ class Search:
                 if not isinstance(node, cst.BaseExpression) or id(node) in seen:
                     continue
                 if any(id(value) in sources for value in argument.values):
-                    if self.is_tensor_everywhere(node):
+                    if self.is_reducible(node):
                         seen.add(id(node))
                         yield event.module, node
 
@@ -555,30 +596,42 @@ class Search:
 
     # Counts.
 
-    def counts(self, part: Part) -> Iterator[Leaf]:
-        """The numbers of samples that a part is made of, where they can be multiplied."""
+    def counts(
+        self, part: Part | None, values: Values, event: Event | None = None
+    ) -> Iterator[Leaf]:
+        """The numbers of samples that values are made of, where they can be multiplied.
+
+        Args:
+            part: what they are reported as; None to only look.
+            values: the values.
+            event: what reports them, where there is no part.
+        """
         seen: set[int] = set()
-        stack: list[tuple[Value, Opaque | None]] = [(value, None) for value in part.values]
+        stack: list[tuple[Value, Opaque | None]] = [(value, None) for value in values]
+        asked = part or Part(values, None, self.plan.entry, event or self.plan.facts.events[0])
         while stack:
             value, user = stack.pop()
             if id(value) in seen or not isinstance(value, (Opaque, Sequence)):
                 continue
             quantity = self.analysis.of((value,))
-            if quantity.kind in (Kind.PART, Kind.SAMPLE, Kind.SHAPE):
+            if quantity.kind in (Kind.SAMPLE, Kind.SHAPE) or id(value) in self.trained:
                 continue
             if isinstance(value, Opaque) and quantity.degree == 1 and is_count(value):
-                yield from self.count_leaf(part, value, user)
+                yield from self.count_leaf(asked, value, user, quiet=part is None)
                 continue
             seen.add(id(value))
-            if isinstance(value, Opaque):
-                if leaves_tensors(value, quantity) or not computes(value):
-                    continue
+            if isinstance(value, Opaque) and not computes(value):
+                continue
+            if part is not None and isinstance(value, Opaque) and leaves_tensors(value, quantity):
+                continue
             inner = value if isinstance(value, Opaque) else user
             for group in parents(value):
                 stack.extend((one, inner) for one in group)
 
-    def count_leaf(self, part: Part, count: Opaque, user: Opaque | None) -> Iterator[Leaf]:
-        """Where to multiply one number of samples."""
+    def count_leaf(
+        self, part: Part, count: Opaque, user: Opaque | None, quiet: bool = False
+    ) -> Iterator[Leaf]:
+        """Where to multiply one number of samples; nothing is noted of others if `quiet`."""
         node = count.node
         if not isinstance(node, cst.BaseExpression):
             node = None  # type: ignore[assignment]
@@ -586,14 +639,16 @@ class Search:
         if node is None or is_bound(module, node):
             used = self.use_of(count, user) or self.part_itself(part, count)
             if used is None:
-                self.doubt(part, "it counts the samples of one process")
+                if not quiet:
+                    self.doubt(part, "it counts the samples of one process")
                 return
             module, node = used
         known = [
             self.analysis.of((value,)) for value in self.plan.facts.values_of(node) or (count,)
         ]
         if any(one.kind is not Kind.EQUAL for one in known):
-            self.doubt(part, "it counts the samples of one process")
+            if not quiet:
+                self.doubt(part, "it counts the samples of one process")
             return
         evaluates = any(one.degree != 1 for one in known)
         yield Leaf(module, node, 1, Change.COUNT, part.event, evaluates=evaluates)
@@ -639,6 +694,10 @@ class Search:
         both. Else all of them become those of the global batch.
         """
         leaves = {id(leaf.node): leaf for group in groups for leaf in group.leaves}
+        if any(not leaf.module.is_entry for leaf in leaves.values()):
+            for group in groups:
+                self.doubt(group.part, "it is made in another module of the project")
+            return
         cut = any(leaf.cuts is not None and leaf.degree for leaf in leaves.values())
         fractions = all(is_fraction(value) for group in groups for value in group.part.values)
         if all(group.is_ratio for group in groups) and (fractions or not cut):
@@ -648,12 +707,12 @@ class Search:
         agreed = {pending.node for pending in self.settled if pending.duty is Duty.NUMBER}
         fixed = [leaf for leaf in growing if leaf.degree != 1 or self.is_agreed(leaf, agreed)]
         if not fixed and not any(leaf.evaluates for leaf in growing):
-            for leaf in growing:
-                if leaf.change is Change.MEAN:
-                    leaf.change = Change.SUM
+            for leaf in leaves.values():
+                leaf.whole = True
             self.keep(leaves.values())
             return
-        if not fixed and all(self.find_loader(leaf) for leaf in growing):
+        ready = not any(leaf.plain for leaf in growing)
+        if not fixed and ready and all(self.find_loader(leaf) for leaf in growing):
             for leaf in growing:
                 shared_count = leaf.change is Change.COUNT
                 leaf.change = Change.SHARED_COUNT if shared_count else Change.SHARED_SUM
@@ -667,6 +726,26 @@ class Search:
         for group in groups:
             if not group.is_ratio:
                 self.scale_part(group)
+
+    def finish(self, leaf: Leaf) -> None:
+        """Choose between mean and sum, now that it is known which counts become larger."""
+        if leaf.change is not Change.MEAN:
+            return
+        scaled = {node for node in leaf.inner if self.is_scaled(node)}
+        if scaled and scaled != leaf.inner:
+            del self.found.leaves[id(leaf.node)]
+            part = Part((), leaf.node, leaf.module, leaf.event)
+            self.doubt(part, "some of the counts in it are those of all processes, some are not")
+            return
+        degree = leaf.whole_degree if scaled else leaf.degree
+        power = degree if leaf.whole else degree - leaf.degree
+        if power == 1:
+            leaf.change = Change.SUM
+
+    def is_scaled(self, node: int) -> bool:
+        """Whether a count becomes that of all processes."""
+        leaf = self.found.leaves.get(node)
+        return leaf is not None and leaf.change is Change.COUNT
 
     def is_agreed(self, leaf: Leaf, agreed: set[cst.CSTNode]) -> bool:
         """Whether a number is averaged over the processes for the sake of a backward pass."""
@@ -860,11 +939,6 @@ def checks_for_nan(value: Value) -> bool:
     return any(name.rpartition(".")[2] in ("isnan", "isinf", "isfinite") for name in names)
 
 
-def is_number(value: Value) -> bool:
-    """Whether a value is a literal."""
-    return isinstance(value, Constant)
-
-
 def is_count(value: Opaque) -> bool:
     """Whether a value is the number of samples itself."""
     if value.kind == "operation":
@@ -879,13 +953,6 @@ def is_count(value: Opaque) -> bool:
     ) or any(name in ("torch.numel", "numpy.size") for name in called_names(value))
 
 
-def leaves_tensors(value: Opaque, quantity: Quantity) -> bool:
-    """Whether a value is a number that leaves the tensors right there."""
-    return any(
-        pending.duty is Duty.NUMBER and pending.node is value.node for pending in quantity.pending
-    )
-
-
 def computes(value: Opaque) -> bool:
     """Whether a number is made of others by arithmetic."""
     if value.kind == "operation":
@@ -893,8 +960,15 @@ def computes(value: Opaque) -> bool:
     if value.kind == "call":
         return any(
             name.startswith(("builtins.", "math.", "numpy.")) for name in called_names(value)
-        )
-    return value.kind == "item"
+        ) or any(name in ARITHMETIC for name, _ in method_calls(value))
+    return value.kind in ("item", "attribute")
+
+
+def leaves_tensors(value: Opaque, quantity: Quantity) -> bool:
+    """Whether a value is a number that leaves the tensors right there."""
+    return any(
+        pending.duty is Duty.NUMBER and pending.node is value.node for pending in quantity.pending
+    )
 
 
 def is_bound(module: Module, node: cst.BaseExpression) -> bool:
@@ -922,6 +996,3 @@ def returned(function: cst.FunctionDef) -> Iterator[cst.BaseExpression]:
             yield node.value
         elif not isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
             stack.extend(children(node))
-
-
-__all__ = ["Change", "Doubt", "External", "Leaf", "Reported", "reported"]

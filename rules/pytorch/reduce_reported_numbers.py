@@ -28,16 +28,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.rules.pytorch._once import VOCABULARY
-from transpile.rules.pytorch._reductions import multiplied, reduced, settled, surrounded
-from transpile.rules.pytorch._reported import Change, Leaf, reported
-
 from transpile.finding import Level
 from transpile.layout import replace_expression
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Helper, In, Remark, Ruling, Rulings
 from transpile.rule import Change as Edited
+from transpile.rules.pytorch._once import VOCABULARY
+from transpile.rules.pytorch._reductions import (
+    multiplied,
+    reduced,
+    settled,
+    surrounded,
+    world_size,
+)
+from transpile.rules.pytorch._reported import Change, Leaf, reported
 
 CODES = {
     "PT601": "a number is reported over the global batch",
@@ -112,6 +117,14 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Edited]:
         yield from surrounded(leaf.module, leaf.node, f"{name}(", f", {leaf.loader})")
     elif leaf.pending is not None:
         yield from settled(plan, leaf.pending)
+    elif leaf.plain:
+        yield Helper("reduce_number")
+        name = plan.names.fresh("reduce_number")
+        after = ")"
+        if leaf.change is Change.SUM:
+            yield Helper("get_world_size")
+            after = f") * {world_size(plan)}"
+        yield from surrounded(leaf.module, leaf.node, f"{name}(", after)
     else:
         helper = "reduce_sum" if leaf.change is Change.SUM else "reduce_mean"
         yield from reduced(plan, leaf.module, leaf.node, helper)

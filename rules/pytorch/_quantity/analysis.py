@@ -19,6 +19,8 @@ from transpile.facts.values import (
     Unknown,
     Value,
     Values,
+)
+from transpile.facts.values import (
     join as join_values,
 )
 from transpile.plan.graph import called_names, is_instance_of, origin, parents, walk_back
@@ -162,7 +164,9 @@ class Analysis(Calls):
             and self.in_model(value)
         ):
             # Models keep their samples apart, however they do it.
-            return domain.sample(gradient=True, dim=None)
+            if found.sampled:
+                return domain.sample(gradient=True, dim=None)
+            return domain.equal(gradient=True)
         return found
 
     def transfer_one(self, value: Value) -> Quantity:
@@ -185,7 +189,7 @@ class Analysis(Calls):
             return self.item(value)
         if value.kind == "element":
             return self.element(value)
-        return domain.unknown(f"nothing is known of '{value.name}'")
+        return replace(domain.unknown(f"nothing is known of '{value.name}'"), sampled=False)
 
     def in_model(self, value: Opaque) -> bool:
         """Whether a value is made by the code of a model."""
@@ -353,6 +357,13 @@ class Analysis(Calls):
             if isinstance(one, Opaque) and one.kind == "attribute" and one.name == "sampler":
                 if any(id(loader) in self.training for loader in one.operands[0]):
                     return domain.count()
+        if operand and all(isinstance(one, (Sequence, Mapping)) for one in operand):
+            single = any(
+                self.look_one(one).reason == PIECES
+                for container in operand
+                for one in container.every()  # type: ignore[union-attr]
+            )
+            return domain.count() if single else domain.equal(tensor=False)
         return self.counted(self.look(operand), 0)
 
     def counted(self, tensor: Quantity, position: int | None) -> Quantity:
@@ -378,7 +389,10 @@ def simple(value: Value, plan: Plan) -> Quantity:
             return replace(domain.equal(tensor=False), tiny=tiny)
         return NOTHING if value.value is None else domain.equal(tensor=False)
     if isinstance(value, Unknown):
-        return domain.unknown(value.reason)
+        if value.reason.endswith("calls itself"):
+            # What a function gives where it calls itself is what it gives otherwise.
+            return NOTHING
+        return replace(domain.unknown(value.reason), sampled=False)
     gradient = is_instance_of(value, plan.table.module_bases)
     return domain.equal(gradient=gradient)
 

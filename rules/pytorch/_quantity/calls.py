@@ -29,7 +29,14 @@ from transpile.plan.model import Plan
 
 from . import domain
 from .domain import Duty, Kind, Pending, Quantity, WeightedLoss
-from .losses import AVERAGED_BY_WEIGHT, FUNCTIONAL, Signature, loss_class, loss_function, settings_of
+from .losses import (
+    AVERAGED_BY_WEIGHT,
+    FUNCTIONAL,
+    Signature,
+    loss_class,
+    loss_function,
+    settings_of,
+)
 from .shapes import RESHAPES, Given, integer, reshaped
 from .vocabulary import (
     ADDITIONS,
@@ -62,7 +69,8 @@ from .vocabulary import (
 )
 
 #: Packages whose functions the vocabulary speaks of.
-KNOWN_PACKAGES = ("torch.", "numpy.", "math.", "copy.", "scipy.special.", "torchvision.transforms.")
+KNOWN_PACKAGES = ("torch.", "numpy.", "math.", "copy.", "scipy.special.", "torchvision.transforms.",
+                  "torchvision.utils.")
 #: The number that losses of classes leave out unless they are told another one.
 LEFT_OUT = re.compile(r"(?<![\w.)\]])-100(?![\w.%])")
 BUILTIN_NUMBERS = frozenset({"float", "int", "round", "complex"})
@@ -177,11 +185,15 @@ class Calls(ABC):
             return unknown
         if inside.kind is Kind.SAMPLE:
             return replace(inside, dim=inside.dim or 0, coupled=False)
+        samples = [one for one in given if one.kind is Kind.SAMPLE]
+        if samples:
+            selection = any(one.selection for one in samples)
+            return replace(domain.sample(gradient=True), selection=selection)
         for one in given:
-            if one.kind is Kind.SAMPLE:
-                return replace(domain.sample(gradient=True), selection=one.selection)
-            if one.kind in (Kind.UNKNOWN, Kind.PART):
-                return one if one.kind is Kind.UNKNOWN else domain.unknown(domain.STATISTIC)
+            if one.kind is Kind.UNKNOWN:
+                return one
+            if one.kind is Kind.PART:
+                return domain.unknown(domain.STATISTIC)
         return domain.equal(gradient=True)
 
     def object(self, value: Opaque, callee: Opaque) -> Quantity:
@@ -387,7 +399,9 @@ class Calls(ABC):
             )
             tensors = first.values if first is not None else ()
             given = Given(value.arguments, 1)
-            return self.applied(word, self.look(tensors), value, given, tensors, name)
+            found = self.applied(word, self.look(tensors), value, given, tensors, name)
+            numeric = name.startswith(("numpy.", "math.")) and found.kind is not Kind.SHAPE
+            return replace(found, tensor=False) if numeric else found
         return self.nothing_known(value, name)
 
     def builtin(self, value: Opaque, word: str) -> Quantity:
@@ -415,6 +429,8 @@ class Calls(ABC):
     def as_number(self, quantity: Quantity, value: Opaque) -> Quantity:
         """A quantity as a plain number that left the tensors: equal once it is reduced."""
         number = quantity.number()
+        if number.kind is Kind.SAMPLE:
+            return number
         if self.whole and number.kind in (Kind.PART, Kind.EQUAL):
             return domain.equal(tensor=False)
         if number.kind is Kind.PART and quantity.tensor:
@@ -547,8 +563,6 @@ class Calls(ABC):
             return tensor.without_gradient()
         if plain in ELEMENTWISE or word in ELEMENTWISE:
             return self.elementwise(plain, tensor, others, value)
-        if tensor.kind is Kind.PART and name.startswith("numpy.") and plain in MEANS | SUMS:
-            return self.as_number(tensor, value)
         if tensor.independent and all(one.independent for one in self.given(value)):
             return domain.equal(gradient=tensor.gradient)
         if tensor.kind is Kind.UNKNOWN:

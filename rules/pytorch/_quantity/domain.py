@@ -111,6 +111,7 @@ class Quantity:
         agreed: it was reduced over the processes.
         whole: an unknown that is a single number for the whole batch.
         certain: an unknown that couples the samples for certain, even within a model.
+        sampled: an unknown that is made of samples for certain.
         tiny: a number so small that it only keeps a denominator from zero.
         pending: what must be rewritten before this holds.
         reason: why it is unknown.
@@ -126,6 +127,7 @@ class Quantity:
     agreed: bool = False
     whole: bool = False
     certain: bool = False
+    sampled: bool = False
     tiny: bool = False
     pending: frozenset[Pending] = frozenset()
     reason: str = ""
@@ -195,7 +197,9 @@ def part(degree: int, gradient: bool = False) -> Quantity:
 def unknown(reason: str, whole: bool = False, certain: bool = False) -> Quantity:
     """A value whose dependence on the batch cannot be told, and why."""
     terms = frozenset({Term(0, True)})
-    return Quantity(Kind.UNKNOWN, terms, reason=reason, whole=whole, certain=certain)
+    return Quantity(
+        Kind.UNKNOWN, terms, reason=reason, whole=whole, certain=certain, sampled=True
+    )
 
 
 def describe(quantity: Quantity) -> str:
@@ -226,7 +230,8 @@ def unknown_among(*several: Quantity) -> Quantity | None:
         one.kind is Kind.SAMPLE or (one.kind is Kind.UNKNOWN and not one.whole) for one in several
     )
     pending = frozenset[Pending]().union(*(one.pending for one in several))
-    return replace(found, whole=whole, pending=pending)
+    sampled = any(one.sampled or one.kind in (Kind.SAMPLE, Kind.PART) for one in several)
+    return replace(found, whole=whole, pending=pending, sampled=sampled)
 
 
 def as_value(quantity: Quantity) -> Quantity:
@@ -255,6 +260,7 @@ def merged_samples(first: Quantity, second: Quantity) -> Quantity:
         dim=first.dim if first.dim is not None else second.dim,
         selection=first.selection or second.selection,
         coupled=first.coupled or second.coupled,
+        tensor=first.tensor or second.tensor,
         pending=first.pending | second.pending,
     )
 
@@ -292,7 +298,7 @@ def add(first: Quantity, second: Quantity) -> Quantity:
     return Quantity(
         first.kind,
         first.terms | second.terms,
-        tensor=first.tensor or second.tensor,
+        tensor=first.tensor if first.kind is not second.kind else first.tensor or second.tensor,
         agreed=first.kind is Kind.EQUAL and (first.agreed or second.agreed),
         pending=pending,
     )
@@ -324,6 +330,7 @@ def multiply(first: Quantity, second: Quantity) -> Quantity:
             terms,
             dim=first.dim if first.dim is not None else second.dim,
             selection=first.selection or second.selection,
+            tensor=first.tensor or second.tensor,
             pending=pending,
         )
     if second.kind is Kind.PART:
@@ -335,7 +342,7 @@ def multiply(first: Quantity, second: Quantity) -> Quantity:
     return Quantity(
         first.kind,
         terms,
-        tensor=first.tensor or second.tensor,
+        tensor=first.tensor if first.kind is Kind.PART else first.tensor or second.tensor,
         agreed=first.kind is Kind.EQUAL and (first.agreed or second.agreed),
         pending=pending,
     )

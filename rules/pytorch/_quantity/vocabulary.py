@@ -47,7 +47,7 @@ ELEMENTWISE = words(
     group_norm instance_norm local_response_norm rms_norm batch_norm channel_shuffle glu crop resize
     normalize_image scaled_dot_product_attention multi_head_attention_forward gumbel_softmax
     rfft irfft fft ifft fft2 ifft2 stft istft angle conj complex polar tril triu diagonal diag_embed
-    xlogy nextafter addcmul addcdiv softmin log_prob rsample sample entropy cdf icdf checkpoint
+    make_grid xlogy nextafter addcmul addcdiv softmin log_prob rsample sample entropy cdf icdf checkpoint
     """
 )
 #: Keep values apart only from below or above: a guard against zero.
