@@ -37,13 +37,16 @@ from dataclasses import dataclass
 import libcst as cst
 
 from transpile.changes import Edit, Insert, Move
-from transpile.facts.values import Instance, Mapping, Unknown
+from transpile.facts.events import Event, Loop
+from transpile.facts.values import Instance, Mapping, Opaque, Unknown
+from transpile.finding import Level
 from transpile.layout import add_argument, insert_before, replace_argument_value
 from transpile.layout.calls import written_call
+from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, statement_of
 from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._loaders import (
     Site,
     constant_of,
@@ -55,12 +58,14 @@ from transpile.rules.pytorch._loaders import (
     is_simple,
     sites,
 )
+from transpile.rules.pytorch._models import reached_by_losses
 from transpile.rules.pytorch._seeds import seed_text
 
 CODES = {
     "PT201": "each process draws its own shard of the training set",
     "PT202": "a training loader cannot be sharded",
     "PT203": "training draws its batches from no loader",
+    "PT215": "training uses numbers that a separate pass takes from the training loader",
 }
 BY_HAND = "give the loader a DistributedSampler by hand"
 
@@ -104,6 +109,55 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "sharded over the processes",
                 "put the training data into a Dataset and draw batches through a DataLoader",
             )
+    for event in passes_for_training(plan):
+        yield Remark(
+            "PT215",
+            Level.WARNING,
+            event.module,
+            event.node,
+            "training uses what this pass over the training loader computes, and with several "
+            "processes each computes it from its own share of the data",
+            "compute it from the dataset, or through a second DataLoader that only this pass uses",
+        )
+
+
+def passes_for_training(plan: Plan) -> Iterator[Event]:
+    """The passes over training loaders, beside training, whose results a loss depends on."""
+    loops = [
+        {id(frame.node) for frame in backward.event.stack if isinstance(frame, Loop)}
+        for backward in plan.backwards
+        if not backward.event.detached
+    ]
+    trains = frozenset[int]().union(*loops)
+    drawn = [id(b.batch_loop.node) for b in plan.backwards if b.batch_loop is not None]
+    used = reached_by_losses(plan)
+    elements = {
+        id(value.node)
+        for backward in plan.backwards
+        for value in walk_back(backward.loss)
+        if isinstance(value, Opaque) and value.kind == "element"
+    }
+    seen: set[int] = set()
+    for loader in plan.training_loaders:
+        for event in loader.iterations:
+            around = {id(frame.node) for frame in event.stack if isinstance(frame, Loop)}
+            if event.detached or id(event.node) in seen or id(event.node) in trains:
+                continue
+            if event.name in ("iter", "next") or around.intersection(drawn):
+                continue
+            if id(event.node) in elements or stores_for(plan, event, used):
+                seen.add(id(event.node))
+                yield event
+
+
+def stores_for(plan: Plan, loop: Event, used: set[int]) -> bool:
+    """Whether a loop changes in place something that a loss depends on."""
+    return any(
+        event.kind in ("store", "operate")
+        and any(isinstance(frame, Loop) and frame.node is loop.node for frame in event.stack)
+        and any(id(value) in used for value in event.callee)
+        for event in plan.facts.events
+    )
 
 
 def decide_site(plan: Plan, site: Site) -> Ruling:

@@ -96,3 +96,22 @@ def test_hardest_samples_of_a_batch_are_warned_of() -> None:
 def test_mean_over_the_samples_that_a_mask_picks_is_warned_of() -> None:
     result = loop("mask = y > 0\n        loss = F.mse_loss(out[mask], y[mask])")
     assert "PT403" in codes(result)
+
+
+def test_statistics_from_the_training_loader_are_warned_of() -> None:
+    passes = """
+loader = DataLoader(TensorDataset(X, Y), batch_size=8)
+counts = torch.zeros(6)
+for x, y in loader:
+    counts[0] += x.sum()
+model = nn.Linear(6, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+for epoch in range(2):
+    for x, y in loader:
+        loss = F.mse_loss(model({input}), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+    assert "PT215" in codes(converted(HEAD + passes.format(input="x * counts")))
+    assert "PT215" not in codes(converted(HEAD + passes.format(input="x")))
