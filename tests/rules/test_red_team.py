@@ -115,3 +115,22 @@ for epoch in range(2):
 """
     assert "PT215" in codes(converted(HEAD + passes.format(input="x * counts")))
     assert "PT215" not in codes(converted(HEAD + passes.format(input="x")))
+
+
+def test_queue_of_what_one_process_saw_is_warned_of() -> None:
+    text = """
+model = nn.Linear(6, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+loader = DataLoader(TensorDataset(X, Y), batch_size=8)
+queue = torch.zeros(16, 1)
+for epoch in range(2):
+    for x, y in loader:
+        out = model(x)
+        loss = F.mse_loss(out, y) + (out - queue.mean()).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        queue[:4] = {kept}
+"""
+    assert "PT406" in codes(converted(HEAD + text.format(kept="out.detach()[:4]")))
+    assert "PT406" not in codes(converted(HEAD + text.format(kept="torch.ones(4, 1)")))
