@@ -48,9 +48,11 @@ def checkpoints_reentrantly(plan: Plan) -> bool:
     The search for unused parameters then fails on every parameter there, used or not.
     """
     for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
+        if event.kind != "call":
             continue
-        if any(isinstance(callee, External) and callee.name in CHECKPOINTS for callee in event.callee):
+        if any(
+            isinstance(callee, External) and callee.name in CHECKPOINTS for callee in event.callee
+        ):
             reentrant = event.arguments.get("use_reentrant", None)
             if reentrant is None or reentrant.values != (Constant(False),):
                 return True
