@@ -65,7 +65,6 @@ VOCABULARY = Vocabulary(
         ("torchvision.prototype.models.", ("weights",)),
         ("timm.", ("pretrained",)),
         ("segmentation_models_pytorch.", ("encoder_weights",)),
-        ("efficientnet_pytorch.", ("from_pretrained",)),
     ),
     pure=(
         "torch.", "torchvision.utils.make_grid", "torchvision.transforms.", "torchmetrics.",
@@ -154,18 +153,22 @@ def surround(
 
 
 def agreed_on(rulings: Rulings) -> list[cst.CSTNode]:
-    """The expressions that all processes evaluate together."""
+    """The expressions that all processes will evaluate together."""
     return [
         ruling.data.node
         for rule in ("agree-on-decisions", "agree-on-order", "agree-on-splits")
         for ruling in rulings.of(rule, Verdict.APPLY)
+        if getattr(ruling.data, "way", "") != "sorted"
     ]
 
 
 def parts(
     place: Run | Preparation, statements: list[Statement], together: list[cst.CSTNode]
 ) -> Iterator[list[Statement]]:
-    """The statements in groups that hold nothing that all processes evaluate together."""
+    """The statements in groups that hold nothing that all processes evaluate together.
+
+    A small statement that does stands alone if it is a call, whose arguments can be bound first.
+    """
     source = place.module.source
     part: list[Statement] = []
     for statement in statements:
@@ -175,6 +178,8 @@ def parts(
         if part:
             yield part
             part = []
+        if isinstance(statement, cst.Expr) and isinstance(place, Run):
+            yield [statement]
         for block in blocks_of(statement):
             yield from parts(place, statements_of(block), together)
     if part:

@@ -125,14 +125,19 @@ def leads_nowhere(once: Once, path: cst.BaseExpression) -> bool:
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """Another path, or another handle, on the other processes."""
-    effect: Effect = ruling.data
+    yield from elsewhere_nowhere(plan, ruling.data)
+
+
+def elsewhere_nowhere(plan: Plan, effect: Effect) -> Iterator[Change]:
+    """Send what is written through a handle nowhere on the other processes."""
     if effect.word in ROTATING:
         logging = plan.names.imported("logging", "logging")
         yield from only_here(plan, effect.module, effect.node, f"{logging}.NullHandler()")
         return
     nowhere = f"{plan.names.imported('os', 'os')}.devnull"
     path = path_of(effect)
-    assert path is not None
+    if path is None:
+        return
     if effect.word == "open()" or exclusive(effect):
         mode = "wb" if binary(effect) else "w"
         yield from only_here(plan, effect.module, effect.node, f'open({nowhere}, "{mode}")')

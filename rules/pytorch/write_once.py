@@ -37,16 +37,18 @@ from transpile.layout import guard
 from transpile.layout.calls import LINE_LENGTH
 from transpile.plan.effects import Effect, Kind
 from transpile.plan.model import Plan
-from transpile.plan.treatment import NEEDING, Run, statements_of
+from transpile.plan.treatment import NEEDING, Run, Statement, statements_of
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._once import (
     agreed_on,
+    holds,
     main_process,
     once_of,
     only_here,
     parts,
 )
+from transpile.rules.pytorch.open_once import elsewhere_nowhere
 from transpile.span import Span
 
 CODES = {
@@ -56,7 +58,10 @@ CODES = {
     "PT514": "a person is waited for while the other processes go on",
 }
 #: What is reported by other rules.
-ELSEWHERE = frozenset({Kind.PRINT, Kind.CONSOLE, Kind.DOWNLOAD, Kind.PROGRESS, Kind.ASK})
+ELSEWHERE = frozenset(
+    {Kind.PRINT, Kind.CONSOLE, Kind.DOWNLOAD, Kind.PROGRESS, Kind.ASK, Kind.TRACKER,
+     Kind.SWITCHED_TRACKER}
+)  # fmt: skip
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -148,10 +153,19 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     statements = list(run.statements)
     if condition is not None:
         statements = statements_of(condition.body)
-    yield from names_first(plan, run)
-    for part in parts(run, statements, agreed_on(rulings)):
+    together = agreed_on(rulings)
+    guarded: list[Statement] = []
+    for part in parts(run, statements, together):
+        guarded.extend(part)
+        bound = run.bound or shared_arguments(run, part, together)
+        yield from names_first(plan, run, part[0], bound)
         for edit in guard(source, part[0], part[-1], f"if {test}:"):
             yield In(run.module, edit)
+    for effect in run.effects:
+        if effect.kind is Kind.OPEN and not any(
+            holds(source, statement, effect.node) for statement in guarded
+        ):
+            yield from elsewhere_nowhere(plan, effect)
 
 
 def fits(run: Run, condition: cst.If, test: str) -> bool:
@@ -178,12 +192,29 @@ def extended(run: Run, condition: cst.If, test: str) -> Iterator[Edit]:
     yield Insert(span.end, closing, -100, "close", span)
 
 
-def names_first(plan: Plan, run: Run) -> Iterator[Change]:
+def shared_arguments(
+    run: Run, part: list[Statement], together: list[cst.CSTNode]
+) -> tuple[cst.BaseExpression, ...]:
+    """The arguments of a call on its own that all processes evaluate together."""
+    statement = part[0]
+    if not isinstance(statement, cst.Expr) or not isinstance(statement.value, cst.Call):
+        return ()
+    source = run.module.source
+    return tuple(
+        argument.value
+        for argument in statement.value.args
+        if any(argument.value is node or holds(source, argument.value, node) for node in together)
+    )
+
+
+def names_first(
+    plan: Plan, run: Run, statement: Statement, bound: tuple[cst.BaseExpression, ...]
+) -> Iterator[Change]:
     """Bind the arguments that do more than read, in every process."""
     source = run.module.source
-    start = source.span(run.statements[0]).start
+    start = source.span(statement).start
     indentation = source.indentation_of(start)
-    for position, node in enumerate(run.bound):
+    for position, node in enumerate(bound):
         span = source.span(node)
         name = plan.names.fresh(name_for(run, node), f"argument at {span.start}")
         several_lines = "\n" in source.text[span.start : span.end]

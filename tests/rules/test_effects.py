@@ -258,6 +258,34 @@ CASES: dict[str, tuple[dict[str, str], list[str]]] = {
         {"top": "import wandb", "start": "wandb.init(mode='offline')"},
         ["wandb.init(mode='offline' if is_main_process() else \"disabled\")"],
     ),
+    "what all processes evaluate together, in a statement": (
+        {"end": "torch.save(list({object()}), 'ids.pt')"},
+        [
+            "list_result = from_main_process(list({object()}))",
+            GUARD,
+            "torch.save(list_result, 'ids.pt')",
+        ],
+    ),
+    "what all processes evaluate together, in a block": (
+        {
+            "top": "import json",
+            "end": "with open('ids.json', 'w') as f:\n    json.dump(list({object()}), f)",
+        },
+        [
+            "with open('ids.json' if is_main_process() else os.devnull, 'w') as f:",
+            "list_result = from_main_process(list({object()}))",
+            GUARD,
+            "json.dump(list_result, f)",
+        ],
+    ),
+    "a logger that nothing silences": (
+        {"top": "from loguru import logger", "epoch": "logger.info('x')\nlogger.error('y')"},
+        [GUARD, "logger.info('x')", "logger.error('y')"],
+    ),
+    "a number that all processes reduce": (
+        {"step": "torch.save(loss.item(), 'loss.pt')"},
+        ["item_result = reduce_mean(loss).item()", GUARD, "torch.save(item_result, 'loss.pt')"],
+    ),
     "plots with what leads to them": (
         {
             "top": "import matplotlib.pyplot as plt",

@@ -131,6 +131,14 @@ LOG_FILES = frozenset(
         "logging.handlers.RotatingFileHandler", "logging.handlers.TimedRotatingFileHandler",
     }
 )  # fmt: skip
+#: Methods of a logger that no call of the standard library silences.
+LOGURU = {
+    "trace": Kind.CONSOLE,
+    "debug": Kind.CONSOLE,
+    "info": Kind.CONSOLE,
+    "success": Kind.CONSOLE,
+    "add": Kind.WRITE,
+}
 #: Functions that open a file, to the position of the mode and the mode without one.
 OPENS = {
     "builtins.open": (1, "r"),
@@ -305,8 +313,10 @@ def classify_function(name: str, event: Event, vocabulary: Vocabulary) -> Kind |
         return Kind.FLUSH
     if name in OPENS or name in CONTAINERS:
         return open_kind(name, event)
-    if name.startswith("logging."):
+    if name.startswith(("logging.", "absl.logging.")):
         return log_kind(name, event)
+    if name.startswith("loguru.logger."):
+        return LOGURU.get(name.rpartition(".")[2])
     if name in ASKS:
         return Kind.ASK
     if name in vocabulary.trackers or name in TRACKERS:

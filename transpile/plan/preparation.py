@@ -24,7 +24,10 @@ PREPARING = frozenset({Kind.DOWNLOAD, Kind.OPEN, Kind.WRITE, Kind.CONTAINER, Kin
 EXISTENCE = frozenset({"os.path.exists", "os.path.isfile", "os.path.isdir", "os.path.lexists"})
 DIRECTORIES = frozenset({"os.makedirs", "os.mkdir", "mkdir()"})
 RANDOM = ("random.", "numpy.random.", "torch.rand", "torch.normal", "torch.bernoulli")
-SEEDED = ("numpy.random.RandomState", "numpy.random.default_rng", "random.Random")
+SEEDED = (
+    "numpy.random.RandomState", "numpy.random.default_rng", "random.Random", "numpy.random.seed",
+    "random.seed",
+)  # fmt: skip
 #: Statements without a download that one turn may reach over.
 MOST_BETWEEN = 2
 
@@ -203,8 +206,8 @@ class Preparations:
         )
 
     def draws(self, statement: Statement) -> bool:
-        """Whether a statement draws from the random numbers that all code shares."""
-        return any(
+        """Whether a statement draws shared random numbers in some processes and not in others."""
+        return isinstance(statement, (cst.If, cst.Try)) and any(
             draws_shared(event) for event in self.events_in(statement) if event.kind == "call"
         )
 

@@ -22,6 +22,13 @@ from transpile.plan.model import Plan
 #: Environment variables in which launchers say a process's rank in the whole job.
 RANK_VARIABLES = frozenset({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"})
 CONVERSIONS = frozenset({"builtins.int", "builtins.bool", "builtins.str"})
+#: Operators whose result still says which rank this is.
+COMPARING = frozenset(
+    {
+        "Equal", "NotEqual", "LessThan", "LessThanEqual", "GreaterThan", "GreaterThanEqual", "Is",
+        "IsNot", "In", "NotIn", "And", "Or", "Not",
+    }
+)  # fmt: skip
 LEAVING = (cst.Return, cst.Raise, cst.Continue, cst.Break)
 
 
@@ -58,7 +65,7 @@ class Ranks:
                 return True
             if reads_rank_variable(value):
                 return True
-            if value.kind == "operation":
+            if value.kind == "operation" and COMPARING.issuperset(value.name.split()):
                 for operands in value.operands:
                     stack.extend(operands)
             elif any(name in CONVERSIONS for name in names):
