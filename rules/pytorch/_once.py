@@ -9,6 +9,7 @@ import libcst as cst
 from transpile.changes import Insert
 from transpile.edit import Edit
 from transpile.facts.module import Module
+from transpile.facts.walk import children
 from transpile.layout import wrap_expression
 from transpile.plan.effects import Effect, Vocabulary
 from transpile.plan.model import Plan
@@ -193,7 +194,7 @@ def holds(source: Source, statement: cst.CSTNode, node: cst.CSTNode) -> bool:
 
 def blocks_of(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """The blocks of a compound statement, those of its ``elif`` and ``else``, too."""
-    for child in statement.children:
+    for child in children(statement):
         if isinstance(child, (cst.IndentedBlock, cst.SimpleStatementSuite)):
             yield child
         elif isinstance(child, (cst.Else, cst.If, cst.ExceptHandler, cst.Finally)):

@@ -7,6 +7,7 @@ import libcst as cst
 from transpile.facts.events import Call, Event
 from transpile.facts.module import Module
 from transpile.facts.values import BoundMethod, Function
+from transpile.facts.walk import children
 from transpile.plan.effects import Effect, Kind
 from transpile.plan.treatment import ATTACHING, LOOSE, NEEDING, Once, descendants
 
@@ -110,5 +111,5 @@ def keeps_to_itself(function: Function) -> bool:
             ):
                 return False
             continue
-        stack.extend(current.children)
+        stack.extend(children(current))
     return True

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
+from transpile.facts.walk import children
 from transpile.plan.effects import CONTAINERS, Effect, Kind, makers_of
 from transpile.plan.treatment import (
     ATTACHING,
@@ -80,7 +81,7 @@ class Guards:
 
     def inner(self, statement: cst.CSTNode) -> None:
         """Look into a compound statement that is not guarded whole."""
-        for child in statement.children:
+        for child in children(statement):
             if id(child) not in self.once.holders:
                 continue
             if isinstance(child, (cst.IndentedBlock, cst.SimpleStatementSuite)):
@@ -337,6 +338,8 @@ class Guards:
             # They are attributes.
             yield from (statement for statement in run if bound_names(statement))
             return
+        if not any(bound_names(statement) for statement in run):
+            return
         own = {id(name) for statement in run for name in descendants(statement, (cst.Name,))}
         start, end = self.source.span(run[0]).start, self.source.span(run[-1]).end
         occurrences = self.names_around(run[0])
@@ -423,14 +426,14 @@ class Guards:
         """The occurrence of a name in a node that comes first when it runs."""
         if isinstance(node, cst.Name):
             return node if node.value == word else None
-        children = list(node.children)
+        parts = list(children(node))
         if isinstance(node, (cst.Assign, cst.AnnAssign)) and node.value is not None:
-            children = [node.value, *children]
+            parts = [node.value, *parts]
         elif isinstance(node, cst.For):
-            children = [node.iter, *children]
+            parts = [node.iter, *parts]
         elif isinstance(node, (cst.Attribute, cst.Arg)):
-            children = [node.value]
-        for child in children:
+            parts = [node.value]
+        for child in parts:
             found = self.first_use(word, child)
             if found is not None:
                 return found
@@ -498,4 +501,4 @@ def calls_at_once(node: cst.CSTNode) -> Iterator[cst.Call]:
         if isinstance(current, cst.Call):
             yield current
         if not isinstance(current, cst.Lambda):
-            stack.extend(current.children)
+            stack.extend(children(current))

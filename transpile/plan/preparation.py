@@ -13,6 +13,7 @@ import libcst as cst
 
 from transpile.facts.events import Branch, Call, Event
 from transpile.facts.values import Constant, External, Opaque
+from transpile.facts.walk import children
 from transpile.plan.effects import Effect, Kind
 from transpile.plan.foreign import may_happen, site_in_entry
 from transpile.plan.guards import Guards
@@ -317,7 +318,7 @@ def calls_in(node: cst.CSTNode) -> Iterator[cst.Call]:
         current = stack.pop()
         if isinstance(current, cst.Call):
             yield current
-        stack.extend(current.children)
+        stack.extend(children(current))
 
 
 def event_asks(event: Event) -> bool:

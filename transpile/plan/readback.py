@@ -138,21 +138,21 @@ def reads(once: Once, vocabulary: Vocabulary) -> Iterator[tuple[Event, Values]]:
     for event in once.plan.facts.events:
         if event.kind != "call" or event.detached:
             continue
-        if any(id(node) in guarded for node in places_of(event)):
+        path = path_of(once, event, vocabulary)
+        if path is None or once.ranks.some_ranks(event) or once.ranks.in_turn(event.stack):
             continue
-        effect = once.effects.get(id(event.node))
-        if effect is not None and any(effect is other for other in once.foreign):
-            # Other modules write in every process, into folders that one process makes.
-            if effect.kind in (Kind.OPEN, Kind.WRITE, Kind.LOG_FILE):
-                yield event, ()
-            continue
-        if effect is not None or once.ranks.some_ranks(event):
-            continue
-        if once.ranks.in_turn(event.stack):
-            continue
-        path = path_read(event, vocabulary)
-        if path is not None:
+        if not any(id(node) in guarded for node in places_of(event)):
             yield event, path
+
+
+def path_of(once: Once, event: Event, vocabulary: Vocabulary) -> Values | None:
+    """The path that a call reads, or that it needs the folder of; None for other calls."""
+    effect = once.effects.get(id(event.node))
+    if effect is None:
+        return path_read(event, vocabulary)
+    # Other modules write in every process, into folders that one process makes.
+    foreign = any(effect is other for other in once.foreign)
+    return () if foreign and effect.kind in (Kind.OPEN, Kind.WRITE, Kind.LOG_FILE) else None
 
 
 def places_of(event: Event) -> Iterator[cst.CSTNode]:

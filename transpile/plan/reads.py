@@ -22,6 +22,7 @@ from transpile.facts.values import (
     Unknown,
     Value,
 )
+from transpile.facts.walk import children
 from transpile.plan.effects import FLUSHES, Vocabulary
 from transpile.plan.graph import is_instance_of, origins
 from transpile.plan.model import Plan
@@ -159,7 +160,7 @@ class Reads:
                 return False
         if isinstance(node, cst.Subscript) and self.draws_sample(node):
             return False
-        return all(self.only_reads(child, allowed) for child in node.children)
+        return all(self.only_reads(child, allowed) for child in children(node))
 
     def iterates_quietly(self, node: cst.BaseExpression) -> bool:
         """Whether looping over an expression draws nothing from loaders and generators."""
@@ -331,5 +332,5 @@ def declares_outer_names(function: cst.FunctionDef) -> bool:
         if isinstance(node, (cst.Global, cst.Nonlocal)):
             return True
         if not isinstance(node, (cst.BaseExpression, cst.FunctionDef, cst.ClassDef)):
-            stack.extend(node.children)
+            stack.extend(children(node))
     return False

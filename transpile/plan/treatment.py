@@ -9,6 +9,7 @@ from enum import IntEnum
 import libcst as cst
 
 from transpile.facts.module import Module
+from transpile.facts.walk import children
 from transpile.plan.effects import Effect, Kind
 from transpile.plan.model import Plan
 from transpile.plan.ranks import Ranks
@@ -231,4 +232,4 @@ def descendants(node: cst.CSTNode, kinds: tuple[type[cst.CSTNode], ...]) -> Iter
         current = stack.pop()
         if isinstance(current, kinds):
             yield current
-        stack.extend(current.children)
+        stack.extend(children(current))
