@@ -43,6 +43,7 @@ from .vocabulary import (
     ALONG,
     BATCHED_PRODUCTS,
     CONCATENATIONS,
+    CONTAINERS,
     CUTS,
     DEFAULT_DIM,
     DIM_POSITION,
@@ -54,6 +55,7 @@ from .vocabulary import (
     MATRIX_PRODUCTS,
     MEANS,
     NEGATIONS,
+    NEUTRAL_METHODS,
     NUMBERS,
     OVER_ALL,
     PAIRWISE,
@@ -74,6 +76,10 @@ KNOWN_PACKAGES = ("torch.", "numpy.", "math.", "copy.", "scipy.special.", "torch
 #: The number that losses of classes leave out unless they are told another one.
 LEFT_OUT = re.compile(r"(?<![\w.)\]])-100(?![\w.%])")
 BUILTIN_NUMBERS = frozenset({"float", "int", "round", "complex"})
+#: Layers that give several tensors.
+SEVERAL = frozenset(
+    {"RNN", "LSTM", "GRU", "LSTMCell", "MultiheadAttention", "AdaptiveLogSoftmaxWithLoss"}
+)
 #: Attributes of layers that are tensors.
 TENSOR_ATTRIBUTES = frozenset({"weight", "bias", "data", "grad", "pos_weight"})
 #: Library prefixes whose objects are models.
@@ -244,9 +250,9 @@ class Calls(ABC):
         return False
 
     def gives_several(self, value: Value) -> bool:
-        """Whether a call gives a tuple of tensors."""
-        if self.is_model_call((value,)):
-            return True
+        """Whether a call gives a tuple of tensors, or may do so."""
+        if self.is_model_call((value,)) and isinstance(value, Opaque):
+            return self.model_gives_several(value)
         names = [*called_names(value), *(name for name, _ in method_calls(value))]
         several = {"max", "min", "sort", "topk", "median", "mode", "kthvalue", "std_mean", "var_mean",
                    "grad", "pad_packed_sequence", "pack_padded_sequence", "where", "meshgrid",
@@ -256,6 +262,17 @@ class Calls(ABC):
             if word in several or word in SPLITS:
                 return True
         return False
+
+    def model_gives_several(self, value: Opaque) -> bool:
+        """Whether a model gives several tensors, or may do so."""
+        if value.inner:
+            return any(isinstance(one, (Sequence, Mapping, Instance)) for one in value.inner)
+        for callee in value.callee:
+            for name in called_names(origin(callee)):
+                package, _, word = name.rpartition(".")
+                if package == "torch.nn" and word not in SEVERAL and word not in CONTAINERS:
+                    return False
+        return True
 
     # Losses.
 
@@ -517,6 +534,8 @@ class Calls(ABC):
         others = [self.look(values) for values in given.positional()]
         if plain in TENSOR_TYPES and self.is_size(value):
             return self.made(plain, tensor, value, name)
+        if plain in NEUTRAL_METHODS:
+            return domain.equal(tensor=False)
         if word in ("size",) or plain in ("numel", "nelement"):
             return self.size(word, tensor, given)
         if plain in LIKE or (plain in FACTORIES and (name or tensor.kind is not Kind.PART)):

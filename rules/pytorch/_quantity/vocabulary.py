@@ -19,7 +19,7 @@ SAME = words(
     from_numpy copy Variable retain_grad pin_memory expand expand_as view_as
     reshape_as real squeeze_copy to_dense coalesce astype xpu mps Tensor FloatTensor LongTensor
     DoubleTensor IntTensor HalfTensor BoolTensor ByteTensor bool repeat repeat_interleave tile
-    float32 float64 int64 int32 flip fliplr flipud roll atleast_1d atleast_2d nan_to_num deepcopy refine_names rename get_device stop_gradient register_hook record_stream
+    float32 float64 int64 int32 flip fliplr flipud roll atleast_1d atleast_2d nan_to_num deepcopy refine_names rename stop_gradient register_hook record_stream
     """
 )
 #: Cut the graph of gradients.
@@ -125,6 +125,13 @@ SELECTIONS = words("masked_select nonzero pack_padded_sequence extract compress"
 NEUTRAL_ATTRIBUTES = words(
     """
     device dtype requires_grad is_cuda ndim layout is_leaf is_sparse names grad_fn training itemsize
+    """
+)
+#: Methods of tensors that say nothing of the samples.
+NEUTRAL_METHODS = words(
+    """
+    dim ndimension element_size is_floating_point is_contiguous get_device stride data_ptr is_tensor
+    is_complex finfo iinfo device set_grad_enabled no_grad manual_seed is_available seed
     """
 )
 #: Modules of torch.nn without parameters of their own.
