@@ -1,4 +1,4 @@
-"""What each backward pass needs, so that averaging the gradients gives those of the global batch."""
+"""What each backward pass needs so that averaged gradients are those of the global batch."""
 
 from __future__ import annotations
 
@@ -7,6 +7,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 import libcst as cst
+
+from transpile.facts.events import Call, Event
+from transpile.facts.module import Module
+from transpile.facts.values import Constant, External, Instance, Opaque, Sequence, Value, Values
+from transpile.facts.walk import children
+from transpile.plan.graph import method_calls
+from transpile.plan.model import Plan
 from transpile.rules.pytorch._quantity import (
     Analysis,
     Kind,
@@ -15,13 +22,6 @@ from transpile.rules.pytorch._quantity import (
     analysis,
 )
 from transpile.rules.pytorch._quantity.domain import multiply, total
-
-from transpile.facts.events import Call, Event
-from transpile.facts.module import Module
-from transpile.facts.values import Constant, External, Instance, Opaque, Sequence, Value, Values
-from transpile.facts.walk import children
-from transpile.plan.graph import method_calls
-from transpile.plan.model import Plan
 
 
 class Need(Enum):
@@ -79,9 +79,7 @@ def scalings(plan: Plan) -> list[Scaling]:
 
 def scaled_terms(plan: Plan) -> dict[int, int]:
     """The summands that are multiplied, by the identity of their node, with the power."""
-    return {
-        id(place.node): degree for scaling in scalings(plan) for place, degree in scaling.terms
-    }
+    return {id(place.node): degree for scaling in scalings(plan) for place, degree in scaling.terms}
 
 
 def rewritten(plan: Plan) -> frozenset[Pending]:

@@ -324,11 +324,8 @@ def part_of(value: Value, model: Model) -> bool:
         found is model.value
         for found in walk_back(
             (value,),
-            lambda v: (isinstance(v, Opaque)
-            and v.kind != "call")
-            or (isinstance(v, Opaque)
-            and v.kind == "call"
-            and not called_names(v)),
+            lambda v: (isinstance(v, Opaque) and v.kind != "call")
+            or (isinstance(v, Opaque) and v.kind == "call" and not called_names(v)),
         )
     )
 

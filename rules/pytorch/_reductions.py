@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from transpile.rules.pytorch._quantity import Duty, Kind, Pending, WeightedLoss, analysis
-from transpile.rules.pytorch._quantity.vocabulary import GUARDS
 
 from transpile.changes import Insert
 from transpile.edit import Edit
@@ -22,6 +20,8 @@ from transpile.layout import (
 from transpile.layout.calls import LINE_LENGTH
 from transpile.plan.model import Plan
 from transpile.rule import Change, Helper, In
+from transpile.rules.pytorch._quantity import Duty, Kind, Pending, WeightedLoss, analysis
+from transpile.rules.pytorch._quantity.vocabulary import GUARDS
 from transpile.span import Span
 
 #: Methods that give the same data in another shape, type or place, and do nothing else.
@@ -70,7 +70,15 @@ def multiplies_well(node: cst.BaseExpression) -> bool:
     if isinstance(node, cst.BinaryOperation):
         return not isinstance(
             node.operator,
-            (cst.Add, cst.Subtract, cst.BitAnd, cst.BitOr, cst.BitXor, cst.LeftShift, cst.RightShift),
+            (
+                cst.Add,
+                cst.Subtract,
+                cst.BitAnd,
+                cst.BitOr,
+                cst.BitXor,
+                cst.LeftShift,
+                cst.RightShift,
+            ),
         )
     return not isinstance(
         node,
@@ -208,9 +216,9 @@ def is_simple_index(element: cst.SubscriptElement) -> bool:
     part = element.slice
     if isinstance(part, cst.Index):
         return isinstance(part.value, cst.Ellipsis) or is_simple(part.value)
-    return all(
-        bound is None or is_simple(bound) for bound in (part.lower, part.upper, part.step)
-    )
+    if not isinstance(part, cst.Slice):
+        return False
+    return all(bound is None or is_simple(bound) for bound in (part.lower, part.upper, part.step))
 
 
 def argument(call: cst.Call, name: str, position: int) -> cst.Arg | None:
@@ -248,7 +256,9 @@ def loss_obstacle(plan: Plan, loss: WeightedLoss) -> str:
     if len(plan.facts.values_of(call.func)) != 1:
         return "another loss is called there, too"
     for name in ("size_average", "reduce"):
-        if any(given.keyword is not None and given.keyword.value == name for given in loss.built.args):
+        if any(
+            given.keyword is not None and given.keyword.value == name for given in loss.built.args
+        ):
             return f"it is told how to reduce by '{name}', which is out of use"
     return ""
 
@@ -346,10 +356,13 @@ def text_of(module: Module, node: cst.BaseExpression) -> str:
 
 def smooths(built: cst.Call) -> bool:
     """Whether a loss is made with label smoothing."""
-    return any(
-        given.keyword is not None and given.keyword.value == "label_smoothing"
-        for given in built.args
-    ) or len(built.args) > 5
+    return (
+        any(
+            given.keyword is not None and given.keyword.value == "label_smoothing"
+            for given in built.args
+        )
+        or len(built.args) > 5
+    )
 
 
 def needs_parentheses(module: Module, node: cst.BaseExpression) -> bool:

@@ -65,8 +65,8 @@ TEXT_METHODS = frozenset({"format", "join", "ljust", "rjust", "center", "encode"
 #: Methods that numbers go through on their way.
 ARITHMETIC = frozenset(
     {
-        "item", "float", "cpu", "detach", "numpy", "mul", "mul_", "div", "div_", "add", "add_", "sub",
-        "double", "mean", "sum", "to", "clone", "exp", "sqrt", "tolist",
+        "item", "float", "cpu", "detach", "numpy", "mul", "mul_", "div", "div_", "add", "add_",
+        "sub", "double", "mean", "sum", "to", "clone", "exp", "sqrt", "tolist",
     }
 )  # fmt: skip
 #: How deep texts and containers are looked into.
@@ -290,14 +290,14 @@ class Search:
                 continue
             for argument in event.arguments.items:
                 for function in argument.values:
-                    if isinstance(function, Function) and isinstance(function.node, cst.FunctionDef):
+                    if isinstance(function, Function) and isinstance(
+                        function.node, cst.FunctionDef
+                    ):
                         for node in returned(function.node):
                             values = self.plan.facts.values_of(node)
                             yield Part(values, node, function.module, event, decides=True)
 
-    def conditions(
-        self, values: Values, node: cst.BaseExpression, event: Event
-    ) -> Iterator[Part]:
+    def conditions(self, values: Values, node: cst.BaseExpression, event: Event) -> Iterator[Part]:
         """The parts of a condition that are compared."""
         parts: list[cst.BaseExpression] = []
         if isinstance(node, cst.Comparison):
@@ -382,7 +382,7 @@ class Search:
                 nodes = [None] * len(value.operands)
             return [(part, n, where) for part, n in zip(value.operands, nodes, strict=True)]
         if value.kind == "operation" and value.name in ("Add", "Modulo", "concatenate"):
-            if not any(is_text(operand) for operand in value.operands):
+            if not is_text(value.operands[0]):
                 return None
             sides: list[cst.BaseExpression | None] = [None, None]
             if isinstance(value.node, cst.BinaryOperation):
@@ -450,7 +450,8 @@ class Search:
 
     def in_model(self, module: Module, node: cst.CSTNode) -> bool:
         """Whether a place is part of a model's code."""
-        return self.analysis.is_model_code(module, node)
+        found: bool = self.analysis.is_model_code(module, node)
+        return found
 
     # Where it leaves the batch.
 
@@ -485,9 +486,7 @@ class Search:
                 leaf.cuts = function
             yield leaf
 
-    def leaf_at(
-        self, part: Part, module: Module, tensor: cst.BaseExpression
-    ) -> Iterator[Leaf]:
+    def leaf_at(self, part: Part, module: Module, tensor: cst.BaseExpression) -> Iterator[Leaf]:
         """A tensor in the text that is to be reduced."""
         values = self.plan.facts.values_of(tensor) or part.values
         known = [self.analysis.of((value,)) for value in values if not isinstance(value, Constant)]
@@ -584,7 +583,7 @@ class Search:
             yield value
 
     def takes_in(self, event: Event) -> bool:
-        """Whether a call puts what it is given into a container, or into an object of the script."""
+        """Whether a call puts what it is given into a container or an object of the script."""
         for callee in event.callee:
             if isinstance(callee, BoundMethod):
                 return isinstance(callee.receiver, Instance) and not is_instance_of(
@@ -632,9 +631,7 @@ class Search:
         self, part: Part, count: Opaque, user: Opaque | None, quiet: bool = False
     ) -> Iterator[Leaf]:
         """Where to multiply one number of samples; nothing is noted of others if `quiet`."""
-        node = count.node
-        if not isinstance(node, cst.BaseExpression):
-            node = None  # type: ignore[assignment]
+        node = count.node if isinstance(count.node, cst.BaseExpression) else None
         module = count.module
         if node is None or is_bound(module, node):
             used = self.use_of(count, user) or self.part_itself(part, count)
@@ -653,9 +650,7 @@ class Search:
         evaluates = any(one.degree != 1 for one in known)
         yield Leaf(module, node, 1, Change.COUNT, part.event, evaluates=evaluates)
 
-    def part_itself(
-        self, part: Part, count: Opaque
-    ) -> tuple[Module, cst.BaseExpression] | None:
+    def part_itself(self, part: Part, count: Opaque) -> tuple[Module, cst.BaseExpression] | None:
         """The reported expression, where it is the count itself."""
         if part.node is not None and any(value is count for value in part.values):
             return part.module, part.node
@@ -905,32 +900,30 @@ def format_fields(text: str) -> list[str]:
         return []
 
 
-def is_text(values: Values, depth: int = 0) -> bool:
-    """Whether values are text, as far as can be seen."""
-    if depth > DEEPEST:
-        return False
-    return any(is_text_value(value, depth) for value in values)
-
-
-def is_text_value(value: Value, depth: int) -> bool:
-    """Whether a value is text."""
-    if isinstance(value, Constant):
-        return isinstance(value.value, str)
-    if not isinstance(value, Opaque):
-        return False
-    if value.kind == "operation":
-        if value.name in ("Add", "Modulo"):
-            return any(is_text(operand, depth + 1) for operand in value.operands)
-        return value.name in ("format", "concatenate")
-    if value.kind != "call":
-        return False
-    return any(name in ("builtins.str", "builtins.repr") for name in called_names(value)) or any(
-        isinstance(callee, Opaque)
-        and callee.kind == "attribute"
-        and callee.name in TEXT_METHODS
-        and is_text(callee.operands[0], depth + 1)
-        for callee in value.callee
-    )
+def is_text(values: Values) -> bool:
+    """Whether some of the values are text, as far as can be seen."""
+    seen: set[int] = set()
+    stack = list(values)
+    while stack:
+        value = stack.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, Constant):
+            if isinstance(value.value, str):
+                return True
+        elif isinstance(value, Opaque) and value.kind == "operation":
+            if value.name in ("format", "concatenate"):
+                return True
+            if value.name in ("Add", "Modulo"):
+                stack.extend(value.operands[0])
+        elif isinstance(value, Opaque) and value.kind == "call":
+            if any(name in ("builtins.str", "builtins.repr") for name in called_names(value)):
+                return True
+            for name, receivers in method_calls(value):
+                if name in TEXT_METHODS:
+                    stack.extend(receivers)
+    return False
 
 
 def checks_for_nan(value: Value) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.events import Branch, Call, Event
-from transpile.facts.values import Constant, External, Instance, Opaque, Value
-from transpile.plan.graph import called_names, walk_back
-from transpile.plan.model import Model, Plan
+from transpile.facts.values import Constant, External, Instance, Opaque, Value, Values
+from transpile.plan.graph import called_names, parents, walk_back
+from transpile.plan.model import Backward, Model, Plan
 from transpile.rules.pytorch._models import reached_by_losses, walk_parts
 
 #: Layers of torch.nn that have no parameters.
@@ -39,7 +39,35 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     top = [layer for layer in layers if id(layer) not in inner]
     if any(id(layer) not in reached for layer in top):
         return True
+    if any(leaves_out(backward, model, top) for backward in plan.backwards):
+        return True
     return any(depends_on_data(plan, model, layer) for layer in top)
+
+
+def leaves_out(backward: Backward, model: Model, layers: list[Value]) -> bool:
+    """Whether a backward pass through a model does without some layers that others need."""
+    if backward.event.detached or model not in backward.models:
+        return False
+    reached = made_of(backward.loss)
+    used = [layer for layer in layers if id(layer) in reached]
+    return 0 < len(used) < len(layers)
+
+
+def made_of(values: Values) -> set[int]:
+    """The identities of what values came from; of a part, only what that part came from."""
+    seen: set[int] = set()
+    stack = list(values)
+    while stack:
+        value = stack.pop()
+        if id(value) in seen or isinstance(value, Instance):
+            continue
+        seen.add(id(value))
+        if isinstance(value, Opaque) and value.kind == "item" and value.inner:
+            stack.extend(value.inner)
+        else:
+            for group in parents(value):
+                stack.extend(group)
+    return seen
 
 
 def checkpoints_reentrantly(plan: Plan) -> bool:

@@ -131,4 +131,3 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Edited]:
         if leaf.cuts is not None and leaf.degree and leaf.change is Change.MEAN:
             for edit in replace_expression(leaf.module.source, leaf.cuts, "float"):
                 yield In(leaf.module, edit)
-

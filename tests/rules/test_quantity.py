@@ -123,14 +123,30 @@ def check(body: str, expected: str, top: str = "") -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        "args.alpha", "3.5", "fixed", "fixed.mean()", "len(train)", "len(train.dataset)",
-        "x.size(1)", "x.shape[1]", "out.dim()", "weights.sum()", "model.head.weight.pow(2).sum()",
-        "sum(p.norm() for p in model.parameters())", "args.batch_size", "x.device",
-        "torch.randn(16, 4)", "optimizer.param_groups[0]['lr']", "model(fixed).sum()",
-        "sum(F.cross_entropy(model(a), b) for a, b, c in valid)", "math.sqrt(args.alpha)",
-        "len(y) / y.size(0)", "x.numel() // len(x)", "range(3)[0]",
+        "args.alpha",
+        "3.5",
+        "fixed",
+        "fixed.mean()",
+        "len(train)",
+        "len(train.dataset)",
+        "x.size(1)",
+        "x.shape[1]",
+        "out.dim()",
+        "weights.sum()",
+        "model.head.weight.pow(2).sum()",
+        "sum(p.norm() for p in model.parameters())",
+        "args.batch_size",
+        "x.device",
+        "torch.randn(16, 4)",
+        "optimizer.param_groups[0]['lr']",
+        "model(fixed).sum()",
+        "sum(F.cross_entropy(model(a), b) for a, b, c in valid)",
+        "math.sqrt(args.alpha)",
+        "len(y) / y.size(0)",
+        "x.numel() // len(x)",
+        "range(3)[0]",
     ],
-)  # fmt: skip
+)
 def test_what_does_not_depend_on_the_batch(expression: str) -> None:
     check(expression, "independent")
 
@@ -138,23 +154,63 @@ def test_what_does_not_depend_on_the_batch(expression: str) -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        "x", "out", "x.to('cpu')", "x.cuda(non_blocking=True).float()", "Variable(x)", "x.view(-1, 2)",
-        "x * 2 - weights[0]", "F.softmax(out, dim=1)", "out.max(1)[1]", "out.argmax(dim=-1)",
-        "torch.max(out, 1)[0]", "out.topk(2, 1, True, True)[1]", "y == out.argmax(1)", "x.sum(1)",
-        "x.mean(dim=(1,))", "x[:, 0]", "x.unsqueeze(1)", "torch.cat([x, out], dim=1)", "-x.pow(2)",
-        "torch.stack([m, m], dim=1)", "F.cross_entropy(out, y, reduction='none')", "torch.exp(out)",
-        "F.mse_loss(out, x, reduce=False)", "nn.CrossEntropyLoss(reduction='none')(out, y)",
-        "torch.randn_like(x)", "torch.randn(x.size(0), 8)", "torch.zeros(x.shape)", "weights[y]",
-        "torch.full((x.shape[0],), 1.0)", "np.random.normal(0, 1, (x.shape[0], 8))", "x / x.size(1)",
-        "torch.ones(len(x))", "torch.cuda.FloatTensor(x.size(0), 1).fill_(1.0)", "x.norm(dim=1)",
-        "F.normalize(x)", "F.cosine_similarity(x, out)", "torch.where(y > 0, m, -m)", "x + out",
-        "x @ weights.diag()", "torch.mm(x, model.head.weight.t())", "F.one_hot(y, 3)", "x.detach()",
-        "torch.bmm(x.unsqueeze(1), x.unsqueeze(2))", "torch.einsum('nc,nc->n', x, x)", "x.data",
-        "torch.einsum('nc,kc->nk', x, weights)", "F.dropout(out, 0.5)", "out.gather(1, y.view(-1, 1))",
-        "out[torch.arange(len(y)), y]", "nn.Softmax(dim=1)(out)", "model(torch.randn(len(x), 4))",
-        "model.layer(x)", "(x if args.alpha else out)", "[t for t in (x, out)]", "x.clamp(min=0)",
+        "x",
+        "out",
+        "x.to('cpu')",
+        "x.cuda(non_blocking=True).float()",
+        "Variable(x)",
+        "x.view(-1, 2)",
+        "x * 2 - weights[0]",
+        "F.softmax(out, dim=1)",
+        "out.max(1)[1]",
+        "out.argmax(dim=-1)",
+        "torch.max(out, 1)[0]",
+        "out.topk(2, 1, True, True)[1]",
+        "y == out.argmax(1)",
+        "x.sum(1)",
+        "x.mean(dim=(1,))",
+        "x[:, 0]",
+        "x.unsqueeze(1)",
+        "torch.cat([x, out], dim=1)",
+        "-x.pow(2)",
+        "torch.stack([m, m], dim=1)",
+        "F.cross_entropy(out, y, reduction='none')",
+        "torch.exp(out)",
+        "F.mse_loss(out, x, reduce=False)",
+        "nn.CrossEntropyLoss(reduction='none')(out, y)",
+        "torch.randn_like(x)",
+        "torch.randn(x.size(0), 8)",
+        "torch.zeros(x.shape)",
+        "weights[y]",
+        "torch.full((x.shape[0],), 1.0)",
+        "np.random.normal(0, 1, (x.shape[0], 8))",
+        "x / x.size(1)",
+        "torch.ones(len(x))",
+        "torch.cuda.FloatTensor(x.size(0), 1).fill_(1.0)",
+        "x.norm(dim=1)",
+        "F.normalize(x)",
+        "F.cosine_similarity(x, out)",
+        "torch.where(y > 0, m, -m)",
+        "x + out",
+        "x @ weights.diag()",
+        "torch.mm(x, model.head.weight.t())",
+        "F.one_hot(y, 3)",
+        "x.detach()",
+        "torch.bmm(x.unsqueeze(1), x.unsqueeze(2))",
+        "torch.einsum('nc,nc->n', x, x)",
+        "x.data",
+        "torch.einsum('nc,kc->nk', x, weights)",
+        "F.dropout(out, 0.5)",
+        "out.gather(1, y.view(-1, 1))",
+        "out[torch.arange(len(y)), y]",
+        "nn.Softmax(dim=1)(out)",
+        "model(torch.randn(len(x), 4))",
+        "model.layer(x)",
+        "(x if args.alpha else out)",
+        "[t for t in (x, out)]",
+        "x.clamp(min=0)",
     ],
-)  # fmt: skip
+)
 def test_what_has_an_entry_for_each_sample(expression: str) -> None:
     check(expression, "samples")
 
@@ -162,28 +218,57 @@ def test_what_has_an_entry_for_each_sample(expression: str) -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        "out.mean()", "torch.mean(out)", "F.cross_entropy(out, y)", "nn.CrossEntropyLoss()(out, y)",
-        "F.nll_loss(F.log_softmax(out, 1), y)", "F.mse_loss(out, x)", "nn.MSELoss()(out, x)",
-        "nn.BCEWithLogitsLoss(weight=weights, pos_weight=weights)(out, y)", "nn.L1Loss()(out, x)",
-        "F.binary_cross_entropy(out, y, m)", "nn.KLDivLoss(reduction='batchmean')(out, x)",
-        "F.kl_div(out, x, reduction='batchmean')", "nn.TripletMarginLoss()(out, x, x)",
-        "F.smooth_l1_loss(out, x)", "nn.HuberLoss()(out, x)", "nn.MarginRankingLoss()(m, m, y)",
-        "nn.CTCLoss()(out, y, m, m)", "F.cross_entropy(out, y, None, None)", "Margin(0.2)(out, x)",
-        "F.cross_entropy(out, y, reduction='mean', label_smoothing=0.1)", "out.sum(1).mean()",
-        "out.sum() / x.size(0)", "out.sum() / len(x)", "torch.sum(out) / out.shape[0] * 2",
-        "out.mean(0).sum()", "out.sum(dim=0).sum().div(x.size(0))", "(out / x.size(0)).sum()",
-        "F.cross_entropy(out, y) + args.alpha * out.mean()", "sum([out.mean(), x.mean()])",
-        "F.cross_entropy(out, y) / 4", "0.5 * out.mean() + 1e-4 * sum(p.norm() for p in model.parameters())",
-        "scaler.scale(F.cross_entropy(out, y))", "torch.stack([out.mean(), x.mean()]).sum()",
-        "(out.argmax(1) == y).float().mean()", "(m.mean() if args.alpha else out.mean())",
-        "whole(x, y)[0]", "-out.mean().detach()", "out.mean().cpu()", "F.cross_entropy(out, y, size_average=True)",
-        "((torch.autograd.grad(out.sum(), x, create_graph=True)[0].norm(2, dim=1) - 1) ** 2).mean()",
-        "-0.5 * torch.mean(torch.sum(1 + out - out.pow(2), dim=1))", "F.triplet_margin_loss(out, x, x)",
-        "torch.nn.parallel.DataParallel(model)(x).mean()", "model.train()(x).mean()",
-        "tqdm(train) and F.cross_entropy(out, y)", "torch.utils.checkpoint.checkpoint(model, x).mean()",
-        "(m.sum() / 12) / (len(m) / 12)", "nn.functional.huber_loss(out, x)", "torch.dot(m, m) / len(m)",
+        "out.mean()",
+        "torch.mean(out)",
+        "F.cross_entropy(out, y)",
+        "nn.CrossEntropyLoss()(out, y)",
+        "F.nll_loss(F.log_softmax(out, 1), y)",
+        "F.mse_loss(out, x)",
+        "nn.MSELoss()(out, x)",
+        "nn.BCEWithLogitsLoss(weight=weights, pos_weight=weights)(out, y)",
+        "nn.L1Loss()(out, x)",
+        "F.binary_cross_entropy(out, y, m)",
+        "nn.KLDivLoss(reduction='batchmean')(out, x)",
+        "F.kl_div(out, x, reduction='batchmean')",
+        "nn.TripletMarginLoss()(out, x, x)",
+        "F.smooth_l1_loss(out, x)",
+        "nn.HuberLoss()(out, x)",
+        "nn.MarginRankingLoss()(m, m, y)",
+        "nn.CTCLoss()(out, y, m, m)",
+        "F.cross_entropy(out, y, None, None)",
+        "Margin(0.2)(out, x)",
+        "F.cross_entropy(out, y, reduction='mean', label_smoothing=0.1)",
+        "out.sum(1).mean()",
+        "out.sum() / x.size(0)",
+        "out.sum() / len(x)",
+        "torch.sum(out) / out.shape[0] * 2",
+        "out.mean(0).sum()",
+        "out.sum(dim=0).sum().div(x.size(0))",
+        "(out / x.size(0)).sum()",
+        "F.cross_entropy(out, y) + args.alpha * out.mean()",
+        "sum([out.mean(), x.mean()])",
+        "F.cross_entropy(out, y) / 4",
+        "0.5 * out.mean() + 1e-4 * sum(p.norm() for p in model.parameters())",
+        "scaler.scale(F.cross_entropy(out, y))",
+        "torch.stack([out.mean(), x.mean()]).sum()",
+        "(out.argmax(1) == y).float().mean()",
+        "(m.mean() if args.alpha else out.mean())",
+        "whole(x, y)[0]",
+        "-out.mean().detach()",
+        "out.mean().cpu()",
+        "F.cross_entropy(out, y, size_average=True)",
+        "((torch.autograd.grad(out.sum(), x, create_graph=True)[0].norm(dim=1) - 1) ** 2).mean()",
+        "-0.5 * torch.mean(torch.sum(1 + out - out.pow(2), dim=1))",
+        "F.triplet_margin_loss(out, x, x)",
+        "torch.nn.parallel.DataParallel(model)(x).mean()",
+        "model.train()(x).mean()",
+        "tqdm(train) and F.cross_entropy(out, y)",
+        "torch.utils.checkpoint.checkpoint(model, x).mean()",
+        "(m.sum() / 12) / (len(m) / 12)",
+        "nn.functional.huber_loss(out, x)",
+        "torch.dot(m, m) / len(m)",
     ],
-)  # fmt: skip
+)
 def test_what_is_a_mean_over_equal_shares(expression: str) -> None:
     found = measured(expression)
     assert found.kind is Kind.PART and found.degree == 0, describe(found)
@@ -193,16 +278,32 @@ def test_what_is_a_mean_over_equal_shares(expression: str) -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        "out.sum()", "torch.sum(out)", "F.mse_loss(out, x, reduction='sum')", "sum(m)",
-        "nn.MSELoss(reduction='sum')(out, x)", "nn.CrossEntropyLoss(None, False)(out, y)",
-        "F.cross_entropy(out, y, size_average=False)", "out.sum() / 12", "out.sum() / args.batch_size",
-        "F.cross_entropy(out, y) * len(x)", "-0.5 * torch.sum(1 + out - out.pow(2))", "x[y > 0].sum()",
-        "F.cross_entropy(out, y, reduction='none').sum()", "(m * F.cross_entropy(out, y, reduce=False)).sum()",
-        "F.cross_entropy(out, y, weights, reduction='sum')", "m[m > 0].sum()", "out.sum(0)[0]",
-        "torch.einsum('nc,nc->', x, x)", "(out.t() @ x)[0, 0]", "torch.count_nonzero(y)", "torch.dot(m, m)",
-        "nn.NLLLoss(weight=weights, reduction='sum')(out, y)", "out.nansum()", "sum([out.sum(), x.sum()])",
+        "out.sum()",
+        "torch.sum(out)",
+        "F.mse_loss(out, x, reduction='sum')",
+        "sum(m)",
+        "nn.MSELoss(reduction='sum')(out, x)",
+        "nn.CrossEntropyLoss(None, False)(out, y)",
+        "F.cross_entropy(out, y, size_average=False)",
+        "out.sum() / 12",
+        "out.sum() / args.batch_size",
+        "F.cross_entropy(out, y) * len(x)",
+        "-0.5 * torch.sum(1 + out - out.pow(2))",
+        "x[y > 0].sum()",
+        "F.cross_entropy(out, y, reduction='none').sum()",
+        "(m * F.cross_entropy(out, y, reduce=False)).sum()",
+        "F.cross_entropy(out, y, weights, reduction='sum')",
+        "m[m > 0].sum()",
+        "out.sum(0)[0]",
+        "torch.einsum('nc,nc->', x, x)",
+        "(out.t() @ x)[0, 0]",
+        "torch.count_nonzero(y)",
+        "torch.dot(m, m)",
+        "nn.NLLLoss(weight=weights, reduction='sum')(out, y)",
+        "out.nansum()",
+        "sum([out.sum(), x.sum()])",
     ],
-)  # fmt: skip
+)
 def test_what_is_a_sum_over_the_batch(expression: str) -> None:
     found = measured(expression)
     assert found.kind is Kind.PART and found.degree == 1, describe(found)
@@ -210,9 +311,20 @@ def test_what_is_a_sum_over_the_batch(expression: str) -> None:
 
 @pytest.mark.parametrize(
     "expression",
-    ["len(x)", "x.size(0)", "x.shape[0]", "y.numel()", "x.size()[0]", "len(out)", "2 * len(x)",
-     "train.batch_size", "int(x.size(0))", "len(train.sampler)", "x.view(-1, 2).size(0)"],
-)  # fmt: skip
+    [
+        "len(x)",
+        "x.size(0)",
+        "x.shape[0]",
+        "y.numel()",
+        "x.size()[0]",
+        "len(out)",
+        "2 * len(x)",
+        "train.batch_size",
+        "int(x.size(0))",
+        "len(train.sampler)",
+        "x.view(-1, 2).size(0)",
+    ],
+)
 def test_what_counts_samples(expression: str) -> None:
     check(expression, "count")
 
@@ -258,7 +370,7 @@ def test_shapes_are_unpacked() -> None:
         ("torch.log(F.cross_entropy(out, y))", "log"),
         ("out.mean(0).pow(2).sum()", "power"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_told(expression: str, reason: str) -> None:
     found = measured(expression, top="from pytorch_msssim import ssim")
     assert found.kind is Kind.UNKNOWN, describe(found)
@@ -313,7 +425,10 @@ def test_a_sum_and_a_constant_have_one_gradient() -> None:
     [
         ("total = 0\nfor k in range(3):\n    total = total + out[:, k].mean()\nq = total", "mean"),
         ("total = 0\nfor k in range(3):\n    total += out[:, k].sum()\nq = total", "sum"),
-        ("losses = []\nfor k in range(3):\n    losses.append(out[:, k].mean())\nq = sum(losses)", "mean"),
+        (
+            "losses = []\nfor k in range(3):\n    losses.append(out[:, k].mean())\nq = sum(losses)",
+            "mean",
+        ),
         ("q = out.sum()\nfor k in range(3):\n    q = q * len(x)\nq = q", "unknown"),
     ],
 )
@@ -350,7 +465,7 @@ def test_only_batches_of_training_count() -> None:
     check(body, "independent")
 
 
-ACCURACY = '''
+ACCURACY = """
 def accuracy(output, target, topk=(1,)):
     maxk = max(topk)
     batch_size = target.size(0)
@@ -362,14 +477,14 @@ def accuracy(output, target, topk=(1,)):
         correct_k = correct[:k].reshape(-1).float().sum(0, keepdim=True)
         res.append(correct_k.mul_(100.0 / batch_size))
     return res
-'''
+"""
 
 
 def test_the_well_known_accuracy() -> None:
     check("accuracy(out, y, topk=(1, 2))[0]", "mean", top=ACCURACY)
 
 
-REDUCE = '''
+REDUCE = """
 import torch.distributed as dist
 
 def world_size():
@@ -381,7 +496,7 @@ def averaged(tensor):
     tensor = tensor.detach().clone()
     dist.all_reduce(tensor)
     return tensor / world_size()
-'''
+"""
 
 
 @pytest.mark.parametrize(
@@ -409,7 +524,7 @@ def test_an_averaged_denominator_is_right() -> None:
 
 
 def test_models_are_taken_to_keep_samples_apart() -> None:
-    top = '''
+    top = """
 class Attention(nn.Module):
     def __init__(self):
         super().__init__()
@@ -421,13 +536,13 @@ class Attention(nn.Module):
         return odd_library.mix(scores, x)
 
 attention = Attention()
-'''
+"""
     check("attention(x)", "samples", top=top)
     check("attention(x).mean()", "mean", top=top)
 
 
 def test_models_that_compare_samples_are_found_out() -> None:
-    top = '''
+    top = """
 class InBatch(nn.Module):
     def __init__(self):
         super().__init__()
@@ -438,11 +553,14 @@ class InBatch(nn.Module):
         return F.cross_entropy(z @ self.encoder(b).t(), torch.arange(len(z)))
 
 in_batch = InBatch()
-'''
+"""
     check("in_batch(x, x)", "unknown (it compares", top=top)
 
 
 def test_sequences_of_packed_length_are_selections() -> None:
     top = "from torch.nn.utils.rnn import pack_padded_sequence"
-    body = "packed = pack_padded_sequence(y, m, batch_first=True)[0]\nq = F.cross_entropy(packed, packed)"
+    body = (
+        "packed = pack_padded_sequence(y, m, batch_first=True)[0]\n"
+        "q = F.cross_entropy(packed, packed)"
+    )
     check(body, "unknown (it is a mean over some", top=top)

@@ -71,8 +71,15 @@ from .vocabulary import (
 )
 
 #: Packages whose functions the vocabulary speaks of.
-KNOWN_PACKAGES = ("torch.", "numpy.", "math.", "copy.", "scipy.special.", "torchvision.transforms.",
-                  "torchvision.utils.")
+KNOWN_PACKAGES = (
+    "torch.",
+    "numpy.",
+    "math.",
+    "copy.",
+    "scipy.special.",
+    "torchvision.transforms.",
+    "torchvision.utils.",
+)
 #: The number that losses of classes leave out unless they are told another one.
 LEFT_OUT = re.compile(r"(?<![\w.)\]])-100(?![\w.%])")
 BUILTIN_NUMBERS = frozenset({"float", "int", "round", "complex"})
@@ -140,7 +147,9 @@ class Calls(ABC):
         if isinstance(callee, Instance):
             return self.instance(value, callee)
         if isinstance(callee, (BoundMethod, Function, Partial)):
-            return self.look(value.inner) if value.inner else self.nothing_known(value, "a function")
+            return (
+                self.look(value.inner) if value.inner else self.nothing_known(value, "a function")
+            )
         if isinstance(callee, Opaque) and callee.kind == "attribute":
             return self.method(value, callee)
         if isinstance(callee, Opaque):
@@ -254,9 +263,11 @@ class Calls(ABC):
         if self.is_model_call((value,)) and isinstance(value, Opaque):
             return self.model_gives_several(value)
         names = [*called_names(value), *(name for name, _ in method_calls(value))]
-        several = {"max", "min", "sort", "topk", "median", "mode", "kthvalue", "std_mean", "var_mean",
-                   "grad", "pad_packed_sequence", "pack_padded_sequence", "where", "meshgrid",
-                   "unique", "size"}  # fmt: skip
+        several = {
+            "max", "min", "sort", "topk", "median", "mode", "kthvalue", "std_mean", "var_mean",
+            "grad", "pad_packed_sequence", "pack_padded_sequence", "where", "meshgrid", "unique",
+            "size",
+        }  # fmt: skip
         for name in names:
             word = name.rpartition(".")[2]
             if word in several or word in SPLITS:
@@ -301,9 +312,7 @@ class Calls(ABC):
             tensors = self.given(value)
         each = domain.nonlinear(f"the loss {signature.function}", *tensors)
         if setup.reduction is None:
-            return domain.unknown(
-                f"the reduction of {signature.function} is not known", whole=True
-            )
+            return domain.unknown(f"the reduction of {signature.function} is not known", whole=True)
         if each.kind is Kind.UNKNOWN or setup.reduction == "none":
             return replace(each, whole=setup.reduction != "none" or each.whole)
         if each.kind is not Kind.SAMPLE:
@@ -381,7 +390,14 @@ class Calls(ABC):
         """A method of a model, or of a layer."""
         if word in self.plan.table.parameter_methods:
             return domain.equal(gradient=True)
-        if word in ("state_dict", "buffers", "named_buffers", "named_modules", "modules", "children"):
+        if word in (
+            "state_dict",
+            "buffers",
+            "named_buffers",
+            "named_modules",
+            "modules",
+            "children",
+        ):
             return domain.equal(gradient=word not in ("state_dict", "buffers", "named_buffers"))
         return self.from_model(domain.NOTHING, value)
 
@@ -466,7 +482,9 @@ class Calls(ABC):
                 found = domain.add(found, self.look(value.every()))
             else:
                 one = self.look((value,))
-                found = domain.add(found, one if self.is_model_call((value,)) else domain.total(one))
+                found = domain.add(
+                    found, one if self.is_model_call((value,)) else domain.total(one)
+                )
         return found
 
     def guarded(self, given: list[Quantity]) -> Quantity | None:
@@ -594,7 +612,8 @@ class Calls(ABC):
         """Whether a tensor's type is given a size rather than data."""
         ordered = value.arguments.positional()
         return len(ordered) > 1 or any(
-            one.kind is Kind.SHAPE or (one.kind is Kind.EQUAL and one.degree == 1 and not one.tensor)
+            one.kind is Kind.SHAPE
+            or (one.kind is Kind.EQUAL and one.degree == 1 and not one.tensor)
             for one in (self.look(argument.values) for argument in ordered)
         )
 
@@ -644,7 +663,7 @@ class Calls(ABC):
         for argument in value.arguments.items:
             if argument.keyword == "size" and self.look(argument.values).degree == 1:
                 return domain.sample(content=content)
-        if name.startswith("numpy.") or name.startswith("torch."):
+        if name.startswith(("numpy.", "torch.")):
             known = [one for one in self.given(value) if one.kind is Kind.UNKNOWN]
             if known:
                 return known[0]
@@ -679,9 +698,7 @@ class Calls(ABC):
             return reshaped(word, tensor, given, self.look)
         return tensor
 
-    def reduced_over(
-        self, word: str, tensor: Quantity, value: Opaque, given: Given
-    ) -> Quantity:
+    def reduced_over(self, word: str, tensor: Quantity, value: Opaque, given: Given) -> Quantity:
         """A sum or mean, over everything or some dimensions."""
         reduce = domain.total if word in SUMS else domain.average
         if word == "average" and given.get("weights", 1):
@@ -691,7 +708,9 @@ class Calls(ABC):
         if word == "count_nonzero":
             tensor = tensor.without_gradient()
         if tensor.kind is not Kind.SAMPLE:
-            return tensor if tensor.kind is not Kind.UNKNOWN else self.after_reduction(tensor, given)
+            return (
+                tensor if tensor.kind is not Kind.UNKNOWN else self.after_reduction(tensor, given)
+            )
         dims = given.dims()
         if dims == ():
             return reduce(tensor)
@@ -710,13 +729,13 @@ class Calls(ABC):
     def is_elementwise_pair(self, given: Given) -> bool:
         """Whether ``max(x, y)`` compares two tensors rather than looks along a dimension."""
         second = given.positional()
-        return len(second) == 1 and integer(second[0]) is None and not (
-            given.arguments.get("dim") or given.arguments.get("axis")
+        return (
+            len(second) == 1
+            and integer(second[0]) is None
+            and not (given.arguments.get("dim") or given.arguments.get("axis"))
         )
 
-    def along(
-        self, word: str, tensor: Quantity, given: Given, others: list[Quantity]
-    ) -> Quantity:
+    def along(self, word: str, tensor: Quantity, given: Given, others: list[Quantity]) -> Quantity:
         """What looks along a dimension: harmless unless that counts the samples."""
         if word in ("cosine_similarity", "pairwise_distance", "cross") and others:
             tensor = domain.nonlinear(word, tensor, others[0])
@@ -747,9 +766,7 @@ class Calls(ABC):
             gradient = gradient.without_gradient()
         return replace(gradient, dim=None if found.dim is None else found.dim - moved)
 
-    def concatenated(
-        self, word: str, tensor: Quantity, given: Given, tensors: Values
-    ) -> Quantity:
+    def concatenated(self, word: str, tensor: Quantity, given: Given, tensors: Values) -> Quantity:
         """Several tensors in one."""
         if tensor.kind is not Kind.SAMPLE:
             return tensor
@@ -775,9 +792,11 @@ class Calls(ABC):
         if word in ("gather", "index_select", "take_along_dim", "scatter", "scatter_add"):
             others = others[1:]
         if word == "embedding" and others:
-            return replace(domain.sample(gradient=True), dim=others[0].dim) if (
-                others[0].kind is Kind.SAMPLE
-            ) else tensor
+            return (
+                replace(domain.sample(gradient=True), dim=others[0].dim)
+                if (others[0].kind is Kind.SAMPLE)
+                else tensor
+            )
         keywords = [
             self.look(argument.values)
             for argument in value.arguments.items

@@ -69,9 +69,7 @@ class Pending:
     loss: WeightedLoss | None = None
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Pending) and self.node is other.node and self.duty is other.duty
-        )
+        return isinstance(other, Pending) and self.node is other.node and self.duty is other.duty
 
     def __hash__(self) -> int:
         return hash((id(self.node), self.duty))
@@ -197,9 +195,7 @@ def part(degree: int, gradient: bool = False) -> Quantity:
 def unknown(reason: str, whole: bool = False, certain: bool = False) -> Quantity:
     """A value whose dependence on the batch cannot be told, and why."""
     terms = frozenset({Term(0, True)})
-    return Quantity(
-        Kind.UNKNOWN, terms, reason=reason, whole=whole, certain=certain, sampled=True
-    )
+    return Quantity(Kind.UNKNOWN, terms, reason=reason, whole=whole, certain=certain, sampled=True)
 
 
 def describe(quantity: Quantity) -> str:
@@ -217,7 +213,7 @@ def describe(quantity: Quantity) -> str:
         return "count" if quantity.degree == 1 else "scaled count"
     if quantity.kind is Kind.SAMPLE:
         return "selection of samples" if quantity.selection else "samples"
-    return quantity.kind.value
+    return str(quantity.kind.value)
 
 
 def unknown_among(*several: Quantity) -> Quantity | None:
@@ -369,9 +365,7 @@ def divide(first: Quantity, second: Quantity, denominator: Pending | None = None
             return unknown("its denominator depends on the samples and is trained", whole=True)
         if second.degree is None or denominator is None:
             return unknown("its denominator differs between the processes", whole=True)
-        second = replace(
-            second, kind=Kind.EQUAL, pending=second.pending | frozenset({denominator})
-        )
+        second = replace(second, kind=Kind.EQUAL, pending=second.pending | frozenset({denominator}))
     if second.kind is Kind.SAMPLE:
         if first.kind is Kind.PART:
             return unknown(STATISTIC)
@@ -435,9 +429,7 @@ def average(quantity: Quantity) -> Quantity:
             return unknown(
                 "it is a mean over some of the samples, and how many differs by process", whole=True
             )
-        return Quantity(
-            Kind.PART, quantity.terms, tensor=quantity.tensor, pending=quantity.pending
-        )
+        return Quantity(Kind.PART, quantity.terms, tensor=quantity.tensor, pending=quantity.pending)
     return as_value(quantity)
 
 
@@ -478,7 +470,9 @@ def join(first: Quantity, second: Quantity) -> Quantity:
         # A starting value, or a stand-in for what is switched off.
         return replace(first, tensor=tensor, pending=pending)
     if first.degrees != second.degrees:
-        return unknown("it is taken over the batch in different ways on different paths", whole=True)
+        return unknown(
+            "it is taken over the batch in different ways on different paths", whole=True
+        )
     kind = first.kind if first.kind is not Kind.SAMPLE else Kind.UNKNOWN
     if kind is Kind.UNKNOWN:
         return unknown("it is one thing for each sample on one path and one for all on another")

@@ -82,16 +82,17 @@ CLASSES: dict[str, Signature] = {
     "MultiLabelMarginLoss": Signature("multilabel_margin_loss", 2, _OLD, _OLD),
     "MultiLabelSoftMarginLoss": Signature("multilabel_soft_margin_loss", 2, _BINARY, _BINARY),
     "CTCLoss": Signature(
-        "ctc_loss", 4, ("blank", "reduction", "zero_infinity"), ("blank", "reduction", "zero_infinity")
+        "ctc_loss",
+        4,
+        ("blank", "reduction", "zero_infinity"),
+        ("blank", "reduction", "zero_infinity"),
     ),
     "AdaptiveLogSoftmaxWithLoss": Signature("", 2, (), ()),
 }
 
 FUNCTIONS: dict[str, Signature] = {
     **{signature.function: signature for signature in CLASSES.values() if signature.function},
-    "sigmoid_focal_loss": Signature(
-        "sigmoid_focal_loss", 2, ("alpha", "gamma", "reduction"), ()
-    ),
+    "sigmoid_focal_loss": Signature("sigmoid_focal_loss", 2, ("alpha", "gamma", "reduction"), ()),
 }
 #: Losses whose mean is weighted by class and leaves an index out.
 AVERAGED_BY_WEIGHT = frozenset({"cross_entropy", "nll_loss"})

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from transpile.facts.values import Arguments, Constant, Sequence, Values, only_constant
+from transpile.facts.values import Arguments, Sequence, Values, only_constant
 
 from .domain import Kind, Quantity, unknown
 
@@ -16,8 +16,9 @@ Look = Callable[[Values], Quantity]
 #: Words that change the order or number of dimensions.
 RESHAPES = frozenset(
     {
-        "view", "reshape", "unsqueeze", "expand_dims", "squeeze", "transpose", "swapaxes", "swapdims", "permute", "t", "T", "mT", "H", "adjoint",
-        "flatten", "ravel", "movedim", "moveaxis", "unflatten", "rearrange", "newaxis",
+        "view", "reshape", "unsqueeze", "expand_dims", "squeeze", "transpose", "swapaxes",
+        "swapdims", "permute", "t", "T", "mT", "H", "adjoint", "flatten",
+        "ravel", "movedim", "moveaxis", "unflatten", "rearrange", "newaxis",
     }
 )  # fmt: skip
 
@@ -141,8 +142,9 @@ def viewed(tensor: Quantity, shape: list[Values], look: Look) -> int | None:
 PIECES = "it handles the samples of a batch one by one"
 
 
-def indexed(tensor: Quantity, node: cst.Subscript, values_of: Callable[[cst.CSTNode], Values],
-            look: Look) -> Quantity:
+def indexed(
+    tensor: Quantity, node: cst.Subscript, values_of: Callable[[cst.CSTNode], Values], look: Look
+) -> Quantity:
     """A tensor of samples after ``tensor[...]``."""
     dim = tensor.dim
     place = 0

@@ -12,53 +12,50 @@ def words(text: str) -> frozenset[str]:
 
 
 #: Give back what they are called on, perhaps elsewhere, in another type or shape.
-SAME = words(
-    """
-    item tolist numpy cpu cuda to float double half bfloat16 long int short byte char type type_as
-    clone contiguous requires_grad as_tensor tensor array asarray ascontiguousarray
-    from_numpy copy Variable retain_grad pin_memory expand expand_as view_as
-    reshape_as real squeeze_copy to_dense coalesce astype xpu mps Tensor FloatTensor LongTensor
-    DoubleTensor IntTensor HalfTensor BoolTensor ByteTensor bool repeat repeat_interleave tile
-    float32 float64 int64 int32 flip fliplr flipud roll atleast_1d atleast_2d nan_to_num deepcopy refine_names rename stop_gradient register_hook record_stream
-    """
-)
+SAME = words("""
+    item tolist numpy cpu cuda to float double half bfloat16 long int short byte char type
+    type_as clone contiguous requires_grad as_tensor tensor array asarray ascontiguousarray
+    from_numpy copy Variable retain_grad pin_memory expand expand_as view_as reshape_as real
+    squeeze_copy to_dense coalesce astype xpu mps Tensor FloatTensor LongTensor DoubleTensor
+    IntTensor HalfTensor BoolTensor ByteTensor bool repeat repeat_interleave tile float32
+    float64 int64 int32 flip fliplr flipud roll atleast_1d atleast_2d nan_to_num deepcopy
+    refine_names rename stop_gradient register_hook record_stream
+    """)
 #: Cut the graph of gradients.
 CUTS = words("detach item tolist numpy data long int bool byte")
 #: Give plain numbers, in Python or NumPy.
 NUMBERS = words("item tolist numpy")
 
 #: Applied to each element, not linear.
-ELEMENTWISE = words(
-    """
-    abs absolute fabs exp exp2 expm1 log log2 log10 log1p sqrt rsqrt square pow float_power sigmoid
-    logit tanh sin cos tan asin acos atan atan2 sinh cosh asinh acosh atanh erf erfc erfinv lgamma
-    digamma gamma relu relu6 leaky_relu rrelu prelu elu selu celu gelu silu mish softplus softsign
-    hardtanh hardswish hardsigmoid hardshrink softshrink tanhshrink logsigmoid threshold swish
-    sign sgn round floor ceil trunc frac reciprocal eq ne lt le gt ge equal greater less
-    greater_equal less_equal not_equal logical_and logical_or logical_xor logical_not bitwise_and
-    bitwise_or bitwise_not bitwise_xor isnan isinf isfinite isclose maximum minimum fmax fmin where
-    lerp fmod remainder masked_fill masked_scatter scatter scatter_add index_fill fill zero log_normal bernoulli
-    dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout one_hot embedding
-    index_select take_along_dim gather select narrow linear conv1d conv2d conv3d conv_transpose1d
-    conv_transpose2d conv_transpose3d bilinear max_pool1d max_pool2d max_pool3d avg_pool1d
-    avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d
-    adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d lp_pool1d lp_pool2d interpolate
-    upsample pad grid_sample affine_grid fold unfold pixel_shuffle pixel_unshuffle layer_norm
-    group_norm instance_norm local_response_norm rms_norm batch_norm channel_shuffle glu crop resize
+ELEMENTWISE = words("""
+    abs absolute fabs exp exp2 expm1 log log2 log10 log1p sqrt rsqrt square pow float_power
+    sigmoid logit tanh sin cos tan asin acos atan atan2 sinh cosh asinh acosh atanh erf erfc
+    erfinv lgamma digamma gamma relu relu6 leaky_relu rrelu prelu elu selu celu gelu silu mish
+    softplus softsign hardtanh hardswish hardsigmoid hardshrink softshrink tanhshrink logsigmoid
+    threshold swish sign sgn round floor ceil trunc frac reciprocal eq ne lt le gt ge equal
+    greater less greater_equal less_equal not_equal logical_and logical_or logical_xor
+    logical_not bitwise_and bitwise_or bitwise_not bitwise_xor isnan isinf isfinite isclose
+    maximum minimum fmax fmin where lerp fmod remainder masked_fill masked_scatter scatter
+    scatter_add index_fill fill zero log_normal bernoulli dropout dropout1d dropout2d dropout3d
+    alpha_dropout feature_dropout one_hot embedding index_select take_along_dim gather select
+    narrow linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
+    bilinear max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d
+    adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d
+    adaptive_max_pool2d adaptive_max_pool3d lp_pool1d lp_pool2d interpolate upsample pad
+    grid_sample affine_grid fold unfold pixel_shuffle pixel_unshuffle layer_norm group_norm
+    instance_norm local_response_norm rms_norm batch_norm channel_shuffle glu crop resize
     normalize_image scaled_dot_product_attention multi_head_attention_forward gumbel_softmax
-    rfft irfft fft ifft fft2 ifft2 stft istft angle conj complex polar tril triu diagonal diag_embed
-    make_grid xlogy nextafter addcmul addcdiv softmin log_prob rsample sample entropy cdf icdf checkpoint
-    """
-)
+    rfft irfft fft ifft fft2 ifft2 stft istft angle conj complex polar tril triu diagonal
+    diag_embed make_grid xlogy nextafter addcmul addcdiv softmin log_prob rsample sample entropy
+    cdf icdf checkpoint
+    """)
 #: Keep values apart only from below or above: a guard against zero.
 GUARDS = words("clamp clip clamp_min clamp_max")
 #: Comparisons and the like, whose result is a mask.
-MASKS = words(
-    """
+MASKS = words("""
     eq ne lt le gt ge greater less greater_equal less_equal not_equal logical_and logical_or
     logical_xor logical_not isnan isinf isfinite isclose bool
-    """
-)
+    """)
 ADDITIONS = words("add sub subtract rsub __add__ __radd__ __iadd__ __sub__")
 PRODUCTS = words("mul multiply __mul__ __rmul__ prod_scale")
 QUOTIENTS = words("div divide true_divide floor_divide __truediv__")
@@ -68,18 +65,15 @@ NEGATIONS = words("neg negative positive")
 SUMS = words("sum nansum count_nonzero")
 MEANS = words("mean nanmean average")
 #: Look along a dimension: over all elements, or along the last one, where none is given.
-OVER_ALL = words(
-    """
-    prod std var std_mean var_mean norm vector_norm max min amax amin argmax argmin median nanmedian
-    mode quantile nanquantile logsumexp all any aminmax unique histc bincount ptp percentile
-    """
-)
-ALONG = words(
-    """
+OVER_ALL = words("""
+    prod std var std_mean var_mean norm vector_norm max min amax amin argmax argmin median
+    nanmedian mode quantile nanquantile logsumexp all any aminmax unique histc bincount ptp
+    percentile
+    """)
+ALONG = words("""
     softmax log_softmax cumsum cumprod logcumsumexp sort argsort topk kthvalue normalize
     cosine_similarity pairwise_distance cross diff renorm msort
-    """
-)
+    """)
 #: The dimension along which they look where none is given.
 DEFAULT_DIM = {"normalize": 1, "cosine_similarity": 1}
 #: Where `dim` stands among the arguments behind the tensor.
@@ -91,24 +85,20 @@ DIM_POSITION = {
 POSITIONS = words("argmax argmin argsort arange randperm multinomial searchsorted nonzero")
 
 #: Types of tensors: called with sizes they make one.
-TENSOR_TYPES = words(
-    """
-    Tensor FloatTensor DoubleTensor HalfTensor LongTensor IntTensor ShortTensor ByteTensor BoolTensor
-    """
-)
+TENSOR_TYPES = words("""
+    Tensor FloatTensor DoubleTensor HalfTensor LongTensor IntTensor ShortTensor ByteTensor
+    BoolTensor
+    """)
 #: Make tensors of a shape.
-FACTORIES = words(
-    """
-    zeros ones full empty rand randn randint normal eye arange linspace randperm new_zeros new_ones
-    new_full new_empty new_tensor uniform random_sample standard_normal choice permutation new
-    poisson exponential laplace beta binomial integers random random_integers sample_n
-    """
-)
+FACTORIES = words("""
+    zeros ones full empty rand randn randint normal eye arange linspace randperm new_zeros
+    new_ones new_full new_empty new_tensor uniform random_sample standard_normal choice
+    permutation new poisson exponential laplace beta binomial integers random random_integers
+    sample_n
+    """)
 #: Those whose positional arguments are all sizes.
 SIZES_ONLY = words("zeros ones empty rand randn new_zeros new_ones new_empty new") | TENSOR_TYPES
-LIKE = words(
-    "zeros_like ones_like full_like empty_like rand_like randn_like randint_like new_like"
-)
+LIKE = words("zeros_like ones_like full_like empty_like rand_like randn_like randint_like new_like")
 CONCATENATIONS = words("cat concat concatenate stack hstack vstack dstack column_stack block_diag")
 SPLITS = words("chunk split tensor_split unbind hsplit array_split unbind_copy")
 
@@ -122,31 +112,28 @@ PAIRWISE = words(
 SELECTIONS = words("masked_select nonzero pack_padded_sequence extract compress")
 
 #: Attributes of tensors that say nothing of the samples.
-NEUTRAL_ATTRIBUTES = words(
-    """
-    device dtype requires_grad is_cuda ndim layout is_leaf is_sparse names grad_fn training itemsize
-    """
-)
+NEUTRAL_ATTRIBUTES = words("""
+    device dtype requires_grad is_cuda ndim layout is_leaf is_sparse names grad_fn training
+    itemsize
+    """)
 #: Methods of tensors that say nothing of the samples.
-NEUTRAL_METHODS = words(
-    """
-    dim ndimension element_size is_floating_point is_contiguous get_device stride data_ptr is_tensor
-    is_complex finfo iinfo device set_grad_enabled no_grad manual_seed is_available seed
-    """
-)
+NEUTRAL_METHODS = words("""
+    dim ndimension element_size is_floating_point is_contiguous get_device stride data_ptr
+    is_tensor is_complex finfo iinfo device set_grad_enabled no_grad manual_seed is_available
+    seed
+    """)
 #: Modules of torch.nn without parameters of their own.
-PARAMETERLESS = words(
-    """
-    Identity Flatten Unflatten Dropout Dropout1d Dropout2d Dropout3d AlphaDropout FeatureAlphaDropout
-    ReLU ReLU6 RReLU LeakyReLU ELU CELU SELU GELU SiLU Mish Sigmoid Tanh Softplus Softsign Softmin
-    Softmax Softmax2d LogSoftmax LogSigmoid Hardtanh Hardswish Hardsigmoid Hardshrink Softshrink
-    Tanhshrink Threshold GLU MaxPool1d MaxPool2d MaxPool3d AvgPool1d AvgPool2d AvgPool3d
-    AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d
-    AdaptiveMaxPool3d LPPool1d LPPool2d FractionalMaxPool2d MaxUnpool1d MaxUnpool2d MaxUnpool3d
-    Upsample UpsamplingNearest2d UpsamplingBilinear2d PixelShuffle PixelUnshuffle ZeroPad2d
-    ReflectionPad1d ReflectionPad2d ReplicationPad1d ReplicationPad2d ConstantPad1d ConstantPad2d
-    CosineSimilarity PairwiseDistance Fold Unfold ChannelShuffle
-    """
-)
+PARAMETERLESS = words("""
+    Identity Flatten Unflatten Dropout Dropout1d Dropout2d Dropout3d AlphaDropout
+    FeatureAlphaDropout ReLU ReLU6 RReLU LeakyReLU ELU CELU SELU GELU SiLU Mish Sigmoid Tanh
+    Softplus Softsign Softmin Softmax Softmax2d LogSoftmax LogSigmoid Hardtanh Hardswish
+    Hardsigmoid Hardshrink Softshrink Tanhshrink Threshold GLU MaxPool1d MaxPool2d MaxPool3d
+    AvgPool1d AvgPool2d AvgPool3d AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d
+    AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d LPPool1d LPPool2d FractionalMaxPool2d
+    MaxUnpool1d MaxUnpool2d MaxUnpool3d Upsample UpsamplingNearest2d UpsamplingBilinear2d
+    PixelShuffle PixelUnshuffle ZeroPad2d ReflectionPad1d ReflectionPad2d ReplicationPad1d
+    ReplicationPad2d ConstantPad1d ConstantPad2d CosineSimilarity PairwiseDistance Fold Unfold
+    ChannelShuffle
+    """)
 #: Modules that hold others, and have parameters where those have.
 CONTAINERS = words("Sequential ModuleList ModuleDict DataParallel")
