@@ -22,7 +22,6 @@ def test_it_is_as_long_as_asked_for_and_is_converted(lines: int) -> None:
     assert lines <= text.count("\n") < lines + 40
     result = transpile.convert(text)
     assert result.outcome is transpile.Outcome.CONVERTED
-    assert result.level is transpile.Level.NOTE
 
 
 @pytest.mark.slow
