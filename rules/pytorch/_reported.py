@@ -32,7 +32,14 @@ from transpile.plan.model import Loader, Plan
 from transpile.plan.ranks import Ranks
 from transpile.plan.roles import data_sources
 from transpile.rules.pytorch._loss_scaling import rewritten, scaled_terms
-from transpile.rules.pytorch._quantity import Analysis, Duty, Kind, Pending, Quantity
+from transpile.rules.pytorch._quantity import (
+    Analysis,
+    Duty,
+    Kind,
+    Pending,
+    Quantity,
+    analysis,
+)
 from transpile.rules.pytorch._quantity.shapes import PIECES
 from transpile.rules.pytorch._reductions import is_simple, obstacle, tensor_behind
 
@@ -214,8 +221,9 @@ class Search:
     def __init__(self, plan: Plan, vocabulary: Vocabulary) -> None:
         self.plan = plan
         self.vocabulary = vocabulary
-        self.analysis = Analysis(plan, scaled_terms(plan))
-        self.whole = Analysis(plan, scaled_terms(plan), whole=True)
+        terms = scaled_terms(plan)
+        self.analysis = Analysis(plan, terms) if terms else analysis(plan)
+        self.whole = Analysis(plan, terms, whole=True)
         self.settled = rewritten(plan)
         self.ranks = Ranks(plan, frozenset())
         self.found = Reported()

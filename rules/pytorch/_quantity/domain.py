@@ -269,12 +269,17 @@ def sample_first(first: Quantity, second: Quantity) -> tuple[Quantity, Quantity]
     return first, second
 
 
+def over_nothing(first: Quantity, second: Quantity) -> Quantity:
+    """The one of two quantities that is something."""
+    kept, other = (second, first) if first.kind is Kind.NOTHING else (first, second)
+    return kept if kept.tensor or not other.tensor else replace(kept, tensor=True)
+
+
 def add(first: Quantity, second: Quantity) -> Quantity:
     """The sum or difference of two values."""
     first, second = as_value(first), as_value(second)
     if first.kind is Kind.NOTHING or second.kind is Kind.NOTHING:
-        kept = second if first.kind is Kind.NOTHING else first
-        return replace(kept, tensor=first.tensor or second.tensor)
+        return over_nothing(first, second)
     found = unknown_among(first, second)
     if found is not None:
         return found
@@ -304,8 +309,7 @@ def multiply(first: Quantity, second: Quantity) -> Quantity:
     """The product of two values."""
     first, second = as_value(first), as_value(second)
     if first.kind is Kind.NOTHING or second.kind is Kind.NOTHING:
-        kept = second if first.kind is Kind.NOTHING else first
-        return replace(kept, tensor=first.tensor or second.tensor)
+        return over_nothing(first, second)
     found = unknown_among(first, second)
     if found is not None:
         return found
@@ -435,9 +439,10 @@ def average(quantity: Quantity) -> Quantity:
 
 def join(first: Quantity, second: Quantity) -> Quantity:
     """One of two values, nobody knows which."""
+    if first is second:
+        return first
     if first.kind is Kind.NOTHING or second.kind is Kind.NOTHING:
-        kept = second if first.kind is Kind.NOTHING else first
-        return replace(kept, tensor=first.tensor or second.tensor)
+        return over_nothing(first, second)
     found = unknown_among(first, second)
     if found is not None:
         return found
