@@ -390,7 +390,7 @@ class Search:
                 nodes = [None] * len(value.operands)
             return [(part, n, where) for part, n in zip(value.operands, nodes, strict=True)]
         if value.kind == "operation" and value.name in ("Add", "Modulo", "concatenate"):
-            if not is_text(value.operands[0]):
+            if not any(is_text(operand) for operand in value.operands):
                 return None
             sides: list[cst.BaseExpression | None] = [None, None]
             if isinstance(value.node, cst.BinaryOperation):
