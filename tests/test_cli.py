@@ -449,6 +449,7 @@ class TestUsage:
             ["train.py", "--timeout", "soon"],
             ["train.py", "--target-python", "2.7"],
             ["train.py", "--target-python", "3.5"],
+            ["train.py", "--framework", "mxnet"],
             ["train.py", "--framework", "mxnet", "--backend", "nccl"],
             ["train.py", "--framework", "fluid", "--script-args"],
             ["train.py", "--in-place", "--diff"],

@@ -178,6 +178,7 @@ def command(context: click.Context, /, **choices: Any) -> int:
     check_framework = framework_check(context)
     if choices["framework"] != "auto":
         check_framework(choices["framework"])
+        _check_rules(choices["framework"])
     try:
         options = _options(choices)
         targets = _targets(scripts, mode, output)
@@ -231,6 +232,13 @@ def _mode(choices: dict[str, Any], scripts: Sequence[Input]) -> tuple[Mode, str]
             "Several inputs need -o DIR/, --in-place, --diff, --check or --plan."
         )
     return mode, output or ""
+
+
+def _check_rules(framework: str) -> None:
+    from transpile import catalog
+
+    if framework not in catalog.frameworks():
+        raise click.UsageError(f"There are no rules for {framework} yet.")
 
 
 def _options(choices: dict[str, Any]) -> Options:
