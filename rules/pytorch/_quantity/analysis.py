@@ -258,8 +258,9 @@ class Analysis(Calls):
             return domain.count()
         if name == "dataset" and any(id(one) in self.loaders for one in base):
             return domain.equal()
-        if any(is_instance_of(one, self.plan.table.module_bases) for one in base):
-            return domain.equal(gradient=True)
+        if any(self.is_layer(origin(one)) and self.is_object(one) for one in base):
+            if not any(self.is_tensor(one) for one in base):
+                return domain.equal(gradient=True)
         inner = inner_entries(base, name)
         if inner:
             return self.look(inner)
