@@ -15,6 +15,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import (
     BoundMethod,
     Constant,
+    External,
     Function,
     Generator,
     Instance,
@@ -276,6 +277,10 @@ class Search:
         if effect is not None and effect.kind in SHOWING:
             return True
         for callee in event.callee:
+            if isinstance(callee, External):
+                package, _, word = callee.name.rpartition(".")
+                if word in SHOWING_METHODS and package:
+                    return True
             if isinstance(callee, Opaque) and callee.kind == "attribute":
                 if callee.name in SHOWING_METHODS:
                     return True

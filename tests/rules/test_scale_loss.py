@@ -12,7 +12,7 @@ from transpile.closing import unclaimed
 from transpile.rule import Ruling, Rulings
 from transpile.rules.pytorch import scale_loss
 
-SCRIPT = '''\
+SCRIPT = """\
 import torch
 import torch.nn as nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -30,7 +30,7 @@ for x, y, mask in loader:
     out = model(x)
     {body}
     optimizer.step()
-'''
+"""
 LOSSES = "losses = nn.functional.cross_entropy(out, y, reduction='none')\n"
 WEIGHTED = "nn.CrossEntropyLoss(weight=torch.rand(3))"
 
@@ -143,7 +143,8 @@ def test_sums_are_multiplied_for_the_backward_pass_alone(body: str, line: str) -
             "loss = (criterion(out, y) + out.sum() * get_world_size() + model.bias.norm()) / 2",
         ),
         (
-            "def total(a, b):\n    return a + b\nloss = total(out.sum(), out.mean())\nloss.backward()",
+            "def total(a, b):\n    return a + b\n"
+            "loss = total(out.sum(), out.mean())\nloss.backward()",
             "return a * get_world_size() + b",
         ),
     ],
@@ -166,7 +167,9 @@ def test_only_the_summed_term_of_a_mix_is_multiplied(body: str, line: str) -> No
 def test_terms_that_cannot_be_told_apart(body: str) -> None:
     found = scaled(body)
     assert found.after == found.before
-    assert found.verdicts == [("PT404", Verdict.REFUSE)] or [c for c, _ in found.remarks] == ["PT403"]
+    assert found.verdicts == [("PT404", Verdict.REFUSE)] or [c for c, _ in found.remarks] == [
+        "PT403"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -223,7 +226,7 @@ def test_denominators_are_averaged(body: str, line: str) -> None:
         (
             "loss = nn.functional.cross_entropy(out, y, ignore_index=0)\nloss.backward()",
             [
-                "loss = nn.functional.cross_entropy(out, y, ignore_index=0, reduction=\"sum\")",
+                'loss = nn.functional.cross_entropy(out, y, ignore_index=0, reduction="sum")',
                 "loss = loss / reduce_mean((y != 0).sum())",
             ],
         ),
@@ -350,7 +353,7 @@ def test_every_backward_pass_is_claimed() -> None:
 
 
 def test_gradients_that_a_function_defines_are_no_backward_pass() -> None:
-    top = '''
+    top = """
 class Double(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a):
@@ -361,7 +364,7 @@ class Double(torch.autograd.Function):
     def backward(ctx, grad):
         torch.autograd.backward(ctx.a.sum(), grad)
         return grad
-'''
+"""
     found = scaled("Double.apply(out).mean().backward()", top=top)
     assert ("PT401", Verdict.ALREADY_DONE) in found.verdicts
     assert {verdict for _, verdict in found.verdicts} == {Verdict.ALREADY_DONE}
