@@ -52,7 +52,9 @@ def $share_random_state_with_numpy():
 def $cleanup_distributed():
     """Leave the process group once every process has arrived here."""
     if $dist.is_initialized():
-        $dist.barrier()
+        # Kept beyond this call: Gloo may hang where it is freed while the group is destroyed.
+        $cleanup_distributed.work = $dist.barrier(async_op=True)
+        $cleanup_distributed.work.wait()
         $dist.destroy_process_group()
 ''',
         (DIST,),

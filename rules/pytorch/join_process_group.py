@@ -35,11 +35,11 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from transpile.changes import Edit
+from transpile.changes import Edit, Insert
 from transpile.facts.walk import children
 from transpile.layout import append_to_body, insert_after, insert_before
 from transpile.layout.calls import written_call
@@ -164,7 +164,23 @@ def set_up_edits(plan: Plan, start: Start, lines: list[str]) -> Iterable[Edit]:
     source = plan.entry.source
     if start.parsed is not None:
         return insert_after(source, start.parsed, lines, order=-10)
-    return insert_before(source, set_up_statement(start), lines, order=-10)
+    return foremost(insert_before(source, set_up_statement(start), lines, order=-10))
+
+
+def foremost(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """Insertions that stand in front of all that others put before the same statement.
+
+    A data set that is moved out of a loader's call may draw random numbers: the processes must
+    agree on them first.
+    """
+    return tuple(
+        (
+            replace(edit, side="plain", anchor=None)
+            if isinstance(edit, Insert) and edit.side == "before"
+            else edit
+        )
+        for edit in edits
+    )
 
 
 def set_up_statement(start: Start) -> Statement:

@@ -105,9 +105,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 Verdict.REFUSE,
                 backward.event.module,
                 backward.event.node,
-                "this backward pass depends on no DataLoader: there is nothing that could be "
-                "sharded over the processes",
-                "put the training data into a Dataset and draw batches through a DataLoader",
+                "no DataLoader can be seen behind this backward pass: there is nothing that could "
+                "be sharded over the processes",
+                "draw the batches from a DataLoader that the script makes itself",
             )
     for event in passes_for_training(plan):
         yield Remark(

@@ -48,7 +48,7 @@ from transpile.rules.pytorch._seeds import (
     imports,
     seeds_everything,
 )
-from transpile.rules.pytorch.join_process_group import set_up_statement
+from transpile.rules.pytorch.join_process_group import foremost, set_up_statement
 
 CODES = {
     "PT701": "every process starts from the random state of rank 0",
@@ -142,7 +142,8 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         elif start.parsed is not None:
             changes = insert_after(source, start.parsed, lines, order=-9)
         else:
-            changes = insert_before(source, set_up_statement(start), lines, order=-9)
+            before = insert_before(source, set_up_statement(start), lines, order=-9)
+            changes = foremost(before)
         for edit in changes:
             yield In(plan.entry, edit)
         return

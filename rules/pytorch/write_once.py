@@ -19,7 +19,8 @@ After:
         torch.save(model.state_dict(), "model.pt")
 
 Refuses when:
-    never: what cannot be guarded is reported.
+    a module of the project writes where every process comes by; other writes that cannot be
+    guarded are reported.
 
 Source:
     https://pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
@@ -110,12 +111,12 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if effect.kind not in ELSEWHERE:
             yield Remark(
                 "PT513",
-                Level.WARNING,
+                Level.ERROR,
                 effect.module,
                 effect.node,
                 f"{effect.word} {effect.kind.value} in every process: it stands in a module of "
                 "the project, and only the script is converted",
-                "do it on rank 0 alone",
+                "do it on rank 0 alone there, or move it into the script",
             )
     yield from waiting(once.effects.values())
 
