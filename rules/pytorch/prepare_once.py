@@ -129,10 +129,6 @@ def moved_above(preparation: Preparation, rulings: Rulings) -> cst.BaseExpressio
         data_set: cst.BaseExpression = ruling.data.dataset
         if isinstance(data_set, (cst.Name, cst.Attribute)):
             continue
-        if all(
-            effect.module is preparation.module
-            and (effect.node is data_set or data_set in source.parents(effect.node))
-            for effect in preparation.effects
-        ):
+        if all(site is data_set or data_set in source.parents(site) for site in preparation.sites):
             return data_set
     return None

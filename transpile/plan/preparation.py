@@ -57,11 +57,16 @@ class Preparations:
             statement = self.statement_for(node)
             if statement is None:
                 found[id(node)] = Preparation(
-                    effect.module, [], [effect], "it stands where no statement can be put around it"
+                    effect.module,
+                    [],
+                    [effect],
+                    [node],
+                    "it stands where no statement can be put around it",
                 )
                 continue
             known = found.setdefault(id(statement), Preparation(self.plan.entry, [statement]))
             known.effects.append(effect)
+            known.sites.append(node)
         for preparation in found.values():
             if preparation.statements:
                 preparation.why_not = self.obstacle(preparation)
@@ -268,6 +273,7 @@ class Preparations:
             else:
                 current.statements.extend([*gap, *each.statements])
                 current.effects.extend(each.effects)
+                current.sites.extend(each.sites)
                 current.draws |= each.draws
             gap = []
         if current is not None:

@@ -74,6 +74,7 @@ class Preparation:
         module: where they are.
         statements: the statements, in order.
         effects: the downloads and the files that are made.
+        sites: where in the script each of them is reached.
         why_not: why the processes cannot take turns there; empty where they can.
         draws: whether random numbers are drawn there.
     """
@@ -81,6 +82,7 @@ class Preparation:
     module: Module
     statements: list[Statement]
     effects: list[Effect] = field(default_factory=list)
+    sites: list[cst.CSTNode] = field(default_factory=list)
     why_not: str = ""
     draws: bool = False
 
