@@ -618,6 +618,40 @@ def test_a_call_that_does_more_is_reported(tmp_path: Path) -> None:
     assert text.count("PT502") == 1
 
 
+DATA = """\
+import os
+from urllib.request import urlretrieve
+
+import torch
+from torch.utils.data import Dataset
+
+
+class Table(Dataset):
+    def __init__(self, root):
+        os.makedirs(root, exist_ok=True)
+        if not os.path.exists(root + "/table.pt"):
+            urlretrieve("http://x", root + "/table.pt")
+        self.table = torch.load(root + "/table.pt")
+
+    def __len__(self):
+        return len(self.table)
+
+    def __getitem__(self, index):
+        return self.table[index], index
+"""
+
+
+def test_a_data_set_of_another_module_takes_turns(tmp_path: Path) -> None:
+    (tmp_path / "data.py").write_text(DATA)
+    source = script(top="from data import Table").replace(
+        "DataLoader(data, batch_size=4)", "DataLoader(Table('here'), batch_size=4, shuffle=True)"
+    )
+    result = convert(source, Options(allow_partial=True), path="train.py", folder=tmp_path)
+    turns = "    with main_process_first():\n        train_dataset = Table('here')\n"
+    assert turns in result.text
+    assert not [f for f in result.findings if f.code in ("PT513", "PT562")]
+
+
 @pytest.mark.parametrize("helper", ["print_once", "main_process_first", "is_main_process"])
 def test_helpers_are_what_black_writes(helper: str) -> None:
     black = pytest.importorskip("black")
