@@ -185,15 +185,19 @@ def test_terms_that_cannot_be_told_apart(body: str) -> None:
         ),
         (
             "loss = (losses * mask).sum() / (mask * 2).sum().clamp(min=1)\nloss.backward()",
-            "loss = (losses * mask).sum() / reduce_mean((mask * 2).sum()).clamp(min=1)",
+            "loss = (losses * mask).sum() / (reduce_sum((mask * 2).sum()).clamp(min=1) / get_world_size())",
         ),
         (
             "loss = (losses * mask).sum() / max(mask.sum(), 1)\nloss.backward()",
-            "loss = (losses * mask).sum() / max(reduce_mean(mask.sum()), 1)",
+            "loss = (losses * mask).sum() / (max(reduce_sum(mask.sum()), 1) / get_world_size())",
         ),
         (
             "count = mask.sum()\nloss = (losses * mask).sum().div(count)\nloss.backward()",
             "loss = (losses * mask).sum().div(reduce_mean(count))",
+        ),
+        (
+            "n = torch.clamp(mask.sum(), min=1)\nloss = (losses * mask).sum() / n\nloss.backward()",
+            "n = torch.clamp(reduce_sum(mask.sum()), min=1) / get_world_size()",
         ),
         (
             "loss = (losses * mask).sum()\nloss /= torch.sum(mask)\nloss.backward()",
@@ -323,6 +327,10 @@ def test_other_losses_are_left_with_a_warning(body: str, reason: str) -> None:
     [
         ("criterion(out, make(y)).backward()", "would be computed twice"),
         ("criterion(*[out, y]).backward()", "unpacked"),
+        (
+            "n = mask.sum().clamp(min=1)\nprint(n)\n(torch.rand(3)[y].sum() / n).backward()",
+            "used for something else",
+        ),
         (
             "n = len(y[y > 0])\n(torch.rand(3)[y].sum() / n).backward()",
             "no tensor",
