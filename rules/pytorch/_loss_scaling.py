@@ -105,8 +105,11 @@ def scaling_of(plan: Plan, module: Module, node: cst.Call, events: list[Event]) 
     if not events or all(in_autograd_function(event) for event in events):
         return Scaling(module, node, Need.UNREACHED, found.of(()))
     values = tuple(value for event in events for value in losses_of(event))
+    expressions = loss_expressions(node)
+    if len(expressions) > 1:
+        return scaling_of_several(plan, module, node, expressions)
     loss = found.of(values)
-    losses = tuple(Place(module, expression) for expression in loss_expressions(node))
+    losses = tuple(Place(module, expression) for expression in expressions)
     scaling = Scaling(module, node, Need.NOTHING, loss, losses=losses)
     given = given_gradients(events)
     if given and loss.kind is Kind.SAMPLE and found.of(given).kind is Kind.SAMPLE:
@@ -139,6 +142,32 @@ def scaling_of(plan: Plan, module: Module, node: cst.Call, events: list[Event]) 
     else:
         scaling.need = Need.SCALE
         scaling.terms = tuple(terms.places.values())
+    return scaling
+
+
+def scaling_of_several(
+    plan: Plan, module: Module, node: cst.Call, expressions: list[cst.BaseExpression]
+) -> Scaling:
+    """What a backward pass from several losses needs: each is a term of its own."""
+    found = analysis(plan)
+    scaling = Scaling(module, node, Need.NOTHING, found.of(()))
+    terms: list[tuple[Place, int]] = []
+    pending: set[Pending] = set()
+    for expression in expressions:
+        loss = found.of(plan.facts.values_of(expression))
+        degrees = {term.degree for term in loss.terms if term.gradient} or {0}
+        scaling.quantity = loss
+        if loss.kind not in (Kind.PART, Kind.EQUAL, Kind.NOTHING) or len(degrees) > 1:
+            scaling.need = Need.UNTOLD
+            scaling.reason = loss.reason or "one of its losses is more than a sum or a mean"
+            return scaling
+        pending |= loss.pending
+        degree = degrees.pop()
+        if degree:
+            terms.append((Place(module, expression), degree))
+    scaling.terms, scaling.pending = tuple(terms), tuple(sorted(pending, key=order_of))
+    if terms or pending:
+        scaling.need = Need.SCALE
     return scaling
 
 

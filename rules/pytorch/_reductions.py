@@ -63,6 +63,8 @@ def multiplied(
         before, after = "(", f"){after}"
     if receiver and not node.lpar:
         before, after = f"({before}", f"{after})"
+    elif not receiver and needs_parentheses(module, node):
+        before, after = f"({before}", f"{after})"
     yield from surrounded(module, node, before, after)
 
 

@@ -37,6 +37,7 @@ from transpile.rule import Change as Edited
 from transpile.rules.pytorch._once import VOCABULARY
 from transpile.rules.pytorch._reductions import (
     multiplied,
+    needs_parentheses,
     reduced,
     settled,
     surrounded,
@@ -109,8 +110,10 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Edited]:
         yield from multiplied(plan, leaf.module, leaf.node, leaf.degree)
     elif leaf.change is Change.SHARED_COUNT:
         yield Helper("shard_count")
-        shards = f"{plan.names.fresh('shard_count')}({leaf.loader})"
-        yield from surrounded(leaf.module, leaf.node, "", f" * {shards}")
+        before, after = "", f" * {plan.names.fresh('shard_count')}({leaf.loader})"
+        if needs_parentheses(leaf.module, leaf.node):
+            before, after = "(", f"{after})"
+        yield from surrounded(leaf.module, leaf.node, before, after)
     elif leaf.change is Change.SHARED_SUM:
         yield Helper("reduce_shards")
         name = plan.names.fresh("reduce_shards")
@@ -120,11 +123,13 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Edited]:
     elif leaf.plain:
         yield Helper("reduce_number")
         name = plan.names.fresh("reduce_number")
-        after = ")"
+        before, after = f"{name}(", ")"
         if leaf.change is Change.SUM:
             yield Helper("get_world_size")
             after = f") * {world_size(plan)}"
-        yield from surrounded(leaf.module, leaf.node, f"{name}(", after)
+            if needs_parentheses(leaf.module, leaf.node):
+                before, after = f"({before}", f"{after})"
+        yield from surrounded(leaf.module, leaf.node, before, after)
     else:
         helper = "reduce_sum" if leaf.change is Change.SUM else "reduce_mean"
         yield from reduced(plan, leaf.module, leaf.node, helper)

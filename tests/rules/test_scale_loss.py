@@ -99,6 +99,10 @@ def test_means_stay_as_they_are(body: str) -> None:
             "retain_graph=True)",
         ),
         (
+            "torch.autograd.backward((out.sum() / 2, out.mean()))",
+            "torch.autograd.backward((out.sum() / 2 * get_world_size(), out.mean()))",
+        ),
+        (
             "loss = criterion(out, y) / len(x)\nloss.backward()",
             "(loss / get_world_size()).backward()",
         ),
