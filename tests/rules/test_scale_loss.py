@@ -189,7 +189,8 @@ def test_terms_that_cannot_be_told_apart(body: str) -> None:
         ),
         (
             "loss = losses.sum() / (mask * 2).sum().clamp(min=1)\nloss.backward()",
-            "loss = losses.sum() / (reduce_sum((mask * 2).sum()).clamp(min=1) / get_world_size())",
+            "loss = losses.sum() / "
+            "(reduce_sum((mask * 2).sum()).clamp(min=1) / get_world_size())",
         ),
         (
             "loss = (losses * mask).sum() / max(mask.sum(), 1)\nloss.backward()",
