@@ -854,14 +854,14 @@ start()
     wait_until(lambda: len(list(Path().glob("*.pid"))) == min(len(os.sched_getaffinity(0)), 4))
     workers = {int(path.stem) for path in Path().glob("*.pid")} - {started.pid}
     started.send_signal(how)
-    _, errors = started.communicate(timeout=30)
+    _, errors = started.communicate(timeout=120)
     assert started.returncode == (130 if how is signal.SIGINT else -how)
     assert errors.strip() == ("disttranspile: interrupted" if how is signal.SIGINT else "")
     wait_until(lambda: not any(is_running(worker) for worker in workers))
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.05)
