@@ -442,6 +442,15 @@ def $reduce_mean(tensor):
         (DIST,),
         ("reduce_sum",),
     ),
+    "mean_size": HelperSource(
+        '''
+def $mean_size(tensor):
+    """Return the number of elements of a tensor, on average over all processes."""
+    return $reduce_mean($torch.tensor(float(tensor.numel()), device=tensor.device))
+''',
+        (TORCH,),
+        ("reduce_mean",),
+    ),
     "reduce_number": HelperSource(
         '''
 def $reduce_number(number):

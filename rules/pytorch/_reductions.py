@@ -32,6 +32,8 @@ PURE_METHODS = frozenset(
         "contiguous", "transpose", "permute", "t", "detach", "size", "numel", "type", "int",
     }
 )  # fmt: skip
+#: Losses of classes, which can be rebuilt with all of their settings.
+CLASS_LOSSES = frozenset({"torch.nn.functional.cross_entropy", "torch.nn.functional.nll_loss"})
 #: Methods and functions that turn a tensor into numbers.
 CONVERSIONS = frozenset({"item", "tolist", "numpy"})
 #: Methods on the way from a tensor to its number.
@@ -372,16 +374,18 @@ def rewritten_loss(plan: Plan, module: Module, loss: WeightedLoss) -> Iterator[C
     for position, setting in enumerate(settings):
         for edit in add_argument(source, call, setting, position):
             yield In(module, edit)
-    yield Helper("reduce_mean")
-    reduce_mean = plan.names.fresh("reduce_mean")
     of = text_of(module, target.value)
-    if not loss.weight:
-        counted = f"({of} != {ignore}).sum()"
-    elif loss.ignore_index:
+    helper = "reduce_mean"
+    if loss.weight and loss.ignore_index:
         counted = f"{weight}[{of}[{of} != {ignore}]].sum()"
-    else:
+    elif loss.weight:
         counted = f"{weight}[{of}].sum()"
-    average = f"{reduce_mean}({counted})"
+    elif loss.ignore_index:
+        counted = f"({of} != {ignore}).sum()"
+    else:
+        helper, counted = "mean_size", of
+    yield Helper(helper)
+    average = f"{plan.names.fresh(helper)}({counted})"
     grown = sum(len(setting) + 2 for setting in settings) + len(f" / {average}")
     name = assigned_name(module, call)
     if name and end_of_line(module, call) + grown > LINE_LENGTH:

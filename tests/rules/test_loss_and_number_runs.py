@@ -54,6 +54,10 @@ BODIES = {
     "targets that are marked": (
         "partly[partly == 0] = -100\nloss = F.cross_entropy(out, partly)\nloss.backward()"
     ),
+    "some of the samples": (
+        "chosen = y[few + some > 0]\nloss = F.cross_entropy(out[few + some > 0], chosen)\n"
+        "loss.backward()"
+    ),
     "several losses": (
         "loss = each.sum() / 6\ntorch.autograd.backward([0.1 * loss, out.pow(2).mean()])"
     ),

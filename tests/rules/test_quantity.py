@@ -361,7 +361,7 @@ def test_shapes_are_unpacked() -> None:
         ("1.0 / out.mean()", "denominator"),
         ("out.sum() / out.abs().sum()", "denominator"),
         ("x[y > 0].mean()", "how many differs"),
-        ("F.cross_entropy(out[y > 0], y[y > 0])", "how many differs"),
+        ("F.huber_loss(out[y > 0], x[y > 0])", "how many differs"),
         ("F.cross_entropy(out, y, reduction=args.alpha)", "reduction"),
         ("(out.sum() if args.alpha else out.mean())", "different ways"),
         ("sum(F.mse_loss(out[i], x[i]) for i in range(len(x)))", "one by one"),
@@ -395,12 +395,23 @@ def test_what_cannot_be_told(expression: str, reason: str) -> None:
         ("nn.CrossEntropyLoss(weights).cuda()(out, y)", Duty.LOSS),
         ("nn.NLLLoss(weight=weights)(out, y)", Duty.LOSS),
         ("out.mean() * x.mean().item()", Duty.NUMBER),
+        ("F.cross_entropy(out[y > 0], y[y > 0])", Duty.LOSS),
+        ("nn.MSELoss()(out[y > 0], x[y > 0])", Duty.LOSS),
     ],
 )
 def test_what_needs_an_agreement(expression: str, duty: Duty) -> None:
     found = measured(expression)
     assert found.kind is Kind.PART and found.degree == 0, describe(found)
     assert [pending.duty for pending in found.pending] == [duty]
+
+
+def test_many_constants_are_constants() -> None:
+    check(f"torch.tensor({list(range(1, 40))})", "independent")
+
+
+def test_fields_of_a_named_tuple_are_what_they_were_given() -> None:
+    top = "from collections import namedtuple\nPair = namedtuple('Pair', ['first', 'second'])"
+    check("Pair(x, out).second.mean()", "mean", top=top)
 
 
 def test_targets_that_are_marked_to_be_left_out() -> None:
@@ -563,4 +574,4 @@ def test_sequences_of_packed_length_are_selections() -> None:
         "packed = pack_padded_sequence(y, m, batch_first=True)[0]\n"
         "q = F.cross_entropy(packed, packed)"
     )
-    check(body, "unknown (it is a mean over some", top=top)
+    check(body, "mean over a denominator that differs", top=top)

@@ -240,6 +240,17 @@ def test_denominators_are_averaged(body: str, line: str) -> None:
             ],
         ),
         (
+            "some = y[mask > 0]\nnn.functional.cross_entropy(out[mask > 0], some).backward()",
+            [
+                '(nn.functional.cross_entropy(out[mask > 0], some, reduction="sum") '
+                "/ mean_size(some)).backward()",
+            ],
+        ),
+        (
+            "some = y[mask > 0]\nloss = criterion(out[mask > 0], some)\nloss.backward()",
+            ['loss = F.cross_entropy(out[mask > 0], some, reduction="sum") / mean_size(some)'],
+        ),
+        (
             "w = torch.rand(3)\nnn.functional.nll_loss(out, y, w, reduction='mean').backward()",
             [
                 '(nn.functional.nll_loss(out, y, w, reduction="sum") / reduce_mean(w[y].sum()))'
@@ -313,7 +324,8 @@ def test_a_shared_loss_is_rewritten_once() -> None:
     [
         ("criterion(out @ out.t(), y).backward()", "compares the samples"),
         ("out.std().backward()", "looks at all samples"),
-        ("criterion(out[mask > 0], y[mask > 0]).backward()", "how many differs"),
+        ("out[mask > 0].mean().backward()", "how many differs"),
+        ("nn.HuberLoss()(out[mask > 0], out[mask > 0]).backward()", "how many differs"),
         ("((out * 2).sum() / out.sum()).backward()", "denominator"),
         ("library.loss(out, y).backward()", "nothing is known of library.loss"),
         ("out.backward()", "not seen how"),

@@ -171,10 +171,8 @@ class Analysis(Calls):
 
     def transfer_one(self, value: Value) -> Quantity:
         """The quantity of a value before it is seen in its surroundings."""
-        if isinstance(value, Sequence):
-            return self.look(value.every())
-        if isinstance(value, Mapping):
-            return self.look(value.every())
+        if isinstance(value, (Sequence, Mapping)):
+            return self.contents(value)
         if isinstance(value, Generator):
             return self.look(value.yields)
         if not isinstance(value, Opaque):
@@ -190,6 +188,17 @@ class Analysis(Calls):
         if value.kind == "element":
             return self.element(value)
         return replace(domain.unknown(f"nothing is known of '{value.name}'"), sampled=False)
+
+    def contents(self, value: Sequence | Mapping) -> Quantity:
+        """What a container holds, as alternatives."""
+        if isinstance(value, Sequence):
+            groups = [*value.elements, value.rest]
+        else:
+            groups = [*(entry.values for entry in value.entries.values()), value.rest]
+        found = NOTHING
+        for group in groups:
+            found = domain.join(found, self.look(group))
+        return found
 
     def in_model(self, value: Opaque) -> bool:
         """Whether a value is made by the code of a model."""
@@ -473,7 +482,8 @@ def has_parameters(value: Value, plan: Plan, known: dict[int, bool]) -> bool:
         for name in called_names(value):
             word = name.rpartition(".")[2]
             if word in CONTAINERS:
-                found = any(
+                # What is put into an empty one later is most likely a layer.
+                found = not value.arguments.items or any(
                     has_parameters(part, plan, known)
                     for argument in value.arguments.items
                     for part in argument.values

@@ -32,6 +32,8 @@ from .domain import Duty, Kind, Pending, Quantity, WeightedLoss
 from .losses import (
     AVERAGED_BY_WEIGHT,
     FUNCTIONAL,
+    SIZED,
+    Settings,
     Signature,
     loss_class,
     loss_function,
@@ -221,6 +223,11 @@ class Calls(ABC):
         if self.is_layer(behind):
             return self.from_model(domain.NOTHING, value)
         names = called_names(behind)
+        if any(name.endswith(".namedtuple") for name in names):
+            found = domain.NOTHING
+            for one in self.given(value):
+                found = domain.join(found, one)
+            return found
         return self.nothing_known(value, names[0] if names else "what is called")
 
     def is_layer(self, value: Value) -> bool:
@@ -322,7 +329,9 @@ class Calls(ABC):
         if signature.function in AVERAGED_BY_WEIGHT and (
             setup.weight is not False or setup.ignore_index or self.marks_left_out
         ):
-            return self.weighted_loss(value, signature, source, setup.weight, setup.ignore_index)
+            return self.weighted_loss(value, signature, source, setup)
+        if each.selection and signature.function in SIZED and setup.weight is False:
+            return self.weighted_loss(value, signature, source, setup)
         return domain.average(each)
 
     def weighted_loss(
@@ -330,10 +339,10 @@ class Calls(ABC):
         value: Opaque,
         signature: Signature,
         source: Opaque,
-        weight: bool | None,
-        ignore_index: bool,
+        setup: Settings,
     ) -> Quantity:
-        """A mean by weights of classes, or over the targets that are not left out."""
+        """A mean by weights, or over a number of targets that differs between processes."""
+        weight = setup.weight
         if weight is None:
             return domain.unknown(
                 f"{signature.function} has weights on one path and none on another", whole=True
@@ -348,8 +357,9 @@ class Calls(ABC):
             FUNCTIONAL + signature.function,
             value.node,
             built,
-            weight,
-            ignore_index or self.marks_left_out,
+            weight and signature.function in AVERAGED_BY_WEIGHT,
+            signature.function in AVERAGED_BY_WEIGHT
+            and (setup.ignore_index or self.marks_left_out),
         )
         pending = frozenset({Pending(Duty.LOSS, value.node, value.module, loss)})
         return replace(domain.part(0, gradient=True), pending=pending)

@@ -77,7 +77,9 @@ class Pending:
 
 @dataclass(frozen=True, eq=False)
 class WeightedLoss:
-    """A call of a loss that averages by weights or leaves samples out.
+    """A call of a loss whose mean is no plain mean over equal shares.
+
+    Without weights and targets that are left out, it is one over some of the samples only.
 
     Args:
         function: dotted name of the functional form.

@@ -96,6 +96,13 @@ FUNCTIONS: dict[str, Signature] = {
 }
 #: Losses whose mean is weighted by class and leaves an index out.
 AVERAGED_BY_WEIGHT = frozenset({"cross_entropy", "nll_loss"})
+#: Losses whose mean is over the elements of their target, and that need no other setting.
+SIZED = frozenset(
+    {
+        "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "binary_cross_entropy",
+        "binary_cross_entropy_with_logits",
+    }
+)  # fmt: skip
 #: Losses that are not averaged unless they are told to be.
 NOT_REDUCED = frozenset({"sigmoid_focal_loss"})
 _PACKAGES = ("torch.nn.functional.", "torch.nn.", "torch.", "torchvision.ops.")
