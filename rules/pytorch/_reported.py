@@ -446,7 +446,7 @@ class Search:
                 return False
             if self.whole.of(part.values).kind is Kind.EQUAL:
                 return True
-            self.doubt(part, quantity.reason, quantity.reason == PIECES)
+            self.doubt(part, quantity.reason, quantity.reason == PIECES and not quantity.whole)
             return False
         if quantity.kind is Kind.SAMPLE:
             self.doubt(part, "these are samples of one process's share of the batch", True)

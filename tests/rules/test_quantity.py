@@ -412,6 +412,7 @@ def test_many_constants_are_constants() -> None:
 def test_fields_of_a_named_tuple_are_what_they_were_given() -> None:
     top = "from collections import namedtuple\nPair = namedtuple('Pair', ['first', 'second'])"
     check("Pair(x, out).second.mean()", "mean", top=top)
+    check("sum(F.mse_loss(t, t) for t in Pair(x, out))", "mean", top=top)
 
 
 def test_targets_that_are_marked_to_be_left_out() -> None:

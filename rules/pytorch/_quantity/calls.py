@@ -270,10 +270,12 @@ class Calls(ABC):
         if self.is_model_call((value,)) and isinstance(value, Opaque):
             return self.model_gives_several(value)
         names = [*called_names(value), *(name for name, _ in method_calls(value))]
+        for callee in value.callee if isinstance(value, Opaque) else ():
+            names.extend(called_names(callee))
         several = {
             "max", "min", "sort", "topk", "median", "mode", "kthvalue", "std_mean", "var_mean",
             "grad", "pad_packed_sequence", "pack_padded_sequence", "where", "meshgrid", "unique",
-            "size",
+            "size", "namedtuple",
         }  # fmt: skip
         for name in names:
             word = name.rpartition(".")[2]
@@ -284,7 +286,10 @@ class Calls(ABC):
     def model_gives_several(self, value: Opaque) -> bool:
         """Whether a model gives several tensors, or may do so."""
         if value.inner:
-            return any(isinstance(one, (Sequence, Mapping, Instance)) for one in value.inner)
+            return any(
+                isinstance(one, (Sequence, Mapping, Instance)) or self.gives_several(one)
+                for one in value.inner
+            )
         for callee in value.callee:
             for name in called_names(origin(callee)):
                 package, _, word = name.rpartition(".")
