@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+from framework_environments import ENVIRONMENTS
 
 from transpile.verify import Auditor
 
@@ -14,3 +16,16 @@ def auditor() -> Iterator[Auditor]:
     """One start of the framework serves all audits of the session."""
     with Auditor() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def interpreter_of() -> Callable[[str], Path]:
+    """A function from a framework's name to the interpreter that has it; skips where none has."""
+
+    def find(framework: str) -> Path:
+        environment = ENVIRONMENTS[framework]
+        if not environment.is_complete:
+            pytest.skip(f"no environment for {framework}: run tests/run_frameworks.py {framework}")
+        return environment.interpreter
+
+    return find

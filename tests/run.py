@@ -4,7 +4,7 @@
 
 The environment, .venv-test beside this folder, is made on the first run and kept as long as the
 requirements stay the same. Without arguments, the project's own checks run as well: ruff, black and
-mypy.
+mypy. What needs another framework than PyTorch is for tests/run_frameworks.py.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
         return 2
     prepare()
     failed = [] if arguments else [check for check in CHECKS if run(check) != 0]
-    status = run(["pytest", *(arguments or parallel())])
+    status = run(["pytest", *(arguments or ["--ignore=tests/frameworks", *parallel()])])
     for check in failed:
         print(f"failed: {' '.join(check)}", file=sys.stderr)
     return status or int(bool(failed))

@@ -44,3 +44,5 @@ def sites(plan: Plan) -> Iterator[tuple[str, Module, cst.CSTNode]]:
             yield "optimizer step", step.module, step.node
     for loader in plan.training_loaders:
         yield "training loader", loader.event.module, loader.event.node
+    if plan.table.sites is not None:
+        yield from plan.table.sites(plan)

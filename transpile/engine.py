@@ -98,21 +98,40 @@ def convert(
 
 
 def framework_of(source: Source, options: Options, project: Project) -> str | None:
-    """The framework that a script uses, through its project; None where there is none."""
+    """The framework that a script uses, through its project; None where there is none.
+
+    The module nearest to the entry decides, and there the first import that a framework knows;
+    where one framework's package is part of another's, the inner one counts.
+    """
     if options.framework != "auto":
         return options.framework if options.framework in catalog.frameworks() else None
     pending: list[Module] = [project.entry]
     seen: set[str] = set()
     while pending:
         module = pending.pop(0)
-        for dotted in imported_names(module.source.tree):
-            for framework in catalog.frameworks():
-                if dotted.split(".")[0] in catalog.table(framework).packages:
-                    return framework
-            found = project.find(dotted, module)
-            if found is not None and found.name not in seen:
-                seen.add(found.name)
-                pending.append(found)
+        names = list(imported_names(module.source.tree))
+        found = framework_of_names(names)
+        if found is not None:
+            return found
+        for dotted in names:
+            other = project.find(dotted, module)
+            if other is not None and other.name not in seen:
+                seen.add(other.name)
+                pending.append(other)
+    return None
+
+
+def framework_of_names(names: Iterable[str]) -> str | None:
+    """The framework of the imports of one module; None where no framework knows one."""
+    found: dict[str, str] = {}
+    for dotted in names:
+        for framework in catalog.frameworks():
+            for package in catalog.table(framework).packages:
+                if f"{dotted}.".startswith(f"{package}."):
+                    found.setdefault(package, framework)
+    for package, framework in found.items():
+        if not any(longer.startswith(f"{package}.") for longer in found):
+            return framework
     return None
 
 
@@ -144,7 +163,7 @@ def imported_names(tree: cst.Module) -> Iterable[str]:
                 cst.SimpleStatementLine,
             ),
         ):
-            stack.extend(children(node))
+            stack.extend(reversed(list(children(node))))
 
 
 def decide_and_edit(plan: Plan, read: Source, options: Options, notes: list[Finding]) -> Result:

@@ -37,7 +37,7 @@ def distributed_already(plan: Plan) -> str:
                                 return f"it is distributed by {word} ({base})"
     if initialised and used:
         return f"it initialises a process group ({initialised}) and uses it ({used})"
-    return ""
+    return table.distributed(plan) if table.distributed is not None else ""
 
 
 def trains(plan: Plan) -> bool:
@@ -46,7 +46,9 @@ def trains(plan: Plan) -> bool:
         return True
     if any(optimizer.steps and not optimizer.event.detached for optimizer in plan.optimizers):
         return True
-    return bool(hidden_training(plan)) or bool(hand_written(plan))
+    if hidden_training(plan) or hand_written(plan):
+        return True
+    return plan.table.trains is not None and plan.table.trains(plan)
 
 
 def hidden_training(plan: Plan) -> list[Opaque]:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from transpile.facts.state import Dialect
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from transpile.facts.module import Module
+    from transpile.plan.model import Plan
 
 
 @dataclass(frozen=True)
@@ -14,7 +22,8 @@ class Table:
     Args:
         framework: its name, as the command line says it.
         prefix: the letters of its codes.
-        packages: top-level packages whose import makes a script one of this framework.
+        packages: dotted names of packages whose import makes a script one of this framework; where
+            several frameworks match, the longest name decides.
         dialect: what the interpreter must know.
         module_bases: base classes of models.
         loader_parameters: loader class to its parameters, in order, without ``self``.
@@ -33,6 +42,11 @@ class Table:
         gradient_functions: functions that take gradients without a backward pass.
         rank_calls: calls whose result differs from rank to rank.
         world_size_calls: calls whose result is the number of processes.
+        distributed: a framework's own way to see how a script is distributed already, asked after
+            the common one; empty text where it is not.
+        trains: a framework's own way to see that a script trains, asked after the common one.
+        sites: a framework's own places that some rule must claim, beside backward passes, optimizer
+            steps and training loaders: what to call them, the module and the node.
     """
 
     framework: str
@@ -55,6 +69,9 @@ class Table:
     gradient_functions: frozenset[str] = frozenset()
     rank_calls: frozenset[str] = frozenset()
     world_size_calls: frozenset[str] = frozenset()
+    distributed: Callable[[Plan], str] | None = None
+    trains: Callable[[Plan], bool] | None = None
+    sites: Callable[[Plan], Iterable[tuple[str, Module, cst.CSTNode]]] | None = None
 
     def is_optimizer(self, name: str) -> bool:
         """Whether a dotted name is an optimizer class."""
