@@ -15,6 +15,9 @@ import shutil
 import subprocess
 import sys
 
+import run
+from framework_environments import ENVIRONMENTS, Environment, find_python
+
 NO_TESTS_COLLECTED = 5
 
 
