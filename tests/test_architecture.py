@@ -197,7 +197,7 @@ def test_only_the_core_of_libcst_is_imported() -> None:
 def test_run_time_dependencies_are_the_declared_ones() -> None:
     import sys
 
-    allowed = {"transpile", "libcst", "click", "rich", *sys.stdlib_module_names}
+    allowed = {"transpile", "libcst", "click", "rich", "ruamel", *sys.stdlib_module_names}
     wrong = {
         (found.importer, found.module)
         for found in all_imports()

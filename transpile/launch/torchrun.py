@@ -14,6 +14,8 @@ from string import Template
 from transpile.launch.job import Job
 from transpile.launch.shell import quote, quote_on_one_line
 
+FRAMEWORKS = ("pytorch",)
+
 _HEAD = Template("""\
 #!/bin/sh
 # Starts $script with torchrun: $total.
