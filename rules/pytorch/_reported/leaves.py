@@ -1,0 +1,181 @@
+"""Where reported numbers leave the training batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Event
+from transpile.facts.module import Module
+from transpile.facts.values import BoundMethod, Constant, Instance, Opaque, Value, Values
+from transpile.plan.graph import is_instance_of
+from transpile.rules.pytorch._quantity import Duty, Kind, Pending, Quantity
+from transpile.rules.pytorch._reductions import obstacle, tensor_behind
+
+from .counts import Counts
+from .inquiry import Inquiry
+from .model import Change, Leaf, Part
+
+#: Methods that put something into a list, set or dict.
+FILLING = frozenset({"append", "appendleft", "add", "insert", "extend", "setdefault", "update"})
+
+
+class Leaves:
+    """Finds where the numbers of a reported part leave the batch.
+
+    Args:
+        inquiry: what is known already.
+    """
+
+    def __init__(self, inquiry: Inquiry) -> None:
+        self.inquiry = inquiry
+        self.plan = inquiry.plan
+        self.analysis = inquiry.analysis
+        self.counts = Counts(inquiry)
+        self.entered: set[int] = set()
+
+    def of(self, part: Part, quantity: Quantity) -> Iterator[Leaf]:
+        """The places where the numbers of a part leave the batch."""
+        for pending in sorted(quantity.pending, key=place_of):
+            yield from self.pending_leaf(part, pending)
+        if quantity.kind is Kind.PART:
+            yield from self.tensor_leaf(part)
+        else:
+            yield from self.counts.of(part, part.values)
+
+    def pending_leaf(self, part: Part, pending: Pending) -> Iterator[Leaf]:
+        """A number that leaves the tensors, or a denominator of a number."""
+        if pending in self.inquiry.settled and pending.duty is not Duty.NUMBER:
+            return
+        why = obstacle(self.plan, pending)
+        if self.inquiry.in_model(pending.module, pending.node):
+            why = "it is made inside a model"
+        if why:
+            self.inquiry.doubt(part, why)
+            return
+        if pending.duty is not Duty.NUMBER:
+            assert isinstance(pending.node, cst.BaseExpression)
+            yield Leaf(pending.module, pending.node, 0, Change.DENOMINATOR, part.event, pending)
+            return
+        tensor = tensor_behind(pending.node)
+        assert tensor is not None
+        for leaf in self.leaf_at(part, pending.module, tensor):
+            function = pending.node.func if isinstance(pending.node, cst.Call) else None
+            if leaf.node is tensor and isinstance(function, cst.Name) and function.value == "int":
+                leaf.cuts = function
+            yield leaf
+
+    def leaf_at(self, part: Part, module: Module, tensor: cst.BaseExpression) -> Iterator[Leaf]:
+        """A tensor in the text that is to be reduced."""
+        values = self.plan.facts.values_of(tensor) or part.values
+        known = [self.analysis.of((value,)) for value in values if not isinstance(value, Constant)]
+        own = [one for one in known if one.kind is Kind.PART]
+        degrees = {degree for one in own for degree in one.degrees}
+        if len(degrees) != 1 or any(one.kind not in (Kind.PART, Kind.EQUAL) for one in known):
+            reasons = [one.reason for one in known if one.kind is Kind.UNKNOWN]
+            self.inquiry.doubt(
+                part, reasons[0] if reasons else "it adds sums to means over the batch"
+            )
+            return
+        for one in own:
+            for pending in sorted(one.pending, key=place_of):
+                yield from self.pending_leaf(part, pending)
+        own_values = [value for value in values if self.analysis.of((value,)).kind is Kind.PART]
+        degree = degrees.pop()
+        whole = degree
+        inner: frozenset[int] = frozenset()
+        if not any(id(value) in self.inquiry.trained for value in own_values):
+            found = self.inquiry.whole.of(tuple(own_values))
+            if found.kind is Kind.PART and found.degree not in (None, degree):
+                whole = found.degree or 0
+                inner = frozenset(
+                    id(leaf.node) for leaf in self.counts.of(None, tuple(own_values), part.event)
+                )
+        yield Leaf(
+            module,
+            tensor,
+            degree,
+            Change.MEAN,
+            part.event,
+            whole_degree=whole,
+            inner=inner,
+            evaluates=any(one.kind is Kind.EQUAL for one in known),
+            plain=not any(one.tensor for one in own),
+        )
+
+    def tensor_leaf(self, part: Part) -> Iterator[Leaf]:
+        """A tensor, or a number that was never one, that is reported as it is."""
+        sources = {id(value): value for value in self.sources(part.values)}
+        direct = any(id(value) in sources for value in part.values)
+        if part.node is not None and self.is_reducible(part.node):
+            if direct or not sources.keys() <= self.entered:
+                yield from self.leaf_at(part, part.module, part.node)
+            return
+        places = list(self.entries(set(sources)))
+        if not places:
+            self.inquiry.doubt(part, "it has no place in the text at which it could be reduced")
+        self.entered |= sources.keys()
+        for module, node in places:
+            yield from self.leaf_at(part, module, node)
+
+    def is_reducible(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is a tensor, or else a number, whenever it is reached."""
+        values = [
+            value
+            for value in self.plan.facts.values_of(node)
+            if value not in (Constant(0), Constant(0.0))
+        ]
+        known = [self.analysis.of((value,)) for value in values]
+        return bool(values) and (
+            all(isinstance(value, Opaque) for value in values)
+            and len({one.tensor for one in known}) == 1
+        )
+
+    def entries(self, sources: set[int]) -> Iterator[tuple[Module, cst.BaseExpression]]:
+        """The arguments by which a tensor gets into the object or list that is reported."""
+        seen: set[int] = set()
+        for event in self.plan.facts.events:
+            if event.kind != "call" or event.detached or not self.takes_in(event):
+                continue
+            for argument in event.arguments.items:
+                node = argument.node
+                if not isinstance(node, cst.BaseExpression) or id(node) in seen:
+                    continue
+                if any(id(value) in sources for value in argument.values):
+                    if self.is_reducible(node):
+                        seen.add(id(node))
+                        yield event.module, node
+
+    def sources(self, values: Values) -> Iterator[Value]:
+        """The tensors that arithmetic has made the values of."""
+        seen: set[int] = set()
+        stack = list(values)
+        while stack:
+            value = stack.pop()
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            if self.analysis.of((value,)).kind is not Kind.PART:
+                continue
+            if isinstance(value, Opaque) and value.kind == "operation":
+                for operand in value.operands:
+                    stack.extend(operand)
+                continue
+            yield value
+
+    def takes_in(self, event: Event) -> bool:
+        """Whether a call puts what it is given into a container or an object of the script."""
+        for callee in event.callee:
+            if isinstance(callee, BoundMethod):
+                return isinstance(callee.receiver, Instance) and not is_instance_of(
+                    callee.receiver, self.plan.table.module_bases
+                )
+            if isinstance(callee, Opaque) and callee.kind == "attribute":
+                return callee.name in FILLING
+        return False
+
+
+def place_of(pending: Pending) -> tuple[str, int]:
+    """Where something pending stands."""
+    return pending.module.name, pending.module.source.span(pending.node).start

@@ -1,0 +1,66 @@
+"""The search for what a script reports of its training batches."""
+
+from __future__ import annotations
+
+from transpile.plan.effects import Vocabulary
+from transpile.plan.model import Plan
+from transpile.plan.roles import data_sources
+from transpile.rules.pytorch._quantity import Kind
+from transpile.rules.pytorch._quantity.shapes import PIECES
+
+from .inquiry import Inquiry
+from .leaves import Leaves
+from .model import Group, Part, Reported
+from .settlement import Settlement, connected
+from .shown import Shown
+
+
+def reported(plan: Plan, vocabulary: Vocabulary) -> Reported:
+    """What a script reports of its training batches; found once for all rules."""
+    if "reported numbers" not in plan.memo:
+        plan.memo["reported numbers"] = find(plan, vocabulary)
+    found: Reported = plan.memo["reported numbers"]
+    return found
+
+
+def find(plan: Plan, vocabulary: Vocabulary) -> Reported:
+    """All that is reported, and where it leaves the batch."""
+    inquiry = Inquiry(plan)
+    leaves = Leaves(inquiry)
+    settlement = Settlement(inquiry)
+    groups = []
+    # What is kept in objects is reduced where it gets in, and is then not reduced again.
+    parts = Shown(inquiry, vocabulary).parts()
+    for part in sorted(parts, key=lambda part: part.node is not None):
+        if matters(part, inquiry):
+            quantity = inquiry.analysis.of(part.values)
+            groups.append(Group(part, quantity, tuple(leaves.of(part, quantity))))
+    for together in connected(groups):
+        settlement.settle(together)
+    for leaf in list(inquiry.found.leaves.values()):
+        settlement.finish(leaf)
+    return inquiry.found
+
+
+def matters(part: Part, inquiry: Inquiry) -> bool:
+    """Whether a part depends on training batches in a way that several processes change."""
+    quantity = inquiry.analysis.of(part.values)
+    if quantity.kind in (Kind.NOTHING, Kind.SHAPE):
+        return False
+    if quantity.agreed and not quantity.pending and quantity.degree == 0:
+        node = part.node or part.event.node
+        inquiry.found.done.setdefault(id(node), part)
+        return False
+    if quantity.independent:
+        return False
+    if quantity.kind is Kind.UNKNOWN:
+        if not data_sources(part.values, inquiry.plan):
+            return False
+        if inquiry.whole.of(part.values).kind is Kind.EQUAL:
+            return True
+        inquiry.doubt(part, quantity.reason, quantity.reason == PIECES and not quantity.whole)
+        return False
+    if quantity.kind is Kind.SAMPLE:
+        inquiry.doubt(part, "these are samples of one process's share of the batch", True)
+        return False
+    return True

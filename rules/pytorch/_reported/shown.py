@@ -1,0 +1,167 @@
+"""What a script shows of its training, keeps of it or compares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Event
+from transpile.facts.module import Module
+from transpile.facts.values import External, Function, Instance, Opaque, Value, Values
+from transpile.facts.walk import children
+from transpile.plan.effects import Effect, Vocabulary, find_effects
+from transpile.plan.effects import Kind as EffectKind
+from transpile.plan.graph import called_names, is_instance_of, method_calls
+
+from .contents import DEEPEST, inside
+from .inquiry import Inquiry
+from .model import Part
+
+#: Effects that show or keep what they are given.
+SHOWING = frozenset(
+    {
+        EffectKind.PRINT, EffectKind.CONSOLE, EffectKind.LOG, EffectKind.HANDLE, EffectKind.WRITE,
+        EffectKind.PLOT, EffectKind.TRACK, EffectKind.SWITCHED_TRACK,
+    }
+)  # fmt: skip
+#: Methods that show or keep numbers, whatever they belong to.
+SHOWING_METHODS = frozenset(
+    {
+        "set_postfix", "set_postfix_str", "set_description", "set_description_str", "add_scalar",
+        "add_scalars", "scalar_summary", "log_metric", "log_metrics", "log_value", "log_scalar",
+        "report_scalar",
+    }
+)  # fmt: skip
+
+
+class Shown:
+    """Finds what a script shows, keeps or compares.
+
+    Args:
+        inquiry: what is known already.
+        vocabulary: the framework's own effects.
+    """
+
+    def __init__(self, inquiry: Inquiry, vocabulary: Vocabulary) -> None:
+        self.inquiry = inquiry
+        self.plan = inquiry.plan
+        self.vocabulary = vocabulary
+        self.held = {id(loader.value) for loader in self.plan.loaders}
+        self.held |= {id(optimizer.value) for optimizer in self.plan.optimizers}
+
+    def parts(self) -> Iterator[Part]:
+        """Everything that is shown, kept or compared."""
+        effects: dict[int, Effect] = {
+            id(effect.node): effect for effect in find_effects(self.plan, self.vocabulary)
+        }
+        for event in self.plan.facts.events:
+            if event.detached or self.inquiry.in_model(event.module, event.node):
+                continue
+            if event.kind == "test" and isinstance(event.node, cst.BaseExpression):
+                yield from self.conditions(event.callee, event.node, event)
+            elif event.kind == "call" and self.shows(event, effects.get(id(event.node))):
+                for argument in event.arguments.items:
+                    node = argument.node if isinstance(argument.node, cst.BaseExpression) else None
+                    yield from self.split(argument.values, node, event.module, event)
+            elif event.kind == "call":
+                yield from self.closures(event)
+
+    def shows(self, event: Event, effect: Effect | None) -> bool:
+        """Whether a call shows or keeps what it is given."""
+        if effect is not None and effect.kind in SHOWING:
+            return True
+        for callee in event.callee:
+            if isinstance(callee, External):
+                package, _, word = callee.name.rpartition(".")
+                if word in SHOWING_METHODS and package:
+                    return True
+            if isinstance(callee, Opaque) and callee.kind == "attribute":
+                if callee.name in SHOWING_METHODS:
+                    return True
+                if callee.name == "step" and any(self.schedules(v) for v in callee.operands[0]):
+                    return True
+        return False
+
+    def schedules(self, value: Value) -> bool:
+        """Whether a value is a scheduler of the learning rate."""
+        return any("lr_scheduler." in name for name in called_names(value))
+
+    def closures(self, event: Event) -> Iterator[Part]:
+        """The loss that a closure gives to an optimizer which compares losses."""
+        for callee in event.callee:
+            if not (isinstance(callee, Opaque) and callee.name == "step"):
+                continue
+            if not any(
+                name.endswith(".LBFGS") for v in callee.operands[0] for name in called_names(v)
+            ):
+                continue
+            for argument in event.arguments.items:
+                for function in argument.values:
+                    if isinstance(function, Function) and isinstance(
+                        function.node, cst.FunctionDef
+                    ):
+                        for node in returned(function.node):
+                            values = self.plan.facts.values_of(node)
+                            yield Part(values, node, function.module, event, decides=True)
+
+    def conditions(self, values: Values, node: cst.BaseExpression, event: Event) -> Iterator[Part]:
+        """The parts of a condition that are compared."""
+        parts: list[cst.BaseExpression] = []
+        if isinstance(node, cst.Comparison):
+            parts = [node.left, *(target.comparator for target in node.comparisons)]
+        elif isinstance(node, cst.BooleanOperation):
+            parts = [node.left, node.right]
+        elif isinstance(node, cst.UnaryOperation):
+            parts = [node.expression]
+        if not parts:
+            if not any(checks_for_nan(value) for value in values):
+                yield Part(values, node, event.module, event, decides=True)
+            return
+        operands: tuple[Values, ...] = ()
+        if len(values) == 1 and isinstance(values[0], Opaque) and values[0].node is node:
+            operands = values[0].operands
+        for position, part in enumerate(parts):
+            inner = operands[position] if position < len(operands) else ()
+            yield from self.conditions(inner or self.plan.facts.values_of(part), part, event)
+
+    def is_whole(self, value: Instance) -> bool:
+        """Whether an object is not looked into: a model, an optimizer, a loader."""
+        return id(value) in self.held or is_instance_of(value, self.plan.table.module_bases)
+
+    def split(
+        self,
+        values: Values,
+        node: cst.BaseExpression | None,
+        module: Module,
+        event: Event,
+        depth: int = 0,
+    ) -> Iterator[Part]:
+        """The numbers and tensors inside texts, containers and objects."""
+        plain: list[Value] = []
+        for value in values:
+            parts = inside(value, module, self.is_whole) if depth < DEEPEST else None
+            if parts is None:
+                plain.append(value)
+                continue
+            for part, expression, where in parts:
+                yield from self.split(part, expression, where, event, depth + 1)
+        if plain:
+            yield Part(tuple(plain), node, module, event)
+
+
+def checks_for_nan(value: Value) -> bool:
+    """Whether a value tells that something is not a number; processes agree on that elsewhere."""
+    names = [*called_names(value), *(name for name, _ in method_calls(value))]
+    return any(name.rpartition(".")[2] in ("isnan", "isinf", "isfinite") for name in names)
+
+
+def returned(function: cst.FunctionDef) -> Iterator[cst.BaseExpression]:
+    """What a function returns, without functions inside it."""
+    stack: list[cst.CSTNode] = [function.body]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, cst.Return) and node.value is not None:
+            yield node.value
+        elif not isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+            stack.extend(children(node))
