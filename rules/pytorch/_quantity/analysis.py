@@ -20,9 +20,7 @@ from transpile.facts.values import (
     Value,
     Values,
 )
-from transpile.facts.values import (
-    join as join_values,
-)
+from transpile.facts.values import join as join_values
 from transpile.plan.graph import called_names, is_instance_of, origin, parents, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.roles import enters_wrapper
@@ -30,6 +28,7 @@ from transpile.plan.roles import enters_wrapper
 from . import domain
 from .calls import Calls
 from .domain import NOTHING, Duty, Kind, Pending, Quantity
+from .products import matrix_product
 from .shapes import PIECES, Given, indexed, reshaped
 from .vocabulary import CONTAINERS, CUTS, NEUTRAL_ATTRIBUTES, PARAMETERLESS
 
@@ -341,7 +340,7 @@ class Analysis(Calls):
         if name == "Power":
             return self.power(self.look(value.operands[0]), value.operands[1])
         if name == "MatrixMultiply":
-            return self.matrix_product(self.look(value.operands[0]), self.look(value.operands[1]))
+            return matrix_product(self.look(value.operands[0]), self.look(value.operands[1]))
         if name in ("Minus", "Plus"):
             return self.look(value.operands[0])
         if name == "len":
@@ -353,7 +352,8 @@ class Analysis(Calls):
         if name in ("And", "Or"):
             return self.look(join_values(*value.operands))
         if name in ("format", "concatenate", "getattr"):
-            return self.gathered([self.look(operand) for operand in value.operands])
+            given = [self.look(operand) for operand in value.operands]
+            return domain.nonlinear("the text", *given)
         several = [self.look(operand) for operand in value.operands]
         found = domain.nonlinear("a comparison", *several).without_gradient()
         return replace(found, content="bool") if found.kind is Kind.SAMPLE else found

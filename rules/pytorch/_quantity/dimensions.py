@@ -1,0 +1,99 @@
+"""The quantities of what looks along a dimension."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from transpile.facts.values import Constant
+
+from . import domain
+from .domain import Kind, Quantity
+from .shapes import Given, integer
+from .vocabulary import ALONG, DEFAULT_DIM, DIM_POSITION, POSITIONS, SUMS
+
+
+def reduced_over(word: str, tensor: Quantity, given: Given) -> Quantity:
+    """A sum or mean, over everything or some dimensions."""
+    reduce = domain.total if word in SUMS else domain.average
+    if word == "average" and given.get("weights", 1):
+        return domain.unknown("it is an average by weights", whole=True)
+    if word == "nanmean" and tensor.kind is Kind.SAMPLE:
+        tensor = replace(tensor, selection=True)
+    if word == "count_nonzero":
+        tensor = tensor.without_gradient()
+    if tensor.kind is not Kind.SAMPLE:
+        return tensor if tensor.kind is not Kind.UNKNOWN else after_reduction(tensor, given)
+    dims = given.dims()
+    if dims == ():
+        return reduce(tensor)
+    if dims is None:
+        return domain.unknown(f"the dimensions of '{word}' are not known")
+    if tensor.dim is None:
+        return replace(tensor, content="")
+    if tensor.dim in dims:
+        return reduce(tensor)
+    return replace(tensor, content="", dim=tensor.dim - before(dims, tensor.dim, given))
+
+
+def after_reduction(quantity: Quantity, given: Given) -> Quantity:
+    """An unknown after a reduction: a single number, if it was over everything."""
+    return replace(quantity, whole=True) if given.dims() == () else quantity
+
+
+def along(word: str, tensor: Quantity, given: Given, others: list[Quantity]) -> Quantity:
+    """What looks along a dimension: harmless unless that counts the samples."""
+    if word in ("cosine_similarity", "pairwise_distance", "cross") and others:
+        tensor = domain.nonlinear(word, tensor, others[0])
+    if tensor.kind is not Kind.SAMPLE:
+        found = domain.nonlinear(word, tensor)
+        return found if found.kind is not Kind.UNKNOWN else after_reduction(found, given)
+    dims = given.dims(DIM_POSITION.get(word, 0))
+    if dims == () and word in ("topk", "kthvalue", "sort", "msort", "argsort"):
+        return domain.unknown(
+            f"'{word}' looks along the last dimension, which may count the samples"
+        )
+    if dims == () and word in ALONG:
+        dims = (DEFAULT_DIM.get(word, -1),)
+    content = "index" if word in POSITIONS else ""
+    if dims is None:
+        return domain.unknown(f"the dimensions of '{word}' are not known")
+    if dims == ():
+        return domain.unknown(f"'{word}' looks at all samples of the batch at once", whole=True)
+    if tensor.dim is not None and tensor.dim in dims:
+        return domain.unknown(f"'{word}' looks across the samples of a batch")
+    keeps = word in ALONG and word not in ("cosine_similarity", "pairwise_distance")
+    moved = 0 if keeps or tensor.dim is None else before(dims, tensor.dim, given)
+    found = domain.nonlinear(word, tensor)
+    if found.kind is not Kind.SAMPLE:
+        return found
+    gradient = replace(found, content=content)
+    if word in POSITIONS:
+        gradient = gradient.without_gradient()
+    return replace(gradient, dim=None if found.dim is None else found.dim - moved)
+
+
+def concatenated(word: str, tensor: Quantity, given: Given) -> Quantity:
+    """Several tensors in one."""
+    if tensor.kind is not Kind.SAMPLE:
+        return tensor
+    dims = given.dims()
+    at = dims[0] if dims else 0
+    if word == "stack" and tensor.dim is not None and 0 <= at <= tensor.dim:
+        return replace(tensor, dim=tensor.dim + 1, content="")
+    return replace(tensor, content="")
+
+
+def is_elementwise_pair(given: Given) -> bool:
+    """Whether ``max(x, y)`` compares two tensors rather than looks along a dimension."""
+    second = given.positional()
+    return (
+        len(second) == 1
+        and integer(second[0]) is None
+        and not (given.arguments.get("dim") or given.arguments.get("axis"))
+    )
+
+
+def before(dims: tuple[int, ...], dim: int, given: Given) -> int:
+    """How many of the dimensions that go away stand before the samples'."""
+    keeps = any(given.get(name, None) == (Constant(True),) for name in ("keepdim", "keepdims"))
+    return 0 if keeps else sum(0 <= one < dim for one in dims)

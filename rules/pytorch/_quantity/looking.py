@@ -1,0 +1,93 @@
+"""What all parts of the analysis of calls share."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+
+from transpile.facts.values import External, Opaque, Value, Values
+from transpile.plan.model import Plan
+
+from . import domain
+from .domain import Quantity
+
+#: The number that losses of classes leave out unless they are told another one.
+LEFT_OUT = re.compile(r"(?<![\w.)\]])-100(?![\w.%])")
+
+
+class Looking(ABC):
+    """What all parts of the analysis of calls share: a look at what is settled already.
+
+    Args:
+        plan: the plan.
+        whole: take numbers that leave the tensors as those of the global batch.
+    """
+
+    def __init__(self, plan: Plan, whole: bool = False) -> None:
+        self.plan = plan
+        self.whole = whole
+        self.models: set[int] = set()
+        self.reductions = find_reductions(plan)
+        self.batch_sizes = {
+            id(value)
+            for loader in plan.training_loaders
+            for argument in (loader.argument("batch_size"),)
+            if argument is not None
+            for value in argument.values
+            if isinstance(value, Opaque)
+        }
+        self.marks_left_out = any(
+            LEFT_OUT.search(module.source.text) for module in plan.facts.modules.values()
+        )
+
+    @abstractmethod
+    def look(self, values: Values) -> Quantity:
+        """The quantity of alternatives, as far as it is settled."""
+
+    @abstractmethod
+    def counted(self, tensor: Quantity, position: int | None) -> Quantity:
+        """The size of a tensor along a dimension, or its number of elements (None)."""
+
+    @abstractmethod
+    def batch_of(self, value: Value) -> bool | None:
+        """Whether a value is a batch of a training loader (True) or another (False); else None."""
+
+    @abstractmethod
+    def known_models(self) -> set[int]:
+        """The class definitions of models."""
+
+    def given(self, value: Opaque) -> list[Quantity]:
+        """The quantities of all arguments."""
+        return [self.look(argument.values) for argument in value.arguments.items]
+
+    def nothing_known(self, value: Opaque, what: str) -> Quantity:
+        """What something gives that cannot be looked into."""
+        given = self.given(value)
+        if all(one.independent for one in given):
+            return domain.equal(gradient=any(one.gradient for one in given))
+        found = domain.unknown_among(*given)
+        if found is not None:
+            return found
+        return domain.unknown(f"nothing is known of {what}")
+
+
+def find_reductions(plan: Plan) -> dict[int, str]:
+    """The values that ``all_reduce`` works on, with its operation."""
+    found: dict[int, str] = {}
+    for event in plan.facts.events:
+        if event.kind != "call":
+            continue
+        if not any(
+            isinstance(callee, External) and callee.name == "torch.distributed.all_reduce"
+            for callee in event.callee
+        ):
+            continue
+        tensor = event.arguments.get("tensor", 0)
+        chosen = event.arguments.get("op", 1)
+        word = "SUM"
+        for value in chosen.values if chosen is not None else ():
+            if isinstance(value, External):
+                word = value.name.rpartition(".")[2]
+        for value in tensor.values if tensor is not None else ():
+            found[id(value)] = word
+    return found

@@ -1,0 +1,84 @@
+"""The quantities of losses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import libcst as cst
+
+from transpile.facts.values import Opaque
+
+from . import domain
+from .domain import Duty, Kind, Pending, Quantity, WeightedLoss
+from .looking import Looking
+from .losses import AVERAGED_BY_WEIGHT, FUNCTIONAL, SIZED, Settings, Signature, settings_of
+
+
+class Losses(Looking):
+    """The part of the analysis that knows losses."""
+
+    def loss(self, value: Opaque, signature: Signature, source: Opaque) -> Quantity:
+        """What a loss gives.
+
+        Args:
+            value: the call on tensors.
+            signature: the loss.
+            source: the call that sets it up: the same, or the one that made the object.
+        """
+        setup = settings_of(
+            signature,
+            source.arguments,
+            source is value,
+            source.attributes if source is not value else None,
+        )
+        names = ("input", "target") if signature.inputs == 2 else ()
+        tensors = []
+        for position in range(signature.inputs):
+            name = names[position] if position < len(names) else f"#{position}"
+            found = value.arguments.get(name, position)
+            if found is not None:
+                tensors.append(self.look(found.values))
+        if not tensors:
+            tensors = self.given(value)
+        each = domain.nonlinear(f"the loss {signature.function}", *tensors)
+        if setup.reduction is None:
+            return domain.unknown(f"the reduction of {signature.function} is not known", whole=True)
+        if each.kind is Kind.UNKNOWN or setup.reduction == "none":
+            return replace(each, whole=setup.reduction != "none" or each.whole)
+        if each.kind is not Kind.SAMPLE:
+            return each
+        if setup.reduction == "sum":
+            return domain.total(each)
+        if signature.function in AVERAGED_BY_WEIGHT and (
+            setup.weight is not False or setup.ignore_index or self.marks_left_out
+        ):
+            return self.weighted_loss(value, signature, source, setup)
+        if each.selection and signature.function in SIZED and setup.weight is False:
+            return self.weighted_loss(value, signature, source, setup)
+        return domain.average(each)
+
+    def weighted_loss(
+        self, value: Opaque, signature: Signature, source: Opaque, setup: Settings
+    ) -> Quantity:
+        """A mean by weights, or over a number of targets that differs between processes."""
+        weight = setup.weight
+        if weight is None:
+            return domain.unknown(
+                f"{signature.function} has weights on one path and none on another", whole=True
+            )
+        if not isinstance(value.node, cst.Call) or len(value.callee) > 1:
+            return domain.unknown(
+                f"one of several losses is called, and {signature.function} is among them",
+                whole=True,
+            )
+        built = source.node if source is not value and isinstance(source.node, cst.Call) else None
+        loss = WeightedLoss(
+            FUNCTIONAL + signature.function,
+            value.node,
+            built,
+            weight and signature.function in AVERAGED_BY_WEIGHT,
+            signature.function in AVERAGED_BY_WEIGHT
+            and (setup.ignore_index or self.marks_left_out),
+        )
+        pending = frozenset({Pending(Duty.LOSS, value.node, value.module, loss)})
+        return replace(domain.part(0, gradient=True), pending=pending)

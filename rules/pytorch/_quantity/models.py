@@ -1,0 +1,149 @@
+"""The quantities of what models give, and what a model is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from transpile.facts.values import Instance, Mapping, Opaque, Sequence, Value, Values
+from transpile.plan.graph import called_names, is_instance_of, method_calls, origin
+
+from . import domain
+from .domain import Kind, Quantity
+from .looking import Looking
+from .losses import FUNCTIONAL
+from .vocabulary import CONTAINERS, SPLITS
+
+#: Layers that give several tensors.
+SEVERAL = frozenset(
+    {"RNN", "LSTM", "GRU", "LSTMCell", "MultiheadAttention", "AdaptiveLogSoftmaxWithLoss"}
+)
+#: Attributes of layers that are tensors.
+TENSOR_ATTRIBUTES = frozenset({"weight", "bias", "data", "grad", "pos_weight"})
+#: Library prefixes whose objects are models.
+MODEL_PACKAGES = ("torchvision.models.", "torch.hub.", "timm.", "transformers.", "torch.jit.",
+                  "torch.compile", "segmentation_models_pytorch.")  # fmt: skip
+
+
+class Models(Looking):
+    """The part of the analysis that knows models and their layers."""
+
+    def instance(self, value: Opaque, callee: Instance) -> Quantity:
+        """A call of an object of a project class."""
+        found = self.look(value.inner)
+        if not value.inner or id(callee.cls.node) in self.known_models():
+            return self.from_model(found, value)
+        return found
+
+    def from_model(self, inside: Quantity, value: Opaque) -> Quantity:
+        """What a model gives, from what its code returns and what it was given."""
+        if inside.kind is Kind.PART or (inside.kind is Kind.UNKNOWN and inside.whole):
+            return inside
+        if inside.kind is Kind.UNKNOWN and inside.certain:
+            return inside
+        source = value.operands[0][0] if value.kind == "item" else value
+        given = self.given(source) if isinstance(source, Opaque) else []
+        unknown = next((one for one in given if one.kind is Kind.UNKNOWN), None)
+        if unknown is not None and unknown.certain:
+            return unknown
+        if inside.kind is Kind.SAMPLE:
+            return replace(inside, dim=inside.dim or 0, coupled=False)
+        samples = [one for one in given if one.kind is Kind.SAMPLE]
+        if samples:
+            selection = any(one.selection for one in samples)
+            return replace(domain.sample(gradient=True), selection=selection)
+        for one in given:
+            if one.kind is Kind.UNKNOWN:
+                return one
+            if one.kind is Kind.PART:
+                return domain.unknown(domain.STATISTIC)
+        return domain.equal(gradient=True)
+
+    def model_method(self, value: Opaque, word: str) -> Quantity:
+        """A method of a model, or of a layer."""
+        if word in self.plan.table.parameter_methods:
+            return domain.equal(gradient=True)
+        if word in (
+            "state_dict",
+            "buffers",
+            "named_buffers",
+            "named_modules",
+            "modules",
+            "children",
+        ):
+            return domain.equal(gradient=word not in ("state_dict", "buffers", "named_buffers"))
+        return self.from_model(domain.NOTHING, value)
+
+    def is_layer(self, value: Value) -> bool:
+        """Whether an object is a model, or a part of one."""
+        for _ in range(20):
+            if id(value) in self.models or is_instance_of(value, self.plan.table.module_bases):
+                return True
+            if not isinstance(value, Opaque):
+                return False
+            for name in called_names(value):
+                if name.startswith((*self.plan.table.layer_packages, *MODEL_PACKAGES)):
+                    return not name.startswith(FUNCTIONAL)
+            if called_names(value) and called_names(value)[0].startswith("copy."):
+                first = value.arguments.get("x", 0)
+                if first is not None and first.values:
+                    value = origin(first.values[0])
+                    continue
+            if value.kind == "attribute" and value.name in TENSOR_ATTRIBUTES:
+                return False
+            if value.kind in ("attribute", "item", "element") and value.operands[0]:
+                value = origin(value.operands[0][0])
+                continue
+            received = method_calls(value)
+            if received and received[0][1]:
+                value = origin(received[0][1][0])
+                continue
+            return False
+        return False
+
+    def is_model_call(self, values: Values) -> bool:
+        """Whether values are what a model gives."""
+        for value in values:
+            if isinstance(value, Opaque) and value.kind == "call":
+                if any(self.is_layer(origin(callee)) for callee in value.callee):
+                    return True
+        return False
+
+    def is_object(self, value: Value) -> bool:
+        """Whether a value is an object rather than what calling it gave."""
+        return not (isinstance(value, Opaque) and self.is_model_call((value,)))
+
+    def is_tensor(self, value: Value) -> bool:
+        """Whether a value is certainly a tensor."""
+        return isinstance(value, Opaque) and self.look((value,)).kind in (Kind.SAMPLE, Kind.PART)
+
+    def gives_several(self, value: Value) -> bool:
+        """Whether a call gives a tuple of tensors, or may do so."""
+        if self.is_model_call((value,)) and isinstance(value, Opaque):
+            return self.model_gives_several(value)
+        names = [*called_names(value), *(name for name, _ in method_calls(value))]
+        for callee in value.callee if isinstance(value, Opaque) else ():
+            names.extend(called_names(callee))
+        several = {
+            "max", "min", "sort", "topk", "median", "mode", "kthvalue", "std_mean", "var_mean",
+            "grad", "pad_packed_sequence", "pack_padded_sequence", "where", "meshgrid", "unique",
+            "size", "namedtuple",
+        }  # fmt: skip
+        for name in names:
+            word = name.rpartition(".")[2]
+            if word in several or word in SPLITS:
+                return True
+        return False
+
+    def model_gives_several(self, value: Opaque) -> bool:
+        """Whether a model gives several tensors, or may do so."""
+        if value.inner:
+            return any(
+                isinstance(one, (Sequence, Mapping, Instance)) or self.gives_several(one)
+                for one in value.inner
+            )
+        for callee in value.callee:
+            for name in called_names(origin(callee)):
+                package, _, word = name.rpartition(".")
+                if package == "torch.nn" and word not in SEVERAL and word not in CONTAINERS:
+                    return False
+        return True

@@ -1,0 +1,89 @@
+"""The quantities of sizes, and of tensors that are made of a size."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from transpile.facts.values import Opaque, Sequence, Values
+
+from . import domain
+from .domain import Kind, Quantity
+from .looking import Looking
+from .shapes import Given, integer
+from .vocabulary import LIKE, POSITIONS, SIZES_ONLY
+
+
+class Sizes(Looking):
+    """The part of the analysis that knows shapes and what is made from them."""
+
+    def size(self, word: str, tensor: Quantity, given: Given) -> Quantity:
+        """``x.size()``, ``x.size(0)``, ``x.numel()``."""
+        if word != "size":
+            return self.counted(tensor, None)
+        values = given.get("dim", 0)
+        if not values:
+            if tensor.kind is Kind.SAMPLE:
+                return replace(tensor.without_gradient(), kind=Kind.SHAPE)
+            return domain.equal(tensor=False)
+        position = integer(values)
+        if tensor.kind is Kind.SAMPLE and tensor.dim is None:
+            return domain.count() if position == 0 else domain.equal(tensor=False)
+        return self.counted(tensor, position)
+
+    def made(self, word: str, tensor: Quantity, value: Opaque, name: str) -> Quantity:
+        """A new tensor of a shape."""
+        content = "index" if word in POSITIONS else ""
+        if word in LIKE:
+            if tensor.kind is Kind.SAMPLE:
+                return domain.sample(dim=tensor.dim)
+            return domain.equal()
+        for argument in value.arguments.items:
+            found = self.shape_of(argument.values, 0)
+            if found is not None:
+                if word == "eye":
+                    return domain.unknown(domain.PAIRS, certain=True)
+                return domain.sample(dim=found, content=content)
+        for position, argument in enumerate(value.arguments.positional()):
+            if self.look(argument.values).degree == 1 or self.is_batch_size(argument.values):
+                dim = position if word in SIZES_ONLY else 0
+                return domain.sample(dim=dim, content=content)
+        for argument in value.arguments.items:
+            if argument.keyword == "size" and self.look(argument.values).degree == 1:
+                return domain.sample(content=content)
+        if name.startswith(("numpy.", "torch.")):
+            known = [one for one in self.given(value) if one.kind is Kind.UNKNOWN]
+            if known:
+                return known[0]
+        return domain.equal()
+
+    def shape_of(self, values: Values, depth: int) -> int | None:
+        """Where a shape counts samples; None where it counts none."""
+        for value in values:
+            if isinstance(value, Sequence) and depth == 0:
+                for position, element in enumerate((*value.elements, value.rest)):
+                    found = self.look(element)
+                    if found.kind is Kind.SHAPE:
+                        return found.dim
+                    if found.kind is Kind.EQUAL and found.degree == 1:
+                        return position
+                    if self.is_batch_size(element):
+                        return position
+            elif self.look((value,)).kind is Kind.SHAPE:
+                return self.look((value,)).dim
+        return None
+
+    def is_batch_size(self, values: Values) -> bool:
+        """Whether a size is what a training loader is given as its batch size.
+
+        As a shape it is that of the process's own batch; as a number it stays what it was.
+        """
+        return any(id(value) in self.batch_sizes for value in values)
+
+    def is_size(self, value: Opaque) -> bool:
+        """Whether a tensor's type is given a size rather than data."""
+        ordered = value.arguments.positional()
+        return len(ordered) > 1 or any(
+            one.kind is Kind.SHAPE
+            or (one.kind is Kind.EQUAL and one.degree == 1 and not one.tensor)
+            for one in (self.look(argument.values) for argument in ordered)
+        )

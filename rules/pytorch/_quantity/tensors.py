@@ -1,0 +1,164 @@
+"""The quantities of what functions and methods of tensors give."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from transpile.facts.values import Opaque
+
+from . import domain
+from .dimensions import along, concatenated, is_elementwise_pair, reduced_over
+from .domain import Duty, Kind, Pending, Quantity
+from .numbers import Numbers, guarded
+from .products import pairwise, product
+from .shapes import RESHAPES, Given, reshaped
+from .sizes import Sizes
+from .vocabulary import (
+    ADDITIONS,
+    ALONG,
+    BATCHED_PRODUCTS,
+    CONCATENATIONS,
+    CUTS,
+    ELEMENTWISE,
+    FACTORIES,
+    GUARDS,
+    LIKE,
+    MASKS,
+    MATRIX_PRODUCTS,
+    MEANS,
+    NEGATIONS,
+    NEUTRAL_METHODS,
+    NUMBERS,
+    OVER_ALL,
+    PAIRWISE,
+    PRODUCTS,
+    QUOTIENTS,
+    SAME,
+    SELECTIONS,
+    SPLITS,
+    SUMS,
+    TENSOR_TYPES,
+)
+
+
+class Tensors(Numbers, Sizes):
+    """The part of the analysis that knows the vocabulary of tensors."""
+
+    def applied(
+        self, word: str, tensor: Quantity, value: Opaque, given: Given, name: str = ""
+    ) -> Quantity:
+        """A function or method of the vocabulary on a tensor.
+
+        Args:
+            word: its last word.
+            tensor: the quantity of what it works on.
+            value: the call.
+            given: the arguments behind the tensor.
+            name: the dotted name of a function; empty for a method.
+        """
+        plain = word if word.startswith("__") else word.rstrip("_") or word
+        others = [self.look(values) for values in given.positional()]
+        if plain in TENSOR_TYPES and self.is_size(value):
+            return self.made(plain, tensor, value, name)
+        if plain in NEUTRAL_METHODS:
+            return domain.equal(tensor=False)
+        if word in ("size",) or plain in ("numel", "nelement"):
+            return self.size(word, tensor, given)
+        if plain in LIKE or (plain in FACTORIES and (name or tensor.kind is not Kind.PART)):
+            return self.made(plain, tensor, value, name)
+        if plain in RESHAPES:
+            if tensor.kind is Kind.SAMPLE:
+                return reshaped(plain, tensor, given, self.look)
+            return tensor
+        if plain in SUMS or plain in MEANS:
+            return reduced_over(plain, tensor, given)
+        if plain in ("max", "min") and others and is_elementwise_pair(given):
+            return guarded([tensor, *others]) or domain.nonlinear(plain, tensor, *others)
+        if plain in OVER_ALL or plain in ALONG:
+            return along(plain, tensor, given, others)
+        if plain in CONCATENATIONS:
+            return concatenated(plain, tensor, given)
+        if plain in SPLITS:
+            return replace(tensor, dim=None) if tensor.kind is Kind.SAMPLE else tensor
+        if plain in GUARDS:
+            return tensor
+        if plain in ADDITIONS:
+            return domain.add(tensor, others[0]) if others else tensor
+        if plain in PRODUCTS:
+            return domain.multiply(tensor, others[0]) if others else tensor
+        if plain in QUOTIENTS:
+            return self.quotient(tensor, value, given)
+        if plain in NEGATIONS:
+            return tensor
+        if plain == "pow" and others:
+            return self.power(tensor, given.positional()[0])
+        if plain in PAIRWISE:
+            return pairwise(tensor, others)
+        if plain in MATRIX_PRODUCTS or plain in BATCHED_PRODUCTS or plain == "einsum":
+            return product(plain, tensor, others, value, self.look)
+        if plain in SELECTIONS:
+            if tensor.kind is Kind.SAMPLE:
+                return replace(tensor, selection=True, dim=0, content="")
+            return tensor
+        if plain == "pad_packed_sequence":
+            return replace(tensor, selection=False)
+        if plain == "pad_sequence":
+            return tensor
+        if plain in SAME:
+            return self.same(plain, tensor, value)
+        if plain in CUTS:
+            return tensor.without_gradient()
+        if plain in ELEMENTWISE or word in ELEMENTWISE:
+            return self.elementwise(plain, tensor, others, value)
+        if tensor.independent and all(one.independent for one in self.given(value)):
+            return domain.equal(gradient=tensor.gradient)
+        if tensor.kind is Kind.UNKNOWN:
+            return tensor
+        if tensor.kind is Kind.NOTHING and not self.given(value):
+            return domain.equal(tensor=False)
+        return self.nothing_known_of(word, tensor, value, name)
+
+    def same(self, word: str, tensor: Quantity, value: Opaque) -> Quantity:
+        """What gives its argument back, perhaps as a number."""
+        found = tensor.without_gradient() if word in CUTS else tensor
+        if word in MASKS and found.kind is Kind.SAMPLE:
+            return replace(found, content="bool")
+        return self.as_number(found, value) if word in NUMBERS else found
+
+    def quotient(self, tensor: Quantity, value: Opaque, given: Given) -> Quantity:
+        """``a.div(b)``."""
+        ordered = value.arguments.positional()[given.offset :]
+        if not ordered:
+            return tensor
+        node = ordered[0].node
+        pending = Pending(Duty.DENOMINATOR, node, value.module) if node is not None else None
+        return domain.divide(tensor, self.look(ordered[0].values), pending)
+
+    def elementwise(
+        self, word: str, tensor: Quantity, others: list[Quantity], value: Opaque
+    ) -> Quantity:
+        """What is applied to each element."""
+        if word in ("gather", "index_select", "take_along_dim", "scatter", "scatter_add"):
+            others = others[1:]
+        if word == "embedding" and others:
+            return (
+                replace(domain.sample(gradient=True), dim=others[0].dim)
+                if (others[0].kind is Kind.SAMPLE)
+                else tensor
+            )
+        keywords = [
+            self.look(argument.values)
+            for argument in value.arguments.items
+            if argument.keyword not in (None, "dim", "out", "generator", "p", "training", "dtype")
+        ]
+        if word == "masked_fill" and tensor.kind is Kind.PART:
+            return domain.unknown(f"'{word}' of a number over the batch", whole=True)
+        found = domain.nonlinear(f"'{word}'", tensor, *others, *keywords)
+        if found.kind is Kind.SAMPLE and word in MASKS:
+            return replace(found.without_gradient(), content="bool")
+        return found
+
+    def nothing_known_of(self, word: str, tensor: Quantity, value: Opaque, name: str) -> Quantity:
+        """A function or method that the vocabulary lacks."""
+        found = domain.unknown_among(tensor, *self.given(value))
+        return found or domain.unknown(f"nothing is known of {name or repr(word)}")
