@@ -9,35 +9,25 @@ from typing import Any
 
 import libcst as cst
 
-from transpile.facts.events import Branch, Loop
-from transpile.facts.state import State, external, truth, unknown
+from transpile.facts.comprehensions import Comprehensions
+from transpile.facts.events import Branch
+from transpile.facts.folding import compare, fold
+from transpile.facts.state import external, truth, unknown
 from transpile.facts.values import (
     Argument,
     Arguments,
-    BoundMethod,
     Class,
     Constant,
-    Entry,
-    External,
     Function,
-    Generator,
     Instance,
     Mapping,
-    ModuleValue,
-    Opaque,
-    Partial,
     Scope,
     Sequence,
-    Super,
-    Unknown,
-    Value,
     Values,
     join,
     only_constant,
 )
 
-#: Loops over literal sequences of up to so many elements are followed element by element.
-MOST_UNROLLED = 4
 BUILTINS = frozenset(dir(builtins))
 SINGLETONS: dict[str, Values] = {
     "True": (Constant(True),),
@@ -46,7 +36,7 @@ SINGLETONS: dict[str, Values] = {
 }
 
 
-class Expressions(State):
+class Expressions(Comprehensions):
     """The part of the interpreter that knows expressions."""
 
     def evaluate(self, node: cst.CSTNode) -> Values:
@@ -173,63 +163,6 @@ class Expressions(State):
                 self.update_mapping(made, self.evaluate(element.value))
         return (made,)
 
-    def new_mapping(self, node: cst.CSTNode) -> Mapping:
-        """The mapping made at this place."""
-        key = ("mapping", id(node), self.context)
-        made = self.nodes.get(key)
-        if not isinstance(made, Mapping):
-            made = Mapping(node, self.module, self.branches())
-            self.nodes[key] = made
-        return made
-
-    def store_item(
-        self, mapping: Mapping, keys: Values, values: Values, node: cst.CSTNode | None
-    ) -> None:
-        """``mapping[key] = value``: certain, or only on some branch."""
-        constant = only_constant(keys)
-        if constant is None:
-            if mapping.open_because is None:
-                mapping.open_because = "a key that is computed is set"
-                self.heap_version += 1
-            mapping.rest = join(mapping.rest, values)
-            return
-        branches = self.branches()
-        definite = branches == mapping.branches[: len(branches)]
-        old = mapping.entries.get(constant.value)
-        if definite or old is None:
-            made = Entry(values, node, self.module, maybe=not definite)
-        else:
-            made = Entry(join(old.values, values), old.node, old.module, old.maybe)
-        if old is None or old.values != made.values or old.maybe != made.maybe:
-            self.heap_version += 1
-        mapping.entries[constant.value] = made
-
-    def update_mapping(self, mapping: Mapping, values: Values) -> None:
-        """``mapping.update(values)`` or ``**values`` in a display."""
-        for value in values:
-            if isinstance(value, Mapping):
-                for key, entry in list(value.entries.items()):
-                    branches = self.branches()
-                    definite = (
-                        branches == mapping.branches[: len(branches)]
-                        and not entry.maybe
-                        and len(values) == 1
-                    )
-                    old = mapping.entries.get(key)
-                    joined = (
-                        entry.values if old is None or definite else join(old.values, entry.values)
-                    )
-                    maybe = not definite and (old is None or old.maybe)
-                    if old is None or old.values != joined or old.maybe != maybe:
-                        self.heap_version += 1
-                    mapping.entries[key] = Entry(joined, entry.node, entry.module, maybe)
-                if value.open_because and not mapping.open_because:
-                    mapping.open_because = value.open_because
-                mapping.rest = join(mapping.rest, value.rest)
-            elif not mapping.open_because:
-                mapping.open_because = "it is updated from something that is not known here"
-                self.heap_version += 1
-
     # Operators.
 
     def binary(self, node: cst.BinaryOperation) -> Values:
@@ -256,25 +189,6 @@ class Expressions(State):
             if merged is not None:
                 return merged
         return (self.opaque("operation", node, word, (left, right)),)
-
-    def concatenate(self, node: cst.CSTNode, left: Values, right: Values) -> Values | None:
-        """The sum of two known lists or tuples."""
-        if len(left) == 1 and len(right) == 1:
-            first, second = left[0], right[0]
-            if isinstance(first, Sequence) and isinstance(second, Sequence):
-                key = ("sequence", id(node), self.context)
-                made = self.nodes.get(key)
-                if not isinstance(made, Sequence):
-                    made = Sequence(first.kind, node, [])
-                    self.nodes[key] = made
-                if first.rest:
-                    made.elements = list(first.elements)
-                    made.rest = join(first.rest, second.every())
-                else:
-                    made.elements = [*first.elements, *second.elements]
-                    made.rest = second.rest
-                return (made,)
-        return None
 
     def unary(self, node: cst.UnaryOperation) -> Values:
         """Minus, plus, invert, not."""
@@ -346,129 +260,6 @@ class Expressions(State):
         """``base.name``."""
         return self.attribute(self.evaluate(node.value), node.attr.value, node)
 
-    def attribute(self, base: Values, name: str, node: cst.CSTNode) -> Values:
-        """The values of ``base.name``."""
-        found: list[Value] = []
-        for value in base:
-            found.extend(self.attribute_of(value, name, node))
-        return join(found)
-
-    def attribute_of(self, value: Value, name: str, node: cst.CSTNode) -> Values:
-        """The attribute of one alternative."""
-        if isinstance(value, External):
-            return external(self.dialect.canonical(f"{value.name}.{name}"))
-        if isinstance(value, Unknown):
-            return (value,)
-        if isinstance(value, Instance):
-            return self.instance_attribute(value, name, node)
-        if isinstance(value, Class):
-            if name == "__name__":
-                return (Constant(value.name),)
-            return self.class_attribute(value, name, None, value) or (
-                self.opaque("attribute", node, name, ((value,),)),
-            )
-        if isinstance(value, Super):
-            return self.super_attribute(value, name, node)
-        if isinstance(value, ModuleValue):
-            return self.module_attribute(value, name)
-        if isinstance(value, Opaque):
-            if name in self.wrapper_attributes and value.kind == "call":
-                return (value,)
-            stored = value.attributes.get(name)
-            key = ("attribute", id(value), name)
-            made = self.nodes.get(key)
-            if not isinstance(made, Opaque):
-                made = Opaque("attribute", node, self.module, name, operands=((value,),))
-                self.nodes[key] = made
-            return (made,) if stored is None else join(stored, (made,))
-        if isinstance(value, Partial) and name == "func":
-            return value.callee
-        key = ("attribute", id(value) if not isinstance(value, Constant) else id(node), name)
-        made = self.nodes.get(key)
-        if not isinstance(made, Opaque):
-            made = Opaque("attribute", node, self.module, name, operands=((value,),))
-            self.nodes[key] = made
-        return (made,)
-
-    def instance_attribute(self, value: Instance, name: str, node: cst.CSTNode) -> Values:
-        """An attribute of an object of a project class: its own, its class's, or opaque."""
-        own = value.attributes.get(name)
-        if own is not None:
-            return own
-        if name == "__class__":
-            return (value.cls,)
-        found = self.class_attribute(value.cls, name, value, value.cls)
-        if found is not None:
-            return found
-        if name in self.wrapper_attributes:
-            return (value,)
-        key = ("attribute", id(value), name)
-        made = self.nodes.get(key)
-        if not isinstance(made, Opaque):
-            made = Opaque("attribute", node, self.module, name, operands=((value,),))
-            self.nodes[key] = made
-        return (made,)
-
-    def class_attribute(
-        self, cls: Class, name: str, receiver: Instance | None, start: Class
-    ) -> Values | None:
-        """A name in the class or its bases, bound to the receiver; None where absent."""
-        for ancestor in start.ancestry():
-            if isinstance(ancestor, Class) and name in ancestor.scope.names:
-                return self.bind(ancestor.scope.names[name], receiver, cls)
-        return None
-
-    def bind(self, values: Values, receiver: Instance | None, cls: Class) -> Values:
-        """Functions found on a class become methods; properties are called."""
-        bound: list[Value] = []
-        for value in values:
-            if not isinstance(value, Function):
-                bound.append(value)
-                continue
-            words = {
-                decorator.name
-                for decorators in value.decorators
-                for decorator in decorators
-                if isinstance(decorator, External)
-            }
-            if "builtins.staticmethod" in words:
-                bound.append(value)
-            elif "builtins.classmethod" in words:
-                bound.append(BoundMethod(cls, value))
-            elif receiver is None:
-                bound.append(value)
-            elif words & {"builtins.property", "functools.cached_property"}:
-                bound.extend(self.invoke((BoundMethod(receiver, value),), Arguments(), value.node))
-            else:
-                bound.append(BoundMethod(receiver, value))
-        return tuple(bound)
-
-    def super_attribute(self, value: Super, name: str, node: cst.CSTNode) -> Values:
-        """``super().name``: the next definition behind the class."""
-        receivers = value.receiver
-        receiver = receivers if isinstance(receivers, Instance) else None
-        ancestry = list((receiver.cls if receiver is not None else value.behind).ancestry())
-        if value.behind in ancestry:
-            ancestry = ancestry[ancestry.index(value.behind) + 1 :]
-        for ancestor in ancestry:
-            if isinstance(ancestor, Class) and name in ancestor.scope.names:
-                return self.bind(ancestor.scope.names[name], receiver, ancestor)
-        for ancestor in ancestry:
-            if isinstance(ancestor, External):
-                return external(f"{ancestor.name}.{name}")
-        return external(f"builtins.object.{name}")
-
-    def module_attribute(self, value: ModuleValue, name: str) -> Values:
-        """A name of a project module, or one of its submodules."""
-        self.import_module(value.module)
-        scope = value.module.scope
-        if scope is not None and name in scope.names:
-            return scope.names[name]
-        child = self.find_module(f"{value.module.name}.{name}", value.module)
-        if child is not None:
-            return (ModuleValue(child),)
-        return unknown(f"'{name}' is not bound in module {value.module.name}")
-
     def subscript(self, node: cst.Subscript) -> Values:
         """``base[index]``."""
         base = self.evaluate(node.value)
@@ -484,179 +275,6 @@ class Expressions(State):
                     if bound is not None:
                         self.evaluate(bound)
         return self.item(base, indices[0] if len(indices) == 1 and not is_slice else (), node)
-
-    def item(self, base: Values, index: Values, node: cst.CSTNode) -> Values:
-        """An element of each alternative of `base`."""
-        constant = only_constant(index)
-        found: list[Value] = []
-        for value in base:
-            if isinstance(value, Unknown):
-                found.append(value)
-            elif isinstance(value, Mapping):
-                if constant is not None and constant.value in value.entries:
-                    found.extend(value.entries[constant.value].values)
-                elif constant is None and index:
-                    found.extend(value.every() or unknown("an entry of a dict"))
-                else:
-                    found.append(self.opaque("item", node, "", ((value,),), index=index))
-            elif isinstance(value, Sequence):
-                found.extend(self.sequence_item(value, constant, node))
-            elif isinstance(value, Instance):
-                method = self.class_attribute(value.cls, "__getitem__", value, value.cls)
-                if method is not None:
-                    found.extend(self.invoke(method, Arguments((Argument(index, None),)), node))
-                else:
-                    found.append(self.opaque("item", node, "", ((value,),), index=index))
-            else:
-                found.append(self.opaque("item", node, "", ((value,),), index=index))
-        return join(found)
-
-    def sequence_item(
-        self, value: Sequence, constant: Constant | None, node: cst.CSTNode
-    ) -> Values:
-        """An element of a list or tuple."""
-        if constant is not None and isinstance(constant.value, int):
-            position = constant.value
-            if not value.rest and -len(value.elements) <= position < len(value.elements):
-                return value.elements[position]
-            if 0 <= position < len(value.elements):
-                return value.elements[position]
-            return value.every()
-        return value.every() or (self.opaque("item", node, "", ((value,),)),)
-
-    # Iteration.
-
-    def known_elements(self, values: Values) -> list[Values] | None:
-        """The elements of a single sequence of known length."""
-        if len(values) == 1 and isinstance(values[0], Sequence) and not values[0].rest:
-            return list(values[0].elements)
-        return None
-
-    def elements(self, values: Values, node: cst.CSTNode) -> Values:
-        """What iterating over `values` gives."""
-        found: list[Value] = []
-        for value in values:
-            found.extend(self.elements_of(value, node))
-        return join(found)
-
-    def elements_of(self, value: Value, node: cst.CSTNode) -> Values:
-        """What iterating over one alternative gives."""
-        if isinstance(value, Unknown):
-            return (value,)
-        if isinstance(value, Sequence):
-            return value.every()
-        if isinstance(value, Mapping):
-            keys: tuple[Value, ...] = tuple(Constant(key) for key in value.entries)
-            return keys if not value.open_because else join(keys, unknown("a key of a dict"))
-        if isinstance(value, Generator):
-            return value.yields
-        if isinstance(value, Constant):
-            return (self.opaque("element", node, "", ((value,),)),)
-        if isinstance(value, Instance):
-            method = self.class_attribute(value.cls, "__iter__", value, value.cls)
-            if method is not None:
-                iterated = self.invoke(method, Arguments(), node)
-                if any(inner is value for inner in iterated):
-                    step = self.class_attribute(value.cls, "__next__", value, value.cls)
-                    return self.invoke(step, Arguments(), node) if step is not None else ()
-                return self.elements(iterated, node)
-        key = ("element", id(value), self.context, id(node))
-        made = self.nodes.get(key)
-        if not isinstance(made, Opaque):
-            made = Opaque("element", node, self.module, operands=((value,),))
-            self.nodes[key] = made
-        return (made,)
-
-    def comprehension(self, node: Any) -> Values:
-        """A list, set, dict or generator comprehension."""
-        scope = Scope({}, self.activation.scope, self.module)
-        before_scope, before_stack = self.activation.scope, self.stack
-        self.activation.scope = scope
-        if node.for_in.inner_for_in is None:
-            iterated = self.evaluate(node.for_in.iter)
-            few = self.few_elements(iterated)
-            if few is not None:
-                try:
-                    return self.unrolled_comprehension(node, iterated, few)
-                finally:
-                    self.activation.scope, self.stack = before_scope, before_stack
-        try:
-            part: cst.CompFor | None = node.for_in
-            while part is not None:
-                iterated = self.evaluate(part.iter)
-                self.record("iterate", part, iterated)
-                self.stack = self.pushed(Loop(node, self.module))
-                self.bind_target(part.target, self.elements(iterated, part))
-                for condition in part.ifs:
-                    self.evaluate(condition.test)
-                    self.stack = self.pushed(Branch(condition, "then"))
-                part = part.inner_for_in
-            if isinstance(node, cst.DictComp):
-                keys, values = self.evaluate(node.key), self.evaluate(node.value)
-                made = self.new_mapping(node)
-                self.store_item(made, keys, values, node.value)
-                made.open_because = made.open_because or "it is built by a comprehension"
-                return (made,)
-            values = self.evaluate(node.elt)
-        finally:
-            self.activation.scope, self.stack = before_scope, before_stack
-        key = ("sequence", id(node), self.context)
-        found = self.nodes.get(key)
-        if not isinstance(found, Sequence):
-            found = Sequence(
-                "generator" if isinstance(node, cst.GeneratorExp) else "list", node, []
-            )
-            self.nodes[key] = found
-        found.rest = join(found.rest, values)
-        return (found,)
-
-    def few_elements(self, iterated: Values) -> list[Values] | None:
-        """The elements of a short literal sequence that tells its elements apart by constants.
-
-        ``for phase in ("train", "eval")``: what happens depends on the phase, so each element is
-        followed on its own.
-        """
-        known = self.known_elements(iterated)
-        if known is None or not 0 < len(known) <= MOST_UNROLLED:
-            return None
-        for values in known:
-            value = values[0] if len(values) == 1 else None
-            if isinstance(value, Sequence) and value.kind == "tuple":
-                continue
-            if not (isinstance(value, Constant) and isinstance(value.value, (str, bool))):
-                return None
-        return known
-
-    def unrolled_comprehension(self, node: Any, iterated: Values, few: list[Values]) -> Values:
-        """A comprehension over a short literal sequence, element by element."""
-        self.record("iterate", node.for_in, iterated)
-        made_mapping = self.new_mapping(node) if isinstance(node, cst.DictComp) else None
-        context, stack = self.context, self.stack
-        elements: list[Values] = []
-        try:
-            for position, values in enumerate(few):
-                self.context = (*context, id(node), position)
-                self.stack = (*stack, Loop(node, self.module))
-                self.bind_target(node.for_in.target, values)
-                for condition in node.for_in.ifs:
-                    self.evaluate(condition.test)
-                if made_mapping is not None:
-                    self.store_item(
-                        made_mapping, self.evaluate(node.key), self.evaluate(node.value), node.value
-                    )
-                else:
-                    elements.append(self.evaluate(node.elt))
-        finally:
-            self.context, self.stack = context, stack
-        if made_mapping is not None:
-            return (made_mapping,)
-        key = ("sequence", id(node), self.context)
-        found = self.nodes.get(key)
-        if not isinstance(found, Sequence):
-            found = Sequence("list", node, elements)
-            self.nodes[key] = found
-        found.elements = elements
-        return (found,)
 
     # Functions.
 
@@ -766,58 +384,6 @@ def alternative_entries(mappings: list[Mapping]) -> list[Argument]:
             )
         )
     return found
-
-
-def fold(word: str, left: Any, right: Any) -> Constant | None:
-    """Arithmetic on small constants."""
-    if isinstance(left, str) and isinstance(right, str) and word == "Add":
-        return Constant(left + right)
-    if not isinstance(left, (int, float)) or not isinstance(right, (int, float)):
-        return None
-    if abs(left) > 1e12 or abs(right) > 1e12:
-        return None
-    try:
-        if word == "Add":
-            return Constant(left + right)
-        if word == "Subtract":
-            return Constant(left - right)
-        if word == "Multiply":
-            return Constant(left * right)
-        if word == "Divide":
-            return Constant(left / right)
-        if word == "FloorDivide":
-            return Constant(left // right)
-        if word == "Modulo":
-            return Constant(left % right)
-        if word == "Power" and abs(right) <= 32 and abs(left) <= 1000:
-            return Constant(left**right)
-    except (ArithmeticError, ValueError):
-        return None
-    return None
-
-
-def compare(word: str, left: Any, right: Any) -> bool | None:
-    """A comparison of constants; None where it is not decided here."""
-    try:
-        if word == "Equal":
-            return bool(left == right)
-        if word == "NotEqual":
-            return bool(left != right)
-        if word == "Is" and (left is None or right is None):
-            return left is right
-        if word == "IsNot" and (left is None or right is None):
-            return left is not right
-        if word == "LessThan":
-            return bool(left < right)
-        if word == "GreaterThan":
-            return bool(left > right)
-        if word == "LessThanEqual":
-            return bool(left <= right)
-        if word == "GreaterThanEqual":
-            return bool(left >= right)
-    except TypeError:
-        return None
-    return None
 
 
 HANDLERS: dict[type[cst.CSTNode], Callable[[Any, Any], Values]] = {

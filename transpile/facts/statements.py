@@ -7,23 +7,16 @@ from typing import Any
 
 import libcst as cst
 
-from transpile.facts.calls import Calls
+from transpile.facts.definitions import Definitions
 from transpile.facts.events import Branch, Loop, Within
 from transpile.facts.state import truth, unknown
 from transpile.facts.values import (
     Arguments,
-    Class,
     Constant,
-    External,
-    Function,
     Generator,
     Instance,
-    Mapping,
-    ModuleValue,
-    Opaque,
     Scope,
     Sequence,
-    Unknown,
     Value,
     Values,
     join,
@@ -34,7 +27,7 @@ from transpile.facts.walk import children
 LOOP_PASSES = 3
 
 
-class Statements(Calls):
+class Statements(Definitions):
     """The part of the interpreter that knows statements."""
 
     def execute_body(self, body: cst.CSTNode) -> bool:
@@ -124,260 +117,6 @@ class Statements(Calls):
     def declare_nonlocal(self, node: cst.Nonlocal) -> None:
         """``nonlocal name``."""
         self.activation.scope.nonlocals_declared.update(item.name.value for item in node.names)
-
-    # Binding.
-
-    def bind_target(self, target: cst.CSTNode, values: Values) -> None:
-        """Assign `values` to a target."""
-        if isinstance(target, cst.Name):
-            self.bind_name(target.value, values)
-        elif isinstance(target, (cst.Tuple, cst.List)):
-            self.bind_elements(target, values)
-        elif isinstance(target, cst.StarredElement):
-            self.bind_target(target.value, values)
-        elif isinstance(target, cst.Attribute):
-            self.store_attribute(target, values)
-        elif isinstance(target, cst.Subscript):
-            self.store_subscript(target, values)
-
-    def bind_name(self, name: str, values: Values) -> None:
-        """Bind a name in the scope that owns it."""
-        scope = self.activation.scope
-        if name in scope.globals_declared and self.module.scope is not None:
-            owner: Scope = self.module.scope
-        elif name in scope.nonlocals_declared:
-            outer = scope.parent
-            while outer is not None and name not in outer.names:
-                outer = outer.parent
-            owner = outer if outer is not None else scope
-        else:
-            scope.names[name] = values
-            return
-        old = owner.names.get(name, ())
-        new = join(old, values)
-        if new != old:
-            owner.names[name] = new
-            self.heap_version += 1
-
-    def bind_elements(self, target: Any, values: Values) -> None:
-        """Unpack values into several targets."""
-        targets = list(target.elements)
-        parts: list[list[Value]] = [[] for _ in targets]
-        starred = [isinstance(element, cst.StarredElement) for element in targets]
-        for value in values:
-            if (
-                isinstance(value, Sequence)
-                and not value.rest
-                and len(value.elements) == len(targets)
-                and not any(starred)
-            ):
-                for part, element_values in zip(parts, value.elements, strict=True):
-                    part.extend(element_values)
-                continue
-            if isinstance(value, Sequence):
-                for part in parts:
-                    part.extend(value.every())
-                continue
-            if isinstance(value, Unknown):
-                for part in parts:
-                    part.append(value)
-                continue
-            if isinstance(value, (Mapping, Generator)):
-                spread = self.elements((value,), target)
-                for part in parts:
-                    part.extend(spread)
-                continue
-            for position, part in enumerate(parts):
-                part.append(self.unpacked(value, position, target))
-        for element, part in zip(targets, parts, strict=True):
-            self.bind_target(
-                element if isinstance(element, cst.StarredElement) else element.value, join(part)
-            )
-
-    def unpacked(self, value: Value, position: int, node: cst.CSTNode) -> Opaque:
-        """The element at a position of something that is unpacked."""
-        key = ("unpacked", id(value), position)
-        made = self.nodes.get(key)
-        if not isinstance(made, Opaque):
-            made = Opaque(
-                "item",
-                node,
-                self.module,
-                str(position),
-                operands=((value,),),
-                index=(Constant(position),),
-            )
-            self.nodes[key] = made
-        return made
-
-    def store_attribute(self, target: cst.Attribute, values: Values) -> None:
-        """``base.name = value``."""
-        base = self.evaluate(target.value)
-        name = target.attr.value
-        for value in base:
-            if isinstance(value, (Instance, Opaque)):
-                made_here = isinstance(value, Instance) and name not in value.attributes
-                definite = len(base) == 1 and (made_here or self.is_straight(value))
-                self.set_attribute(value.attributes, name, values, definite)
-            elif isinstance(value, Class):
-                self.set_attribute(value.scope.names, name, values, False)
-        self.record("store", target, base, result=values, name=name)
-
-    def is_straight(self, value: Instance | Opaque) -> bool:
-        """Whether an attribute set here replaces the old one for certain.
-
-        Only in straight code of the same call as the place that made the object.
-        """
-        return not any(isinstance(frame, (Branch, Loop)) for frame in self.stack)
-
-    def store_subscript(self, target: cst.Subscript, values: Values) -> None:
-        """``base[key] = value``."""
-        base = self.evaluate(target.value)
-        keys: Values = ()
-        for element in target.slice:
-            if isinstance(element.slice, cst.Index):
-                keys = self.evaluate(element.slice.value)
-            elif isinstance(element.slice, cst.Slice):
-                for bound in (element.slice.lower, element.slice.upper):
-                    if bound is not None:
-                        self.evaluate(bound)
-        for value in base:
-            if isinstance(value, Mapping):
-                self.store_item(value, keys, values, None)
-            elif isinstance(value, Sequence):
-                value.rest = join(value.rest, values)
-        self.record("store", target, base, result=values, name="[]")
-
-    # Imports.
-
-    def import_names(self, node: cst.Import) -> None:
-        """``import a.b as c``."""
-        for alias in node.names:
-            dotted = dotted_name(alias.name)
-            bound = alias.asname.name.value if alias.asname is not None else None  # type: ignore[union-attr]
-            found = self.find_module(dotted, self.module)
-            self.record("import", node, (External(dotted),), name=dotted)
-            if found is not None:
-                self.import_module(found)
-                if bound is not None or "." not in dotted:
-                    self.bind_name(bound or dotted, (ModuleValue(found),))
-                else:
-                    top = self.find_module(dotted.split(".")[0], self.module)
-                    if top is not None:
-                        self.bind_name(dotted.split(".")[0], (ModuleValue(top),))
-                continue
-            if bound is not None:
-                self.bind_name(bound, (External(self.dialect.canonical(dotted)),))
-            else:
-                top_name = dotted.split(".")[0]
-                self.bind_name(top_name, (External(top_name),))
-
-    def import_from(self, node: cst.ImportFrom) -> None:
-        """``from a import b as c`` and ``from a import *``."""
-        base = dotted_name(node.module) if node.module is not None else ""
-        dotted = "." * len(node.relative) + base
-        found = self.find_module(dotted, self.module)
-        self.record("import", node, (External(dotted),), name=dotted)
-        if found is not None:
-            self.import_module(found)
-        if isinstance(node.names, cst.ImportStar):
-            self.import_star(found, dotted)
-            return
-        for alias in node.names:
-            name = alias.name.value
-            bound = alias.asname.name.value if alias.asname is not None else name  # type: ignore[union-attr]
-            self.bind_name(str(bound), self.imported(found, dotted, str(name)))
-
-    def imported(self, found: Any, dotted: str, name: str) -> Values:
-        """One name imported from a module."""
-        if found is None:
-            child = self.find_module(
-                f"{dotted.rstrip('.')}.{name}" if dotted.strip(".") else f"{dotted}{name}",
-                self.module,
-            )
-            if child is not None:
-                self.import_module(child)
-                return (ModuleValue(child),)
-            if dotted.startswith("."):
-                return unknown(f"module '{dotted}' is not beside the script")
-            return (External(self.dialect.canonical(f"{dotted}.{name}")),)
-        if found.scope is not None and name in found.scope.names:
-            values: Values = found.scope.names[name]
-            return values
-        child = self.find_module(
-            f"{dotted}.{name}" if dotted.strip(".") else f"{dotted}{name}", self.module
-        )
-        if child is not None:
-            self.import_module(child)
-            return (ModuleValue(child),)
-        return unknown(f"'{name}' is not bound in module '{dotted}'")
-
-    def import_star(self, found: Any, dotted: str) -> None:
-        """Every public name of a module."""
-        if found is None:
-            self.module.star_externals.append(dotted)
-            return
-        if found.scope is None:
-            return
-        listed = found.scope.names.get("__all__")
-        chosen: list[str] | None = None
-        if listed and len(listed) == 1 and isinstance(listed[0], Sequence) and not listed[0].rest:
-            chosen = [
-                str(values[0].value)
-                for values in listed[0].elements
-                if len(values) == 1 and isinstance(values[0], Constant)
-            ]
-        for name, values in list(found.scope.names.items()):
-            if name in chosen if chosen is not None else not name.startswith("_"):
-                self.bind_name(name, values)
-        self.module.star_externals.extend(found.star_externals)
-
-    # Definitions.
-
-    def define_function(self, node: cst.FunctionDef) -> bool:
-        """``def``: the function becomes a value; its body runs when it is called."""
-        key = ("function", id(node), self.context)
-        decorators = tuple(self.evaluate(d.decorator) for d in node.decorators)
-        made = self.nodes.get(key)
-        if not isinstance(made, Function):
-            scope = self.activation.scope
-            made = Function(
-                node,
-                self.module,
-                node.name.value,
-                scope,
-                self.parameter_defaults(node.params),
-                decorators=decorators,
-                is_generator=contains_yield(node),
-            )
-            self.nodes[key] = made
-            self.functions[id(node)] = made
-        self.bind_name(node.name.value, (made,))
-        return True
-
-    def define_class(self, node: cst.ClassDef) -> bool:
-        """``class``: its body runs now."""
-        key = ("class", id(node), self.context)
-        bases = tuple(self.evaluate(base.value) for base in node.bases)
-        decorators = [self.evaluate(d.decorator) for d in node.decorators]
-        made = self.nodes.get(key)
-        if not isinstance(made, Class):
-            scope = Scope({}, self.activation.scope, self.module, is_class=True)
-            made = Class(node, self.module, node.name.value, scope, bases)
-            made.is_dataclass = any(is_dataclass_decorator(values) for values in decorators)
-            self.nodes[key] = made
-        before = self.activation.scope
-        self.activation.scope = made.scope
-        try:
-            self.execute_body(node.body)
-        finally:
-            self.activation.scope = before
-        for values in made.scope.names.values():
-            for value in values:
-                if isinstance(value, Function) and value.owner is None:
-                    value.owner = made
-        self.bind_name(node.name.value, (made,))
-        return True
 
     # Control flow.
 
@@ -621,40 +360,6 @@ def merge(first: dict[str, Values], second: dict[str, Values]) -> dict[str, Valu
     return merged
 
 
-def dotted_name(node: cst.CSTNode) -> str:
-    """``a.b.c`` of a chain of attributes."""
-    if isinstance(node, cst.Attribute):
-        return f"{dotted_name(node.value)}.{node.attr.value}"
-    if isinstance(node, cst.Name):
-        return node.value
-    return "?"
-
-
-def is_dataclass_decorator(values: Values) -> bool:
-    """Whether a decorator is ``dataclasses.dataclass``, called or not."""
-    for value in values:
-        if isinstance(value, External) and value.name == "dataclasses.dataclass":
-            return True
-        if isinstance(value, Opaque) and value.kind == "call":
-            return is_dataclass_decorator(value.callee)
-    return False
-
-
-def contains_yield(node: cst.FunctionDef) -> bool:
-    """Whether a function is a generator: a ``yield`` of its own, not of a nested function."""
-    stack: list[cst.CSTNode] = [node.body]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, cst.Yield):
-            return True
-        if isinstance(current, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
-            continue
-        if isinstance(current, (cst.Name, cst.SimpleString, cst.Integer, cst.Float)):
-            continue
-        stack.extend(children(current))
-    return False
-
-
 def captured_names(pattern: cst.CSTNode) -> list[str]:
     """Names that a ``match`` pattern binds."""
     found = []
@@ -671,6 +376,8 @@ EXITS: dict[type[cst.CSTNode], str] = {
     cst.Break: "break",
     cst.Continue: "continue",
 }
+
+
 SMALL: dict[type[cst.CSTNode], Callable[[Any, Any], None]] = {
     cst.Expr: Statements.expression_statement,
     cst.Assign: Statements.assign,
@@ -683,6 +390,8 @@ SMALL: dict[type[cst.CSTNode], Callable[[Any, Any], None]] = {
     cst.Import: Statements.import_names,
     cst.ImportFrom: Statements.import_from,
 }
+
+
 COMPOUND: dict[type[cst.CSTNode], Callable[[Any, Any], bool]] = {
     cst.If: Statements.if_statement,
     cst.For: Statements.for_statement,

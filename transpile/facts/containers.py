@@ -1,0 +1,107 @@
+"""Lists, tuples, sets and dicts."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from transpile.facts.state import State
+from transpile.facts.values import Constant, Entry, Mapping, Sequence, Values, join, only_constant
+
+
+class Containers(State):
+    """The part of the interpreter that knows containers."""
+
+    def new_mapping(self, node: cst.CSTNode) -> Mapping:
+        """The mapping made at this place."""
+        key = ("mapping", id(node), self.context)
+        made = self.nodes.get(key)
+        if not isinstance(made, Mapping):
+            made = Mapping(node, self.module, self.branches())
+            self.nodes[key] = made
+        return made
+
+    def store_item(
+        self, mapping: Mapping, keys: Values, values: Values, node: cst.CSTNode | None
+    ) -> None:
+        """``mapping[key] = value``: certain, or only on some branch."""
+        constant = only_constant(keys)
+        if constant is None:
+            if mapping.open_because is None:
+                mapping.open_because = "a key that is computed is set"
+                self.heap_version += 1
+            mapping.rest = join(mapping.rest, values)
+            return
+        branches = self.branches()
+        definite = branches == mapping.branches[: len(branches)]
+        old = mapping.entries.get(constant.value)
+        if definite or old is None:
+            made = Entry(values, node, self.module, maybe=not definite)
+        else:
+            made = Entry(join(old.values, values), old.node, old.module, old.maybe)
+        if old is None or old.values != made.values or old.maybe != made.maybe:
+            self.heap_version += 1
+        mapping.entries[constant.value] = made
+
+    def update_mapping(self, mapping: Mapping, values: Values) -> None:
+        """``mapping.update(values)`` or ``**values`` in a display."""
+        for value in values:
+            if isinstance(value, Mapping):
+                for key, entry in list(value.entries.items()):
+                    branches = self.branches()
+                    definite = (
+                        branches == mapping.branches[: len(branches)]
+                        and not entry.maybe
+                        and len(values) == 1
+                    )
+                    old = mapping.entries.get(key)
+                    joined = (
+                        entry.values if old is None or definite else join(old.values, entry.values)
+                    )
+                    maybe = not definite and (old is None or old.maybe)
+                    if old is None or old.values != joined or old.maybe != maybe:
+                        self.heap_version += 1
+                    mapping.entries[key] = Entry(joined, entry.node, entry.module, maybe)
+                if value.open_because and not mapping.open_because:
+                    mapping.open_because = value.open_because
+                mapping.rest = join(mapping.rest, value.rest)
+            elif not mapping.open_because:
+                mapping.open_because = "it is updated from something that is not known here"
+                self.heap_version += 1
+
+    def concatenate(self, node: cst.CSTNode, left: Values, right: Values) -> Values | None:
+        """The sum of two known lists or tuples."""
+        if len(left) == 1 and len(right) == 1:
+            first, second = left[0], right[0]
+            if isinstance(first, Sequence) and isinstance(second, Sequence):
+                key = ("sequence", id(node), self.context)
+                made = self.nodes.get(key)
+                if not isinstance(made, Sequence):
+                    made = Sequence(first.kind, node, [])
+                    self.nodes[key] = made
+                if first.rest:
+                    made.elements = list(first.elements)
+                    made.rest = join(first.rest, second.every())
+                else:
+                    made.elements = [*first.elements, *second.elements]
+                    made.rest = second.rest
+                return (made,)
+        return None
+
+    def sequence_item(
+        self, value: Sequence, constant: Constant | None, node: cst.CSTNode
+    ) -> Values:
+        """An element of a list or tuple."""
+        if constant is not None and isinstance(constant.value, int):
+            position = constant.value
+            if not value.rest and -len(value.elements) <= position < len(value.elements):
+                return value.elements[position]
+            if 0 <= position < len(value.elements):
+                return value.elements[position]
+            return value.every()
+        return value.every() or (self.opaque("item", node, "", ((value,),)),)
+
+    def known_elements(self, values: Values) -> list[Values] | None:
+        """The elements of a single sequence of known length."""
+        if len(values) == 1 and isinstance(values[0], Sequence) and not values[0].rest:
+            return list(values[0].elements)
+        return None

@@ -1,0 +1,83 @@
+"""Definitions of functions and classes."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from transpile.facts.imports import Imports
+from transpile.facts.values import Class, External, Function, Opaque, Scope, Values
+from transpile.facts.walk import children
+
+
+class Definitions(Imports):
+    """The part of the interpreter that knows definitions."""
+
+    def define_function(self, node: cst.FunctionDef) -> bool:
+        """``def``: the function becomes a value; its body runs when it is called."""
+        key = ("function", id(node), self.context)
+        decorators = tuple(self.evaluate(d.decorator) for d in node.decorators)
+        made = self.nodes.get(key)
+        if not isinstance(made, Function):
+            scope = self.activation.scope
+            made = Function(
+                node,
+                self.module,
+                node.name.value,
+                scope,
+                self.parameter_defaults(node.params),
+                decorators=decorators,
+                is_generator=contains_yield(node),
+            )
+            self.nodes[key] = made
+            self.functions[id(node)] = made
+        self.bind_name(node.name.value, (made,))
+        return True
+
+    def define_class(self, node: cst.ClassDef) -> bool:
+        """``class``: its body runs now."""
+        key = ("class", id(node), self.context)
+        bases = tuple(self.evaluate(base.value) for base in node.bases)
+        decorators = [self.evaluate(d.decorator) for d in node.decorators]
+        made = self.nodes.get(key)
+        if not isinstance(made, Class):
+            scope = Scope({}, self.activation.scope, self.module, is_class=True)
+            made = Class(node, self.module, node.name.value, scope, bases)
+            made.is_dataclass = any(is_dataclass_decorator(values) for values in decorators)
+            self.nodes[key] = made
+        before = self.activation.scope
+        self.activation.scope = made.scope
+        try:
+            self.execute_body(node.body)
+        finally:
+            self.activation.scope = before
+        for values in made.scope.names.values():
+            for value in values:
+                if isinstance(value, Function) and value.owner is None:
+                    value.owner = made
+        self.bind_name(node.name.value, (made,))
+        return True
+
+
+def is_dataclass_decorator(values: Values) -> bool:
+    """Whether a decorator is ``dataclasses.dataclass``, called or not."""
+    for value in values:
+        if isinstance(value, External) and value.name == "dataclasses.dataclass":
+            return True
+        if isinstance(value, Opaque) and value.kind == "call":
+            return is_dataclass_decorator(value.callee)
+    return False
+
+
+def contains_yield(node: cst.FunctionDef) -> bool:
+    """Whether a function is a generator: a ``yield`` of its own, not of a nested function."""
+    stack: list[cst.CSTNode] = [node.body]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, cst.Yield):
+            return True
+        if isinstance(current, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
+            continue
+        if isinstance(current, (cst.Name, cst.SimpleString, cst.Integer, cst.Float)):
+            continue
+        stack.extend(children(current))
+    return False
