@@ -1,0 +1,252 @@
+"""How values may differ by what they were computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Event
+from transpile.facts.values import (
+    Constant,
+    External,
+    Instance,
+    Opaque,
+    Value,
+    Values,
+    only_constant,
+)
+from transpile.plan.graph import called_names, is_instance_of, origin, parents
+from transpile.plan.model import Plan
+from transpile.rules.pytorch._conditions import controls_of
+from transpile.rules.pytorch._together import agreed_values, schedules
+from transpile.rules.pytorch._written_paths import writes_into
+
+from .causes import Cause, Look
+from .reduced import Reduced
+
+CLOCKS = (
+    "time.", "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today",
+    "timeit.default_timer",
+)  # fmt: skip
+MACHINE = (
+    "psutil.", "torch.cuda.mem", "torch.cuda.max_mem", "resource.", "GPUtil.", "os.getpid",
+    "socket.", "platform.node", "os.uname", "os.cpu_count", "multiprocessing.cpu_count",
+    "torch.cuda.get_device_properties", "shutil.disk_usage",
+)  # fmt: skip
+RANDOM = (
+    "random.", "numpy.random.", "torch.rand", "torch.bernoulli", "torch.multinomial",
+    "torch.normal", "uuid.uuid4", "os.urandom", "secrets.",
+)  # fmt: skip
+NOT_DRAWN = (".seed", "manual_seed", "default_rng", "RandomState", "Generator", "_state")
+CHECKS = frozenset(
+    {
+        "os.path.exists", "os.path.isfile", "os.path.isdir", "os.path.getsize",
+        "os.path.getmtime", "os.listdir", "os.scandir", "glob.glob", "glob.iglob", "os.access",
+    }
+)  # fmt: skip
+CHECK_METHODS = frozenset({"exists", "is_file", "is_dir", "stat", "glob", "rglob", "iterdir"})
+#: What gives the same number for every process's part of the batch.
+SIZES = frozenset({"len", "dim", "numel", "ndimension", "isinstance"})
+#: Methods that put what they are given into their object; others end with an underscore.
+FEEDING = frozenset(
+    {
+        "update", "add", "append", "extend", "appendleft", "insert", "put", "push", "record",
+        "accumulate", "subtract", "step", "log",
+    }
+)  # fmt: skip
+#: Objects that stay equal whatever they are given.
+KEPT_EQUAL = ("torch.amp.GradScaler", "torch.utils.data.DataLoader", "torch.utils.tensorboard.")
+
+
+class ValueDifferences:
+    """Answers why values of a plan may differ between processes, whatever branch set them.
+
+    Args:
+        plan: the plan.
+        varied_from: position of the first event at which random numbers differ.
+        happening: the events at each node, by its identity.
+        reduced: what becomes that of the global batch.
+    """
+
+    def __init__(
+        self, plan: Plan, varied_from: int, happening: dict[int, list[Event]], reduced: Reduced
+    ) -> None:
+        self.plan = plan
+        self.varied_from = varied_from
+        self.happening = happening
+        self.reduced = reduced
+        self.equal = agreed_values(plan)
+        self.training = {id(loader.value) for loader in plan.training_loaders}
+        self.models = {id(model.value) for model in plan.models}
+        self.optimizers = {id(optimizer.value) for optimizer in plan.optimizers}
+        self.fed = fed_values(plan)
+
+    def of(self, values: Values, strict: bool = False) -> Look:
+        """Why values may differ by what they were computed from.
+
+        Args:
+            values: the values.
+            strict: what is reduced elsewhere in the script is not reduced here.
+        """
+        found = Look()
+        seen: set[int] = set()
+        pending = list(values)
+        while pending:
+            value = pending.pop()
+            if id(value) in seen or id(value) in self.equal:
+                continue
+            seen.add(id(value))
+            if not strict and id(value) in self.reduced.values:
+                continue
+            if not isinstance(value, Opaque):
+                if not isinstance(value, (Instance, Constant, External)):
+                    for group in parents(value):
+                        pending.extend(group)
+                continue
+            if id(value.node) in self.reduced.nodes:
+                found.causes |= self.reduced.causes(value.node)
+                continue
+            if value.kind == "operation" and isinstance(value.node, cst.AugAssign):
+                for event in self.happening.get(id(value.node), ()):
+                    found.tests.extend(controls_of(event))
+            own = self.own_cause(value)
+            if own is not None:
+                found.causes.add(own)
+            if own in (None, Cause.RESULTS):
+                pending.extend(self.behind(value))
+        return found
+
+    def own_cause(self, value: Opaque) -> Cause | None:
+        """Why a value itself, whatever it is computed from, may differ."""
+        if value.kind == "element":
+            if any(self.is_training_data(source) for source in value.operands[0]):
+                return Cause.BATCH
+            return None
+        if value.kind != "call":
+            return None
+        for name in called_names(value):
+            if name.startswith(CLOCKS) and name != "time.sleep":
+                return Cause.TIME
+            if name.startswith(MACHINE):
+                return Cause.MACHINE
+            if name.startswith(RANDOM) and not any(word in name for word in NOT_DRAWN):
+                return Cause.RANDOM if self.is_late(value) else None
+            if name in CHECKS:
+                written = self.is_written(value.arguments.items[:1])
+                return Cause.FILES if written else Cause.PRESENCE
+        for callee in value.callee:
+            if id(origin(callee)) in self.models or is_layer(callee, self.plan):
+                return Cause.RESULTS
+            if isinstance(callee, Opaque) and callee.kind == "attribute":
+                if callee.name in CHECK_METHODS:
+                    written = writes_into(self.plan, callee.operands[0])
+                    return Cause.FILES if written else Cause.PRESENCE
+        return None
+
+    def behind(self, value: Opaque) -> Iterator[Value]:
+        """What a value was computed from, as far as it may pass differences on."""
+        if value.kind == "operation" and value.name in SIZES:
+            return
+        if value.kind == "call":
+            if any(name.rpartition(".")[2] in SIZES for name in called_names(value)):
+                return
+            for callee in value.callee:
+                if isinstance(callee, Opaque) and callee.kind == "attribute":
+                    if callee.name in SIZES or (callee.name == "size" and is_first(value)):
+                        return
+        if value.kind == "item" and is_shape(value) and only_constant(value.index) == Constant(0):
+            return
+        if id(value) in self.models or id(value) in self.optimizers:
+            return
+        if schedules(value, self.optimizers):
+            return
+        for group in parents(value):
+            yield from group
+        yield from self.fed.get(id(value), ())
+
+    def is_training_data(self, source: Value) -> bool:
+        """Whether iterating over a value gives batches of a training loader."""
+        pending, seen = [source], set()
+        while pending:
+            value = pending.pop()
+            if id(value) in self.training:
+                return True
+            if id(value) in seen or not isinstance(value, Opaque):
+                continue
+            seen.add(id(value))
+            if value.kind in ("call", "operation") and value.name not in SIZES:
+                for group in (*value.operands, *(a.values for a in value.arguments.items)):
+                    pending.extend(group)
+        return False
+
+    def is_late(self, value: Opaque) -> bool:
+        """Whether a value is drawn where the processes have random numbers of their own."""
+        return any(
+            event.order >= self.varied_from for event in self.happening.get(id(value.node), ())
+        )
+
+    def is_written(self, arguments: tuple[object, ...]) -> bool:
+        """Whether the script itself writes what a call looks for."""
+        return any(writes_into(self.plan, a.values) for a in arguments)  # type: ignore[attr-defined]
+
+
+def is_layer(callee: Value, plan: Plan) -> bool:
+    """Whether calling a value computes with layers."""
+    behind = origin(callee)
+    if is_instance_of(behind, plan.table.module_bases):
+        return True
+    return any(name.startswith(plan.table.layer_packages) for name in called_names(behind))
+
+
+def is_first(value: Opaque) -> bool:
+    """Whether ``size()`` is asked for the first dimension."""
+    items = value.arguments.items
+    return len(items) == 1 and only_constant(items[0].values) == Constant(0)
+
+
+def is_shape(value: Opaque) -> bool:
+    """Whether an item is one of a shape."""
+    for base in value.operands[0]:
+        if isinstance(base, Opaque):
+            if base.kind == "attribute" and base.name == "shape":
+                return True
+            if base.kind == "call" and any(
+                isinstance(c, Opaque) and c.name == "size" for c in base.callee
+            ):
+                return True
+    return False
+
+
+def fed_values(plan: Plan) -> dict[int, list[Value]]:
+    """What methods and item assignments put into objects that cannot be looked into."""
+    optimizers = {id(optimizer.value) for optimizer in plan.optimizers}
+    models = {id(model.value) for model in plan.models}
+    found: dict[int, list[Value]] = {}
+    for event in plan.facts.events:
+        if event.kind == "store" and event.name == "[]":
+            for value in event.callee:
+                if isinstance(value, Opaque):
+                    found.setdefault(id(value), []).extend(event.result)
+        if event.kind != "call":
+            continue
+        for callee in event.callee:
+            if not isinstance(callee, Opaque) or callee.kind != "attribute":
+                continue
+            if callee.name not in FEEDING and not callee.name.endswith("_"):
+                continue
+            for receiver in callee.operands[0]:
+                if not isinstance(receiver, Opaque) or receiver.kind != "call":
+                    continue
+                if id(receiver) in optimizers or id(origin(receiver)) in models:
+                    continue
+                if schedules(receiver, optimizers):
+                    continue
+                names = called_names(receiver)
+                if any(name.startswith(KEPT_EQUAL) for name in names):
+                    continue
+                if any(name.startswith(plan.table.layer_packages) for name in names):
+                    continue
+                for argument in event.arguments.items:
+                    found.setdefault(id(receiver), []).extend(argument.values)
+    return found
