@@ -30,7 +30,8 @@ import libcst as cst
 from transpile.facts.values import Constant, External, Opaque, Value
 from transpile.finding import Level
 from transpile.layout import add_argument
-from transpile.plan.effects import SWITCHED_TRACKERS, Effect, Kind
+from transpile.plan.effect_names import SWITCHED_TRACKERS
+from transpile.plan.effects import Effect, Kind
 from transpile.plan.model import Plan
 from transpile.plan.treatment import Once
 from transpile.result import Verdict

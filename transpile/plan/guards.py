@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from transpile.facts.walk import children
-from transpile.plan.effects import CONTAINERS, Effect, Kind, makers_of
+from transpile.plan.effect_names import CONTAINERS
+from transpile.plan.effects import Effect, Kind, makers_of
 from transpile.plan.treatment import (
     ATTACHING,
     LOOSE,

@@ -10,15 +10,10 @@ import libcst as cst
 from transpile.facts.events import Call, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Opaque, Value, Values
-from transpile.plan.effects import PATH_READS, READS, Effect, Kind, Vocabulary
+from transpile.plan.effect_names import PATH_READS, READS
+from transpile.plan.effects import Effect, Kind, Vocabulary
 from transpile.plan.graph import called_names, walk_back
-from transpile.plan.places import (
-    blocks_around,
-    calls_of,
-    function_of,
-    site_at,
-    statement_in,
-)
+from transpile.plan.places import blocks_around, calls_of, function_of, site_at, statement_in
 from transpile.plan.preparation import DIRECTORIES
 from transpile.plan.treatment import Once
 

@@ -23,7 +23,8 @@ from transpile.facts.values import (
     Value,
 )
 from transpile.facts.walk import children
-from transpile.plan.effects import FLUSHES, Vocabulary
+from transpile.plan.effect_names import FLUSHES
+from transpile.plan.effects import Vocabulary
 from transpile.plan.graph import is_instance_of, origins
 from transpile.plan.model import Plan
 
