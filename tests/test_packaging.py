@@ -119,7 +119,7 @@ def test_requirements_are_pinned_for_tests(project: dict[str, Any]) -> None:
     for extra in ("verify", "test", "dev"):
         for requirement in extras[extra]:
             name = requirement.split(";")[0].strip()
-            assert re.fullmatch(r"disttranspile\[\w+\]|[\w-]+==[\w.]+", name), requirement
+            assert re.fullmatch(r"disttranspile\[\w+\]|[\w.-]+==[\w.]+", name), requirement
 
 
 def test_the_checks_before_a_commit_use_the_same_tools(project: dict[str, Any]) -> None:
