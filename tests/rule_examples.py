@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from transpile import Options
+
 HEAD = """\
 import argparse
 import logging
@@ -60,6 +62,34 @@ TOGETHER = {
     "share-stream": "divide-batch-size",
     "wait-before-reading": "write-once",
 }
+#: Choices without which a rule has nothing to do.
+OPTIONS = {"scale-learning-rate": Options(batch_size="per-device", scale_lr="linear")}
+#: Rules that change nothing, to the script around their example, of which the user makes the other.
+BY_HAND = {
+    "agree-on-state": SETTING
+    + """\
+word = "word"
+@
+"""
+    + TRAINING,
+    "refuse-lonely-collectives": HEAD
+    + "loader = DataLoader(train_set, batch_size=32)\n"
+    + MODEL
+    + CRITERION
+    + """\
+
+
+def train_step(batch):
+    x, y = batch
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    optimizer.step()
+
+
+for epoch in range(3):
+    @
+""",
+}
 #: Rule to the script around its example.
 EXAMPLES = {
     "agree-on-decisions": HEAD
@@ -87,6 +117,22 @@ class EarlyStopping:
         early_stopping(criterion(model(x), y).item())
     @
 """,
+    "agree-on-order": SETTING
+    + """\
+with open("notes.txt") as notes:
+    text = notes.read()
+@
+numbers = {word: number for number, word in enumerate(words)}
+"""
+    + TRAINING,
+    "agree-on-splits": HEAD.replace(
+        "import torch\n", "import torch\nfrom sklearn.model_selection import train_test_split\n", 1
+    )
+    + "samples = list(range(64))\n@\n"
+    + "train_loader = DataLoader(train, batch_size=32)\n"
+    + MODEL
+    + CRITERION
+    + TRAINING,
     "divide-batch-size": HEAD
     + ARGUMENTS
     + "@\n"
@@ -121,6 +167,26 @@ def train(args):
 if __name__ == "__main__":
     main()
 """,
+    "log-once": HEAD
+    + """\
+
+
+def main():
+    @
+    train_loader = DataLoader(train_set, batch_size=32)
+    model = Net().to(device)
+    optimizer = SGD(model.parameters(), lr=0.1)
+    criterion = nn.CrossEntropyLoss()
+    for epoch in range(3):
+        for x, y in train_loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+
+
+main()
+""",
     "open-once": SETTING + "@\n" + TRAINING + '        results.write("step")\n',
     "prepare-once": HEAD.replace(
         "import torch\n", "import torch\nfrom torchvision import datasets\n"
@@ -146,6 +212,12 @@ def evaluate(model):
 """
     + TRAINING
     + "    @\n",
+    "progress-once": HEAD.replace("import torch\n", "import torch\nfrom tqdm import tqdm\n", 1)
+    + LOADER
+    + MODEL
+    + CRITERION
+    + "for epoch in range(3):\n    @\n"
+    + STEP.replace("model(x), y", "model(data), target"),
     "rebuild-training-loader": HEAD
     + ARGUMENTS
     + """\
@@ -169,6 +241,12 @@ def make_loaders(args):
     + TRAINING.replace("for epoch in range(3):\n", "for epoch in range(3):\n    total_loss = 0\n")
     + "        @\n    print(total_loss)\n",
     "replace-data-parallel": HEAD + LOADER + "model = Net().cuda()\n@\n" + CRITERION + TRAINING,
+    "scale-learning-rate": HEAD
+    + ARGUMENTS
+    + LOADER
+    + "model = Net().to(device)\n@\n"
+    + CRITERION
+    + TRAINING,
     "scale-loss": HEAD
     + "train_loader = DataLoader(train_set, batch_size=32)\n"
     + MODEL
@@ -221,6 +299,11 @@ stream = Stream()
     + MODEL
     + CRITERION
     + TRAINING.replace("train_loader", "loader"),
+    "skip-synchronisation": HEAD
+    + "loader = DataLoader(train_set, batch_size=32)\n"
+    + MODEL
+    + CRITERION
+    + "for epoch in range(3):\n    @\n",
     "track-once": HEAD.replace(
         "import torch\n", "import torch\nfrom torch.utils.tensorboard import SummaryWriter\n"
     )
@@ -236,6 +319,23 @@ stream = Stream()
     + MODEL
     + CRITERION
     + TRAINING,
+    "vary-random-numbers": HEAD
+    + "epochs = 3\n"
+    + LOADER
+    + MODEL
+    + CRITERION
+    + """\
+
+
+def train(model, train_loader, optimizer):
+    for x, y in train_loader:
+"""
+    + STEP
+    + """
+
+
+@
+""",
     "wait-before-reading": SETTING + TRAINING + "@\n",
     "wrap-model": HEAD + LOADER + "@\n" + CRITERION + TRAINING,
     "write-once": HEAD + ARGUMENTS + LOADER + MODEL + CRITERION + TRAINING + "@\n",

@@ -6,12 +6,13 @@ import re
 import textwrap
 
 import pytest
-from rule_examples import EXAMPLES, TOGETHER
+from rule_examples import BY_HAND, EXAMPLES, OPTIONS, TOGETHER
 
 from transpile import Options, catalog
 from transpile.edit import apply_edits
 from transpile.engine import collect
 from transpile.facts.interpreter import interpret
+from transpile.plan.model import Plan
 from transpile.plan.roles import build_plan
 from transpile.project import Project
 from transpile.rule import Rule, Ruling, Rulings
@@ -32,17 +33,23 @@ def section(rule: Rule, heading: str) -> str:
     return textwrap.dedent(found.group(1)).strip("\n")
 
 
+def plan_of(rule: Rule, script: str) -> Plan:
+    """The plan of a script, with the choices that a rule needs."""
+    source = read_source(script.encode(), "train.py")
+    table = catalog.table(rule.framework)
+    project = Project(source, None)
+    facts = interpret(project.entry, table.dialect, project.find)
+    return build_plan(facts, table, OPTIONS.get(rule.name, Options()))
+
+
 def edited_by(rules: list[Rule], script: str) -> str:
     """The script with the edits of these rules alone, all rules having decided."""
-    source = read_source(script.encode(), "train.py")
-    table = catalog.table(rules[0].framework)
-    project = Project(source, None)
-    plan = build_plan(interpret(project.entry, table.dialect, project.find), table, Options())
+    plan = plan_of(rules[0], script)
     rulings = Rulings({})
     for each in catalog.rules(rules[0].framework):
         rulings.by_rule[each.name] = [a for a in each.decide(plan) if isinstance(a, Ruling)]
     edits, _ = collect(plan, rulings, rules)
-    return apply_edits(source.text, edits.get(plan.entry, []))
+    return apply_edits(plan.entry.source.text, edits.get(plan.entry, []))
 
 
 def squeezed(text: str) -> str:
@@ -58,16 +65,31 @@ def test_docstring_has_every_heading(rule: Rule) -> None:
         assert section(rule, heading)
 
 
+def example(rule: Rule, heading: str, around: str) -> str:
+    """A script around the text under a heading, in the place of its line ``@``."""
+    text = section(rule, heading)
+    script = re.sub(
+        r"^( *)@$", lambda found: textwrap.indent(text, found.group(1)), around, flags=re.MULTILINE
+    )
+    compile(script, rule.name, "exec")
+    return script
+
+
+def test_every_rule_has_an_example() -> None:
+    assert set(RULES) == EXAMPLES.keys() | BY_HAND.keys()
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_what_is_left_to_the_user_is_reported_before_and_not_after(name: str) -> None:
+    rule = RULES[name]
+    assert list(rule.decide(plan_of(rule, example(rule, "Before", BY_HAND[name]))))
+    assert not list(rule.decide(plan_of(rule, example(rule, "After", BY_HAND[name]))))
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example_comes_out_as_the_docstring_says(name: str) -> None:
     rule = RULES[name]
-    script = re.sub(
-        r"^( *)@$",
-        lambda found: textwrap.indent(section(rule, "Before"), found.group(1)),
-        EXAMPLES[name],
-        flags=re.MULTILINE,
-    )
-    compile(script, name, "exec")
+    script = example(rule, "Before", EXAMPLES[name])
     rules = [rule, *(RULES[other] for other in [TOGETHER.get(name)] if other)]
     assert squeezed(section(rule, "After")) in squeezed(edited_by(rules, script))
 

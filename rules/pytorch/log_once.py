@@ -10,12 +10,12 @@ Why:
     must not be lost.
 
 Before:
-    logging.info("epoch %d", epoch)
+    logging.info("training on %s", device)
 
 After:
     if not is_main_process():
         logging.disable(logging.INFO)
-    logging.info("epoch %d", epoch)
+    logging.info("training on %s", device)
 
 Refuses when:
     never.

@@ -133,7 +133,7 @@ def already(module: Module, node: cst.CSTNode) -> Ruling:
     )
 
 
-# Where GPUs are named.
+# Too many GPUs, or too early.
 
 
 def several(plan: Plan, named: list[tuple[Module, cst.CSTNode]]) -> Iterator[Answer]:
@@ -385,6 +385,3 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         changes = add_argument(source, place.node, f"map_location={location}")
     for edit in changes:
         yield In(place.module, edit)
-
-
-# Small questions.

@@ -11,12 +11,12 @@ Why:
 
 Before:
     for epoch in range(epochs):
-        ...
+        train(model, train_loader, optimizer)
 
 After:
     vary_seed()
     for epoch in range(epochs):
-        ...
+        train(model, train_loader, optimizer)
 
 Refuses when:
     never.
