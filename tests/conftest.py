@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from framework_environments import ENVIRONMENTS
 
+from transpile.cli import main
 from transpile.verify import Auditor
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the command did."""
+
+    status: int
+    output: bytes
+    errors: str
+
+
+Command = Callable[..., Run]
 
 
 @pytest.fixture(scope="session")
@@ -29,3 +43,20 @@ def interpreter_of() -> Callable[[str], Path]:
         return environment.interpreter
 
     return find
+
+
+@pytest.fixture
+def command(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> Command:
+    """The command ``disttranspile``, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> Run:
+        status = main(words)
+        output, errors = capfdbinary.readouterr()
+        return Run(status, output, errors.decode("utf-8", "replace"))
+
+    return run

@@ -9,9 +9,11 @@ import pytest
 from transpile import catalog
 from transpile.cli import codes, main
 from transpile.cli.highlight import highlighted
-from transpile.engine import CODES
+from transpile.engine import CODES as ENGINE_CODES
+from transpile.launch.advice import CODES as LAUNCH_CODES
 from transpile.rule import Rule
 
+CODES = {**ENGINE_CODES, **LAUNCH_CODES}
 DOC = """\
 Do it once.
 

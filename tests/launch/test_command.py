@@ -8,13 +8,11 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 from launching import FakeTorchrun
-
-from transpile.cli import main
 
 TRAINING = (
     Path(__file__).parents[2] / "fixtures" / "pytorch" / "main_sgd" / "train.py"
@@ -22,31 +20,13 @@ TRAINING = (
 MADE_BY = re.compile(rb"^#   (disttranspile launch .*)$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Protocol):
     status: int
     output: bytes
     errors: str
 
 
 Command = Callable[..., Run]
-
-
-@pytest.fixture
-def command(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfdbinary: pytest.CaptureFixture[bytes],
-) -> Command:
-    """The command, in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words: str) -> Run:
-        status = main(words)
-        output, errors = capfdbinary.readouterr()
-        return Run(status, output, errors.decode("utf-8", "replace"))
-
-    return run
 
 
 def made_by(data: bytes) -> list[str]:

@@ -8,15 +8,19 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from transpile.cli import codes
 from transpile.cli.inputs import STANDARD_STREAM, Content, Input, InputError, read
-from transpile.cli.launch_files import LaunchFileError, check_writable, files_beside, write
+from transpile.cli.launch_files import LaunchFileError, check_writable, write
 from transpile.cli.terminal import put, tell, wants_colour
 from transpile.finding import Finding, Level
 from transpile.options import Options
 from transpile.report import FileReport
 from transpile.result import Outcome, Result
+
+if TYPE_CHECKING:
+    from transpile.cli.launch_request import Launch, LaunchRequest
 
 _DONE = 0
 _LOOK = 1
@@ -71,7 +75,7 @@ class Job:
         force: overwrite a target that holds something else.
         output_format: the form of the findings.
         check_framework: raises where a choice does not fit the framework that a script has.
-        launch: the targets whose launch files are written beside each target.
+        launch: what starts each target, written beside it.
     """
 
     tasks: Sequence[Task]
@@ -81,7 +85,7 @@ class Job:
     force: bool
     output_format: str
     check_framework: Callable[[str], None]
-    launch: Sequence[str] = ()
+    launch: LaunchRequest | None = None
 
 
 @dataclass(frozen=True)
@@ -187,21 +191,37 @@ def _convert(options: Options, script: Input) -> _Converted | FileReport:
 
 
 def _finish(job: Job, task: Task, converted: _Converted) -> FileReport:
-    content, result = converted.content, converted.result
+    result = converted.result
     framework = result.plan.get("framework")
     if isinstance(framework, str):
         job.check_framework(framework)
+    launch = _launch(job, task, result)
     try:
-        problem = _deliver(job, task, content, result)
+        problem = _deliver(job, task, converted, launch)
     except LaunchFileError as error:
         return _failed(task.script, codes.UNWRITABLE, error.path, error.message, error.advice)
     if problem is not None:
         return _failed(task.script, codes.UNWRITABLE, task.target, *problem)
-    return FileReport(task.script.name, result.outcome, result.findings)
+    findings = (*result.findings, *(launch.findings if launch is not None else ()))
+    return FileReport(task.script.name, result.outcome, findings)
 
 
-def _deliver(job: Job, task: Task, content: Content, result: Result) -> tuple[str, ...] | None:
+def _launch(job: Job, task: Task, result: Result) -> Launch | None:
+    """What starts the output; None where nothing is asked for, or nothing can be started."""
+    if job.launch is None or result.outcome is Outcome.REFUSED:
+        return None
+    if any(finding.code in _NO_TRAINING for finding in result.findings):
+        return None
+    from transpile.cli.launch_script import facts_of_plan
+
+    return job.launch.launch(task.target, facts_of_plan(result.plan))
+
+
+def _deliver(
+    job: Job, task: Task, converted: _Converted, launch: Launch | None
+) -> tuple[str, ...] | None:
     """Print or write the result; return what is in the way, and what to do about it."""
+    content, result = converted.content, converted.result
     if job.mode is Mode.PLAN:
         put(_plan(task.script.name, result))
     elif result.outcome is Outcome.REFUSED or job.mode is Mode.CHECK:
@@ -213,12 +233,14 @@ def _deliver(job: Job, task: Task, content: Content, result: Result) -> tuple[st
         put(unified_diff(task.script.name, content.data, result.data, colour=colour))
     elif job.mode is Mode.PRINT:
         put(result.data)
+    elif launch is None:
+        return _write(job, task.target, content, result.data)
     else:
-        trains = not any(finding.code in _NO_TRAINING for finding in result.findings)
-        files = files_beside(task.target, job.launch if trains else ())
+        files = launch.files(os.path.dirname(task.target))
         check_writable(files, force=job.force)
         problem = _write(job, task.target, content, result.data)
         if problem is None:
+            tell(f"Total: {launch.total}\n")
             write(files)
         return problem
     return None

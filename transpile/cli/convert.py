@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -25,7 +25,11 @@ from transpile.options import (
 )
 from transpile.report import FORMATS
 
+if TYPE_CHECKING:
+    from transpile.cli.launch_request import LaunchRequest
+
 _DEFAULTS = Options()
+_SCRIPT_ARGUMENTS = "disttranspile.script_arguments"
 _EPILOG = """\b
 Other commands (a file of such a name is ./verify):
   disttranspile explain CODE|RULE             what a finding or a rule is about
@@ -67,7 +71,38 @@ def _choice(literal: Any) -> click.Choice[str]:
     return click.Choice(get_args(literal))
 
 
+class _Command(click.Command):
+    """A command with the options of a launch, and the script's arguments, where one is asked for.
+
+    Without one they would cost every conversion the time to make them.
+    """
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        launches = any(word.partition("=")[0] == "--launch" for word in args[:end])
+        context.meta[_SCRIPT_ARGUMENTS] = tuple(args[end + 1 :]) if launches else None
+        try:
+            return super().parse_args(context, args[:end] if launches else args)
+        except click.NoSuchOption as error:
+            from transpile.cli.launch_options import NAMES
+
+            if launches or error.option_name.lstrip("-").replace("-", "_") not in NAMES:
+                raise
+            raise click.UsageError(
+                f"{error.option_name} describes a job to launch: it needs --launch.", context
+            ) from error
+
+    def get_params(self, context: click.Context) -> list[click.Parameter]:
+        params = super().get_params(context)
+        if context.meta.get(_SCRIPT_ARGUMENTS) is None:
+            return params
+        from transpile.cli.launch_options import options
+
+        return [*params, *options()]
+
+
 @click.command(
+    cls=_Command,
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -146,7 +181,8 @@ def _choice(literal: Any) -> click.Choice[str]:
     multiple=True,
     callback=_launch_targets,
     metavar="TARGET",
-    help="Write what starts the output with torchrun beside it; may be repeated.",
+    help="Write what starts the output on TARGET beside it; may be repeated. With it go the "
+    "options of `disttranspile launch`, and after -- the script's arguments.",
 )
 @click.option(
     "--target-python",
@@ -173,8 +209,7 @@ def command(context: click.Context, /, **choices: Any) -> int:
     """
     scripts = [Input(path) for path in choices["files"]]
     mode, output = _mode(choices, scripts)
-    if choices["launch"] and mode not in (Mode.WRITE, Mode.IN_PLACE):
-        raise click.UsageError("--launch writes files beside an output: it needs -o or --in-place.")
+    launch = _launch(context, choices["launch"], mode)
     check_framework = framework_check(context)
     if choices["framework"] != "auto":
         check_framework(choices["framework"])
@@ -197,9 +232,19 @@ def command(context: click.Context, /, **choices: Any) -> int:
         force=choices["force"],
         output_format=choices["output_format"],
         check_framework=check_framework,
-        launch=choices["launch"],
+        launch=launch,
     )
     return run(job)
+
+
+def _launch(context: click.Context, names: tuple[str, ...], mode: Mode) -> LaunchRequest | None:
+    if not names:
+        return None
+    if mode not in (Mode.WRITE, Mode.IN_PLACE):
+        raise click.UsageError("--launch writes files beside an output: it needs -o or --in-place.")
+    from transpile.cli.launch_request import LaunchRequest
+
+    return LaunchRequest(context, names, context.meta[_SCRIPT_ARGUMENTS])
 
 
 def _mode(choices: dict[str, Any], scripts: Sequence[Input]) -> tuple[Mode, str]:

@@ -63,5 +63,6 @@ def _list() -> str:
 
 def _engine_codes() -> dict[str, str]:
     from transpile.engine import CODES
+    from transpile.launch.advice import CODES as LAUNCH_CODES
 
-    return CODES
+    return {**CODES, **LAUNCH_CODES}

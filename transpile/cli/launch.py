@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+import sys
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import click
@@ -13,32 +14,28 @@ from transpile.cli.inputs import STANDARD_STREAM
 from transpile.cli.launch_files import (
     LaunchFile,
     LaunchFileError,
-    as_argument,
     check_writable,
-    launch_files,
     write,
 )
+from transpile.cli.launch_options import MODES, launch_options
+from transpile.cli.launch_request import LaunchRequest
+from transpile.cli.launch_script import facts_of_script
+from transpile.cli.launch_settings import option_words
 from transpile.cli.targets import is_folder
-from transpile.cli.terminal import put, tell
+from transpile.cli.terminal import put, tell, wants_colour
+from transpile.finding import Level
 from transpile.launch import targets
-from transpile.launch.job import Job, Rendezvous
+from transpile.launch.roles import Framework
 
-
-def _variables(
-    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> tuple[tuple[str, str], ...]:
-    variables = {}
-    for value in values:
-        name, separator, content = value.partition("=")
-        if not separator:
-            raise click.BadParameter(f"{value!r} is not of the form NAME=VALUE.")
-        variables[name] = content
-    return tuple(variables.items())
+_LOOK = 1
 
 
 @click.command(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit status: 0 where the files are written, 2 where they cannot be.",
+    epilog="All of these but --target, -o and --force can stand under [tool.disttranspile.launch] "
+    "in the pyproject.toml of the script's project, the script's arguments as script-arguments.  "
+    "Exit status: 0 where the files are written, 1 where they are and there is a warning, 2 where "
+    "they cannot be.",
 )
 @click.argument("script", type=click.Path(exists=True, dir_okay=False))
 @click.argument("script_arguments", nargs=-1, metavar="[-- SCRIPT ARGUMENTS]")
@@ -46,131 +43,113 @@ def _variables(
     "--target",
     type=click.Choice(list(targets())),
     required=True,
-    help="What the script is started with.",
+    multiple=True,
+    help="What the script is started with; may be repeated.",
 )
 @click.option("-o", "--output", metavar="FILE|DIR/|-", help="Write there, not beside the script.")
 @click.option("--force", is_flag=True, help="Overwrite a file that holds something else.")
 @click.option(
-    "--nodes",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="How many machines; of an elastic job, the most.",
+    "--framework",
+    type=click.Choice(["auto", *get_args(Framework)]),
+    help="What the script trains with.  [default: what it imports]",
 )
 @click.option(
-    "--min-nodes",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="The least machines of an elastic job, where some may come and go.",
+    "--mode",
+    type=click.Choice(MODES),
+    help="Whether workers of paddle and fluid exchange gradients with each other or with parameter "
+    "servers.  [default: collective]",
 )
-@click.option(
-    "--gpus-per-node",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="How many GPUs of each machine, with a process for each; without GPUs, how many "
-    "processes.  [default: the GPUs found at the start, or one process]",
-)
-@click.option(
-    "--max-restarts",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="How often all start again after a failure.  [default: 0; 3 for an elastic job]",
-)
-@click.option(
-    "--rendezvous",
-    type=click.Choice(get_args(Rendezvous)),
-    help="How machines find each other.  [default: static; c10d with restarts or --min-nodes]",
-)
-@click.option("--name", metavar="NAME", help="Name of the job.  [default: the script's]")
-@click.option(
-    "--env",
-    "environment",
-    multiple=True,
-    callback=_variables,
-    metavar="NAME=VALUE",
-    help="Environment variable for every process; may be repeated.",
-)
-@click.option("--nccl-socket-ifname", metavar="NAME", help="Network interface for NCCL.")
-@click.option("--nccl-ib-disable", is_flag=True, help="Keep NCCL from using InfiniBand.")
+@launch_options
 @click.pass_context
-def command(context: click.Context, /, script: str, output: str | None, **choices: Any) -> int:
+def command(
+    context: click.Context,
+    /,
+    script: str,
+    script_arguments: tuple[str, ...],
+    target: tuple[str, ...],
+    output: str | None,
+    force: bool,
+    **choices: Any,
+) -> int:
     """Write the files that start the converted SCRIPT, beside it.
 
     What stands after -- goes to the script whenever it is started.
     """
+    request = LaunchRequest(context, tuple(dict.fromkeys(target)), script_arguments)
+    place = Place(script, output)
     try:
-        job = _job(script, choices, _command(context, script))
-        files = _files(job, choices["target"], script, output)
+        facts = facts_of_script(script, request.framework(script))
+        launch = request.launch(script, facts, _output_words(context), place.script_from_files)
+        files = place.files(launch.files(place.folder))
     except ValueError as error:
         raise click.UsageError(f"{error}.") from error
-    tell(f"Total: {job.total}\n")
+    tell(f"Total: {launch.total}\n")
+    if launch.findings:
+        from transpile.report.text import render_findings
+
+        tell(render_findings(launch.findings, colour=wants_colour(sys.stderr)))
+    level = max((finding.level for finding in launch.findings), default=Level.NOTE)
+    status = _LOOK if level >= Level.WARNING else 0
     if output == STANDARD_STREAM:
         put(b"".join(file.data for file in files))
-        return 0
+        return status
     try:
-        check_writable(files, force=choices["force"])
+        check_writable(files, force=force)
         write(files)
     except LaunchFileError as error:
         raise click.UsageError(f"{error}. {error.advice}".rstrip()) from error
     for file in files:
         tell(f"{file.path}\n")
-    return 0
+    return status
 
 
-def _job(script: str, choices: dict[str, Any], words: tuple[str, ...]) -> Job:
-    return Job(
-        script=script,
-        command=words,
-        name=choices["name"] or "",
-        script_arguments=choices["script_arguments"],
-        nodes=choices["nodes"],
-        min_nodes=choices["min_nodes"],
-        gpus_per_node=choices["gpus_per_node"],
-        max_restarts=choices["max_restarts"],
-        rendezvous=choices["rendezvous"],
-        environment=choices["environment"],
-        nccl_socket_interface=choices["nccl_socket_ifname"] or "",
-        nccl_disable_infiniband=choices["nccl_ib_disable"],
-    )
+def _output_words(context: click.Context) -> list[str]:
+    if context.get_parameter_source("output") is not ParameterSource.COMMANDLINE:
+        return []
+    return option_words("--output", str(context.params["output"]))
 
 
-def _command(context: click.Context, script: str) -> tuple[str, ...]:
-    """The words that make the same files again: what was chosen, in the order of the help."""
-    words = ["disttranspile", "launch", as_argument(script)]
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        if not isinstance(parameter, click.Option) or name == "force":
-            continue
-        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
-            continue
-        option, value = parameter.opts[-1], context.params[name]
-        if name == "environment":
-            words += [word for item in value for word in (option, "=".join(item))]
-        elif parameter.is_flag:
-            words.append(option)
-        else:
-            words += _option(option, str(value))
-    arguments = context.params["script_arguments"]
-    return (*words, *(("--", *arguments) if arguments else ()))
+@dataclass(frozen=True)
+class Place:
+    """Where launch files go.
 
+    Args:
+        script: the script that they start.
+        output: a file, a folder, ``-`` for standard output, or None for the script's folder.
+    """
 
-def _option(option: str, value: str) -> list[str]:
-    return [f"{option}={value}"] if value.startswith("-") and value != "-" else [option, value]
+    script: str
+    output: str | None
 
+    @property
+    def folder(self) -> str:
+        """The folder of the files."""
+        if self.output is None:
+            return os.path.dirname(self.script)
+        if self.output == STANDARD_STREAM:
+            return ""
+        return self.output if is_folder(self.output) else os.path.dirname(self.output)
 
-def _files(job: Job, target: str, script: str, output: str | None) -> list[LaunchFile]:
-    if output is None:
-        output = os.path.dirname(script)
-    elif output == STANDARD_STREAM:
-        return list(launch_files(target, job, ""))
-    elif not is_folder(output):
-        job = replace(job, script=_seen_from(os.path.dirname(output), script))
-        files = list(launch_files(target, job, ""))
+    @property
+    def script_from_files(self) -> str:
+        """The script as it is found from the files."""
+        if self.output is None:
+            return os.path.basename(self.script)
+        return (
+            self.script if self.output == STANDARD_STREAM else _seen_from(self.folder, self.script)
+        )
+
+    def files(self, files: list[LaunchFile]) -> list[LaunchFile]:
+        """The files under the name that the user gave, where it is one.
+
+        Raises:
+            ValueError: there are several.
+        """
+        if self.output is None or self.output == STANDARD_STREAM or is_folder(self.output):
+            return files
         if len(files) > 1:
             raise ValueError("several files need a folder as output: -o FOLDER/")
-        return [replace(files[0], path=output)]
-    return list(launch_files(target, replace(job, script=_seen_from(output, script)), output))
+        return [replace(files[0], path=self.output)]
 
 
 def _seen_from(folder: str, script: str) -> str:

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from transpile.launch.job import Job
 
 _EXECUTABLE_MODE = 0o755
 _PLAIN_MODE = 0o644
@@ -43,34 +39,9 @@ class LaunchFile:
         return _EXECUTABLE_MODE if self.data.startswith(b"#!") else _PLAIN_MODE
 
 
-def files_beside(script: str, targets: Iterable[str]) -> tuple[LaunchFile, ...]:
-    """Return what the targets make for `script` by default, as ``disttranspile launch`` does."""
-    return tuple(
-        file
-        for target in targets
-        for file in launch_files(target, default_job(script, target), os.path.dirname(script))
-    )
-
-
-def default_job(script: str, target: str) -> Job:
-    """Return the job of `script`, beside which the launch files go, without any choice."""
-    from transpile.launch.job import Job
-
-    command = ("disttranspile", "launch", as_argument(script), "--target", target)
-    return Job(script=os.path.basename(script), command=command)
-
-
 def as_argument(path: str) -> str:
     """Return `path` such that it is not taken for an option."""
     return os.path.join(os.curdir, path) if path.startswith("-") else path
-
-
-def launch_files(target: str, job: Job, folder: str) -> Iterator[LaunchFile]:
-    """Yield the files that `target` makes of `job`, in `folder`."""
-    from transpile.launch import targets
-
-    for path, text in targets()[target](job).items():
-        yield LaunchFile(os.path.join(folder, path), os.fsencode(text))
 
 
 def check_writable(files: Iterable[LaunchFile], *, force: bool) -> None:

@@ -9,7 +9,6 @@ targets share is in the other modules.
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -50,6 +49,8 @@ class Target:
 @cache
 def targets() -> Mapping[str, Target]:
     """All launch targets by their names, in alphabetical order."""
+    import pkgutil
+
     found = {}
     for name in sorted(info.name for info in pkgutil.iter_modules(__path__)):
         module = import_module(f"{__name__}.{name}")

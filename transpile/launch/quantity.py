@@ -92,3 +92,19 @@ def time_text(seconds: int) -> str:
     days, rest = divmod(seconds, 24 * 3600)
     clock = f"{rest // 3600:02}:{rest % 3600 // 60:02}:{rest % 60:02}"
     return f"{days}-{clock}" if days else clock
+
+
+def parse_count(text: str) -> int:
+    """Return the number of ``25600000``, ``25.6M`` or ``7B``.
+
+    Raises:
+        ValueError: it is no positive number.
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([kKMGBT]?)", text, re.ASCII)
+    if match is None:
+        raise ValueError(f"{text!r} is no number such as 25.6M")
+    factor = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9, "t": 10**12}
+    count = int(Decimal(match[1]) * factor[match[2].lower()])
+    if not count:
+        raise ValueError("no parameter at all is too few")
+    return count

@@ -13,6 +13,8 @@ Framework = Literal["pytorch", "mxnet", "paddle", "fluid", "tensorflow", "singa"
 Mode = Literal["collective", "pserver"]
 RoleName = Literal["scheduler", "server", "master", "worker"]
 
+#: Whose machines can be asked for something of their own; the master is one of the workers.
+RESOURCE_ROLES = ("worker", "server", "scheduler")
 # MXNet and parameter servers: these hold the parameters, the workers the data.
 WITH_SCHEDULER = frozenset({"mxnet"})
 # Frameworks where the first worker is told apart, since the others meet at it.

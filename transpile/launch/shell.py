@@ -17,7 +17,8 @@ def quote(word: str) -> str:
     Args:
         word: any text without NUL characters.
     """
-    if word and shlex.quote(word) == word:
+    # An equals sign in front is a command's path to zsh, and a mistake to checkers.
+    if word and not word.startswith("=") and shlex.quote(word) == word:
         return word
     # Double quotes only where needed, because they need more escapes; checkers of shell scripts
     # take a dollar sign or a typographic quote within single quotes for a mistake.

@@ -1,0 +1,97 @@
+"""What a script says of its own launch: framework and batch size."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from transpile.launch.roles import Framework
+
+# The packages of frameworks, where no rules know them.
+_PACKAGES: Mapping[str, Framework] = {
+    "torch": "pytorch",
+    "mxnet": "mxnet",
+    "paddle.fluid": "fluid",
+    "paddle": "paddle",
+    "tensorflow": "tensorflow",
+    "keras": "tensorflow",
+    "singa": "singa",
+}
+
+
+@dataclass(frozen=True)
+class ScriptFacts:
+    """What is known of a script that shall be launched.
+
+    Args:
+        framework: what it trains with; None where that cannot be seen.
+        batch_size: what its processes divide among them, as the plan tells it.
+    """
+
+    framework: Framework | None = None
+    batch_size: Mapping[str, Any] = field(default_factory=dict)
+
+    def samples(self, arguments: Sequence[str]) -> int | None:
+        """The global batch size of a run with these arguments; None where it is not known."""
+        options = self.batch_size.get("options", ())
+        found = self.batch_size.get("global")
+        for position, word in enumerate(arguments):
+            option, separator, value = word.partition("=")
+            if option in options:
+                text = value if separator else "".join(arguments[position + 1 : position + 2])
+                found = int(text) if text.isascii() and text.isdigit() else None
+        return found
+
+
+def facts_of_plan(plan: Mapping[str, Any]) -> ScriptFacts:
+    """Return what the plan of a conversion says."""
+    framework = plan.get("framework")
+    if framework not in get_args(Framework):
+        return ScriptFacts()
+    return ScriptFacts(cast(Framework, framework), plan.get("batch_size") or {})
+
+
+def facts_of_script(path: str, framework: str | None) -> ScriptFacts:
+    """Return what the analysis of a script says.
+
+    Args:
+        path: the script.
+        framework: what the user says that it trains with; None where the imports shall tell.
+    """
+    from transpile.engine import convert
+    from transpile.options import Options
+    from transpile.source import SourceError
+
+    named = cast("Framework | None", framework)
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read()
+        options = Options(framework=named or "auto", allow_partial=True)
+        found = facts_of_plan(convert(data, options, path=path, folder=_folder(path)).plan)
+    except (OSError, SourceError):
+        return ScriptFacts(named)
+    if named or found.framework is None:
+        return ScriptFacts(named or _imported(data, path), found.batch_size)
+    return found
+
+
+def _folder(path: str) -> Path:
+    return Path(os.path.dirname(os.path.realpath(path)))
+
+
+def _imported(data: bytes, path: str) -> Framework | None:
+    """The framework of the imports of the script itself."""
+    from transpile.engine import imported_names
+    from transpile.source import read_source
+
+    return _framework_of_names(set(imported_names(read_source(data, path).tree)))
+
+
+def _framework_of_names(names: Collection[str]) -> Framework | None:
+    for package, framework in _PACKAGES.items():
+        if any(f"{name}.".startswith(f"{package}.") for name in names):
+            return framework
+    return None

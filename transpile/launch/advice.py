@@ -1,0 +1,152 @@
+"""Warnings about a job that starts, but will not do what is hoped for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from transpile.finding import Finding, Level
+from transpile.launch.job import Job
+from transpile.launch.quantity import memory_text
+
+#: Bytes a second through the link of one machine.
+NETWORKS = {"10GbE": 10e9 / 8, "25GbE": 25e9 / 8, "100Gb-IB": 100e9 / 8}
+
+SMALL_SERVERS = "DT801"
+NETWORK_BOUND = "DT802"
+UNEVEN_BATCH = "DT803"
+
+CODES = {
+    SMALL_SERVERS: "the servers' memory is smaller than the model that they hold",
+    NETWORK_BOUND: "how long the network takes for the gradients of a step",
+    UNEVEN_BATCH: "the batch size does not divide by the number of processes",
+}
+_BYTES_OF_A_PARAMETER = 4
+# A forward pass multiplies and adds once with each parameter of a dense layer, a backward pass
+# twice; and this is what a GPU of the data centre sustains in single precision.
+_FLOP_OF_A_PARAMETER = 6
+_FLOPS_OF_A_GPU = 10e12
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is known of the training itself.
+
+    Args:
+        parameters: of the model; None where nobody has said.
+        batch_size: that the script divides among all processes; None where it is not known.
+        step_seconds: how long one process computes a step; None where nobody has said.
+        network: what connects the machines, one of `NETWORKS`; empty where nobody has said.
+    """
+
+    parameters: int | None = None
+    batch_size: int | None = None
+    step_seconds: float | None = None
+    network: str = ""
+
+    @property
+    def size(self) -> int:
+        """Bytes of all parameters, and so of all gradients, in single precision."""
+        return (self.parameters or 0) * _BYTES_OF_A_PARAMETER
+
+
+def advice(job: Job, workload: Workload, path: str) -> Iterator[Finding]:
+    """Yield what a person should look at before starting `job`.
+
+    Args:
+        job: what is started.
+        workload: what is known of the training.
+        path: how findings name the script.
+    """
+
+    def finding(code: str, level: Level, message: str, todo: str = "") -> Finding:
+        return Finding(code, level, path, 0, 0, message, todo)
+
+    server = job.role("server")
+    held = workload.size // max(job.server_count, 1)
+    if server and workload.parameters and server.resources.memory is not None:
+        if server.resources.memory < held:
+            yield finding(
+                SMALL_SERVERS,
+                Level.WARNING,
+                f"each of {job.server_count} servers holds {_gigabytes(held)} of parameters in "
+                f"{memory_text(server.resources.memory)} of memory",
+                "Give them more --memory server=SIZE, or the job more --servers.",
+            )
+    if workload.network:
+        yield finding(NETWORK_BOUND, *_network(job, workload))
+    size, batch = job.world_size, workload.batch_size
+    if size and batch and batch % size:
+        nearest = max(1, round(batch / size)) * size
+        yield finding(
+            UNEVEN_BATCH,
+            Level.WARNING,
+            f"the batch size {batch} does not divide by {size} processes, and the script will not "
+            "start with it",
+            f"The nearest that does is {nearest}.",
+        )
+
+
+def _network(job: Job, workload: Workload) -> tuple[Level, str, str]:
+    """What the network takes, against what a step computes; with the reasoning."""
+    machines = job.worker_count + job.server_count
+    if machines == 1:
+        return Level.NOTE, f"one machine needs no {workload.network} to train", ""
+    if workload.parameters is None:
+        return (
+            Level.NOTE,
+            f"whether training waits for {workload.network} depends on the size of the model",
+            "Say how many --parameters it has.",
+        )
+    moved, why = _moved(job, workload.size)
+    seconds = moved / NETWORKS[workload.network]
+    reasoning = (
+        f"{workload.parameters} parameters of {_BYTES_OF_A_PARAMETER} bytes are "
+        f"{_gigabytes(workload.size)}; {why}, {_gigabytes(moved)} a step, which takes "
+        f"{seconds:.3g} s at the {NETWORKS[workload.network] / 1e9:.3g} GB/s of {workload.network}"
+    )
+    computed, how = _computed(job, workload)
+    if computed is None:
+        return (
+            Level.NOTE,
+            f"training waits for the network unless a step computes longer: {reasoning}",
+            "Say with --step-time how many seconds one process computes a step.",
+        )
+    if seconds > computed:
+        return (
+            Level.WARNING,
+            f"training waits for the network: {reasoning}, and {how} {computed:.3g} s",
+            "Use a faster network, larger batches or accumulated gradients, or compress them.",
+        )
+    return Level.NOTE, f"the network keeps up: {reasoning}, and {how} {computed:.3g} s", ""
+
+
+def _moved(job: Job, size: int) -> tuple[float, str]:
+    """Bytes through the busiest link in a step, and why."""
+    if job.has_servers:
+        share = max(1.0, job.worker_count / job.server_count)
+        return 2 * share * size, (
+            f"{job.worker_count} workers push them to {job.server_count} servers and pull the "
+            "result, through the busiest link"
+        )
+    return 2 * (job.nodes - 1) / job.nodes * size, (
+        f"a ring over {job.nodes} nodes moves 2 (n - 1) / n of that through every link"
+    )
+
+
+def _computed(job: Job, workload: Workload) -> tuple[float | None, str]:
+    """Seconds in which a step is computed, and how that is known."""
+    if workload.step_seconds is not None:
+        return workload.step_seconds, "a step is said to compute for"
+    if workload.batch_size is None or workload.parameters is None:
+        return None, ""
+    share = workload.batch_size / (job.world_size or job.worker_count)
+    flop = _FLOP_OF_A_PARAMETER * workload.parameters * share
+    return flop / _FLOPS_OF_A_GPU, (
+        f"{share:g} samples of {_FLOP_OF_A_PARAMETER} operations on each parameter, as in dense "
+        f"layers, compute at {_FLOPS_OF_A_GPU / 1e12:g} TFLOP/s for"
+    )
+
+
+def _gigabytes(amount: float) -> str:
+    return f"{amount / 1e9:.3g} GB"
