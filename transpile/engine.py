@@ -21,6 +21,7 @@ from transpile.options import Options
 from transpile.plan.gate import distributed_already, trains
 from transpile.plan.model import Plan
 from transpile.plan.roles import build_plan
+from transpile.plan.table import Table
 from transpile.prelude import prelude_edits
 from transpile.project import Project
 from transpile.result import Decision, Outcome, Result, Verdict
@@ -69,7 +70,7 @@ def convert(
         return unchanged(read, "DT002", "no framework that has rules is imported here")
     table = catalog.table(framework)
     try:
-        facts = interpret(project.entry, table.dialect, project.find)
+        return follow(project, table, read, options)
     except (TooComplex, RecursionError):
         finding = Finding(
             "DT001",
@@ -81,6 +82,16 @@ def convert(
             "split the script, or convert the part that trains on its own",
         )
         return Result(Outcome.REFUSED, read.text, data, {}, (), (finding,))
+
+
+def follow(project: Project, table: Table, read: Source, options: Options) -> Result:
+    """Follow a script that uses a framework, and convert it if it trains.
+
+    Raises:
+        TooComplex: its calls branch too often or nest too deeply.
+        RecursionError: they nest so deeply that Python itself gives up.
+    """
+    facts = interpret(project.entry, table.dialect, project.find)
     plan = build_plan(facts, table, options)
     notes = [
         Finding(
@@ -93,6 +104,8 @@ def convert(
         if why:
             return unchanged(read, "DT003", why, plan, notes)
     if not trains(plan):
+        if facts.cut_short:
+            raise TooComplex
         return unchanged(read, "DT004", "no backward pass is reached from this script", plan, notes)
     return decide_and_edit(plan, read, options, notes)
 

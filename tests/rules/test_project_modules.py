@@ -52,3 +52,14 @@ def test_processes_agree_on_random_numbers_before_a_data_set_draws_some(tmp_path
     text = convert(TRAIN, path="train.py", folder=tmp_path).text
     assert text.index("\nshare_random_state()") < text.index("torch.randn(24, 3)")
     assert text.index("    setup_distributed()\n") < text.index("\nshare_random_state()")
+
+
+def test_a_property_of_another_module_is_called_where_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "helpers.py").write_text(
+        "import os\n\n\nclass Cache:\n    @property\n    def path(self):\n"
+        "        os.makedirs('cache', exist_ok=True)\n        return 'cache'\n\n\n"
+        "cache = Cache()\n\n\ndef help(model, x):\n    return cache\n"
+    )
+    script = TRAIN.replace("help(model, x)", "help(model, x).path")
+    result = convert(script, path="train.py", folder=tmp_path)
+    assert {f.code for f in result.findings if f.level is Level.ERROR} == {"PT513"}

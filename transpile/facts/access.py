@@ -51,7 +51,7 @@ class Access(Containers):
         if isinstance(value, Class):
             if name == "__name__":
                 return (Constant(value.name),)
-            return self.class_attribute(value, name, None, value) or (
+            return self.class_attribute(value, name, None, value, node) or (
                 self.opaque("attribute", node, name, ((value,),)),
             )
         if isinstance(value, Super):
@@ -84,7 +84,7 @@ class Access(Containers):
             return own
         if name == "__class__":
             return (value.cls,)
-        found = self.class_attribute(value.cls, name, value, value.cls)
+        found = self.class_attribute(value.cls, name, value, value.cls, node)
         if found is not None:
             return found
         if name in self.wrapper_attributes:
@@ -97,16 +97,23 @@ class Access(Containers):
         return (made,)
 
     def class_attribute(
-        self, cls: Class, name: str, receiver: Instance | None, start: Class
+        self,
+        cls: Class,
+        name: str,
+        receiver: Instance | None,
+        start: Class,
+        node: cst.CSTNode,
     ) -> Values | None:
-        """A name in the class or its bases, bound to the receiver; None where absent."""
+        """A name in the class or its bases, bound to the receiver at `node`; None where absent."""
         for ancestor in start.ancestry():
             if isinstance(ancestor, Class) and name in ancestor.scope.names:
-                return self.bind(ancestor.scope.names[name], receiver, cls)
+                return self.bind(ancestor.scope.names[name], receiver, cls, node)
         return None
 
-    def bind(self, values: Values, receiver: Instance | None, cls: Class) -> Values:
-        """Functions found on a class become methods; properties are called."""
+    def bind(
+        self, values: Values, receiver: Instance | None, cls: Class, node: cst.CSTNode
+    ) -> Values:
+        """Functions found on a class become methods; properties are called at `node`."""
         bound: list[Value] = []
         for value in values:
             if not isinstance(value, Function):
@@ -125,7 +132,7 @@ class Access(Containers):
             elif receiver is None:
                 bound.append(value)
             elif words & {"builtins.property", "functools.cached_property"}:
-                bound.extend(self.invoke((BoundMethod(receiver, value),), Arguments(), value.node))
+                bound.extend(self.invoke((BoundMethod(receiver, value),), Arguments(), node))
             else:
                 bound.append(BoundMethod(receiver, value))
         return tuple(bound)
@@ -139,7 +146,7 @@ class Access(Containers):
             ancestry = ancestry[ancestry.index(value.behind) + 1 :]
         for ancestor in ancestry:
             if isinstance(ancestor, Class) and name in ancestor.scope.names:
-                return self.bind(ancestor.scope.names[name], receiver, ancestor)
+                return self.bind(ancestor.scope.names[name], receiver, ancestor, node)
         for ancestor in ancestry:
             if isinstance(ancestor, External):
                 return external(f"{ancestor.name}.{name}")
@@ -173,7 +180,7 @@ class Access(Containers):
             elif isinstance(value, Sequence):
                 found.extend(self.sequence_item(value, constant, node))
             elif isinstance(value, Instance):
-                method = self.class_attribute(value.cls, "__getitem__", value, value.cls)
+                method = self.class_attribute(value.cls, "__getitem__", value, value.cls, node)
                 if method is not None:
                     found.extend(self.invoke(method, Arguments((Argument(index, None),)), node))
                 else:
@@ -203,11 +210,11 @@ class Access(Containers):
         if isinstance(value, Constant):
             return (self.opaque("element", node, "", ((value,),)),)
         if isinstance(value, Instance):
-            method = self.class_attribute(value.cls, "__iter__", value, value.cls)
+            method = self.class_attribute(value.cls, "__iter__", value, value.cls, node)
             if method is not None:
                 iterated = self.invoke(method, Arguments(), node)
                 if any(inner is value for inner in iterated):
-                    step = self.class_attribute(value.cls, "__next__", value, value.cls)
+                    step = self.class_attribute(value.cls, "__next__", value, value.cls, node)
                     return self.invoke(step, Arguments(), node) if step is not None else ()
                 return self.elements(iterated, node)
         key = ("element", id(value), self.context, id(node))

@@ -248,7 +248,7 @@ class BuiltinCalls(Expressions):
         if known is not None and isinstance(values[0], Sequence) and values[0].kind == "tuple":
             return (Constant(len(known)),)
         if len(values) == 1 and isinstance(values[0], Instance):
-            method = self.class_attribute(values[0].cls, "__len__", values[0], values[0].cls)
+            method = self.class_attribute(values[0].cls, "__len__", values[0], values[0].cls, node)
             if method is not None:
                 self.invoke(method, Arguments(), node)
         return (self.opaque("operation", node, "len", (values,)),)

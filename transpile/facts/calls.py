@@ -83,11 +83,11 @@ class Calls(BuiltinCalls):
     ) -> Values:
         """Run a project function with arguments."""
         frames = call_frames(self.stack)
-        if len(frames) >= DEEPEST_CALLS or (
-            any(frame.function is function for frame in frames[-DEEPEST_CALLS:])
-            and sum(frame.function is function for frame in frames) >= 2
-        ):
+        if sum(frame.function is function for frame in frames) >= 2:
             return unknown(f"'{function.name}' calls itself")
+        if len(frames) >= DEEPEST_CALLS:
+            self.cut_short = True
+            return unknown(f"'{function.name}' is called too deep inside other calls")
         self.entered.add(id(function.node))
         bound = self.bind_parameters(function, arguments, node)
         place = node if node is not None else function.node
@@ -232,7 +232,7 @@ class Calls(BuiltinCalls):
             made = Instance(cls, node, self.module)
             self.nodes[key] = made
         made.arguments = arguments
-        initialiser = self.class_attribute(cls, "__init__", made, cls)
+        initialiser = self.class_attribute(cls, "__init__", made, cls, node)
         if initialiser is not None:
             self.invoke(initialiser, arguments, node)
         elif cls.is_dataclass:
@@ -257,7 +257,7 @@ class Calls(BuiltinCalls):
 
     def call_instance(self, instance: Instance, arguments: Arguments, node: cst.CSTNode) -> Values:
         """Call an object: its ``__call__``, or what the framework dispatches to."""
-        own = self.class_attribute(instance.cls, "__call__", instance, instance.cls)
+        own = self.class_attribute(instance.cls, "__call__", instance, instance.cls, node)
         if own is not None:
             return self.invoke(own, arguments, node)
         method = self.dispatch_method(instance)

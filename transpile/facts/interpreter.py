@@ -25,6 +25,7 @@ class Facts:
         functions: every function that is defined, by the identity of its node.
         values: what each expression may be, by the identity of its node, over all contexts.
         unfollowed: statements that the run passed over, with the reason.
+        cut_short: calls were so deep inside each other that the innermost were not followed.
     """
 
     entry: Module
@@ -33,6 +34,7 @@ class Facts:
     functions: dict[int, Function]
     values: dict[int, Values]
     unfollowed: tuple[tuple[Module, object, str], ...]
+    cut_short: bool = False
 
     def values_of(self, node: object) -> Values:
         """What an expression may be, over all contexts; empty where it never ran."""
@@ -125,5 +127,11 @@ def interpret(
     run.run_detached()
     functions = {key: value for key, value in run.functions.items() if isinstance(value, Function)}
     return Facts(
-        entry, run.modules, tuple(run.events), functions, run.values, tuple(run.unfollowed)
+        entry,
+        run.modules,
+        tuple(run.events),
+        functions,
+        run.values,
+        tuple(run.unfollowed),
+        run.cut_short,
     )

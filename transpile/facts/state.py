@@ -90,6 +90,7 @@ class State(ABC):
         self.detached = False
         self.modules: dict[str, Module] = {}
         self.call_memo: dict[tuple[object, ...], tuple[Values, int]] = {}
+        self.cut_short = False
         self.unfollowed: list[tuple[Module, cst.CSTNode, str]] = []
 
     # What the parts of the interpreter offer to each other.

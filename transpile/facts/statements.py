@@ -317,7 +317,7 @@ class Statements(Definitions):
             if isinstance(value, Generator):
                 found.extend(value.yields)
             elif isinstance(value, Instance):
-                method = self.class_attribute(value.cls, "__enter__", value, value.cls)
+                method = self.class_attribute(value.cls, "__enter__", value, value.cls, node)
                 found.extend(
                     self.invoke(method, Arguments(), node) if method is not None else (value,)
                 )
