@@ -25,7 +25,7 @@ from transpile.plan.table import Table
 from transpile.prelude import prelude_edits
 from transpile.project import Project
 from transpile.result import Decision, Outcome, Result, Verdict
-from transpile.rule import Helper, In, Remark, Rule, Ruling, Rulings, finding_of, place
+from transpile.rule import Answer, Helper, In, Remark, Rule, Ruling, Rulings, finding_of, place
 from transpile.source import Source, read_source
 
 #: Codes of findings that belong to no framework.
@@ -183,6 +183,8 @@ def decide_and_edit(plan: Plan, read: Source, options: Options, notes: list[Find
     """Ask every rule, and carry out what they want if none refuses."""
     chosen = catalog.rules(plan.table.framework)
     answers = [(rule, answer) for rule in chosen for answer in rule.decide(plan)]
+    if not options.allow_partial:
+        answers = decisive(answers) or answers
     rulings = Rulings({})
     findings = list(notes)
     for rule, answer in answers:
@@ -222,6 +224,13 @@ def decide_and_edit(plan: Plan, read: Source, options: Options, notes: list[Find
     check_parses(text)
     outcome = Outcome.CONVERTED if text != read.text else Outcome.UNCHANGED
     return Result(outcome, text, read.encode(text), description, decisions, tuple(findings))
+
+
+def decisive(answers: Iterable[tuple[Rule, Answer]]) -> list[tuple[Rule, Answer]]:
+    """The refusals that settle the matter alone."""
+    return [
+        (rule, answer) for rule, answer in answers if isinstance(answer, Ruling) and answer.decisive
+    ]
 
 
 def collect(

@@ -28,6 +28,8 @@ class Ruling:
         advice: what to do by hand, for a refusal.
         data: what the rule wants to remember for its edits.
         claims: nodes of training sites that this answer takes care of.
+        decisive: of a refusal: the script is not of a kind that can be converted, so that what else
+            stands in the way would only distract.
     """
 
     code: str
@@ -38,6 +40,7 @@ class Ruling:
     advice: str = ""
     data: Any = None
     claims: tuple[cst.CSTNode, ...] = ()
+    decisive: bool = False
 
 
 @dataclass(frozen=True, eq=False)

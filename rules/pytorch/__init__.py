@@ -64,12 +64,33 @@ def canonical(name: str) -> str:
     return ALIASES.get(name, name)
 
 
+#: Packages whose classes with a capital letter are modules, but for those named.
+MODULE_PACKAGES = ("torch.nn.modules.", "torch.nn.", "torchvision.models.")
+NOT_MODULES = (
+    "torch.nn.Parameter", "torch.nn.UninitializedParameter", "torch.nn.parameter.",
+    "torch.nn.utils.", "torch.nn.Buffer",
+)  # fmt: skip
+
+
+def base_of(name: str) -> str:
+    """``torch.nn.Module`` for layers, losses and models of the libraries."""
+    is_class = name.rpartition(".")[2][:1].isupper()
+    is_module = (
+        is_class
+        and name != "torch.nn.Module"
+        and name.startswith(MODULE_PACKAGES)
+        and not name.startswith(NOT_MODULES)
+    )
+    return "torch.nn.Module" if is_module else ""
+
+
 TABLE = Table(
     framework="pytorch",
     prefix="PT",
     packages=frozenset({"torch"}),
     dialect=Dialect(
         canonical=canonical,
+        base_of=base_of,
         instance_call={"torch.nn.Module": "forward"},
         returns_receiver={"torch.nn.Module": SAME_MODULE},
         iterates_argument=frozenset(

@@ -8,6 +8,7 @@ from transpile.facts.events import Branch, Call, Event
 from transpile.facts.values import Constant, External, Instance, Opaque, Value, Values
 from transpile.plan.graph import called_names, parents, walk_back
 from transpile.plan.model import Backward, Model, Plan
+from transpile.plan.roles import gradients_off
 from transpile.rules.pytorch._models import reached_by_losses, walk_parts
 
 #: Layers of torch.nn that have no parameters.
@@ -16,6 +17,14 @@ WITHOUT_PARAMETERS = (
     "Upsample", "Pad", "ELU", "GELU", "SiLU", "Softplus", "Hard", "Loss", "Pixel", "Unfold",
     "Fold", "Softsign", "CELU", "Mish", "Threshold", "Cosine", "Pairwise", "Unflatten", "Shuffle",
 )  # fmt: skip
+
+#: What gives whole models.
+MODELS_OF_LIBRARIES = (
+    "torchvision.models.",
+    "timm.create_model",
+    "torch.hub.load",
+    "transformers.",
+)
 
 CHECKPOINTS = frozenset(
     {"torch.utils.checkpoint.checkpoint", "torch.utils.checkpoint.checkpoint_sequential"}
@@ -29,6 +38,8 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     """Whether some training step certainly or possibly leaves parameters of a model unused."""
     if not isinstance(model.value, Instance) or checkpoints_reentrantly(plan):
         return False
+    if runs_parts_without_gradient(plan, model):
+        return True
     layers = [value for value in walk_parts(model.value) if has_parameters(value)]
     reached = reached_by_losses(plan)
     used = [layer for layer in layers if id(layer) in reached]
@@ -42,6 +53,24 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     if any(leaves_out(backward, model, top) for backward in plan.backwards):
         return True
     return any(depends_on_data(plan, model, layer) for layer in top)
+
+
+def runs_parts_without_gradient(plan: Plan, model: Model) -> bool:
+    """Whether a part of a model is only ever called with gradients switched off."""
+    calls, handed_on = uses_of_values(plan)
+    for part in walk_parts(model.value):
+        events = calls.get(id(part), [])
+        if not events or id(part) in handed_on or not may_learn(part):
+            continue
+        if all(gradients_off(event.stack, plan.table) for event in events):
+            return True
+    return False
+
+
+def may_learn(part: Value) -> bool:
+    """Whether a part of a model is a layer with parameters or a model of a library."""
+    names = called_names(part)
+    return has_parameters(part) or any(name.startswith(MODELS_OF_LIBRARIES) for name in names)
 
 
 def leaves_out(backward: Backward, model: Model, layers: list[Value]) -> bool:

@@ -47,6 +47,7 @@ from transpile.plan.model import Plan
 from transpile.plan.places import Statement, statement_of
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch._batch_sources import why_no_loader
 from transpile.rules.pytorch._loaders import (
     Site,
     constant_of,
@@ -98,16 +99,17 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         if not is_indirect(plan, site) or obstacle(plan, site):
             yield decide_site(plan, site)
-    for backward in plan.backwards:
-        if not backward.loaders and not backward.event.detached:
+    reached = [backward for backward in plan.backwards if not backward.event.detached]
+    for backward in reached:
+        if not backward.loaders:
             yield Ruling(
                 "PT203",
                 Verdict.REFUSE,
                 backward.event.module,
                 backward.event.node,
-                "no DataLoader can be seen behind this backward pass: there is nothing that could "
-                "be sharded over the processes",
+                why_no_loader(plan, backward),
                 "draw the batches from a DataLoader that the script makes itself",
+                decisive=not any(other.loaders for other in reached),
             )
     for event in passes_for_training(plan):
         yield Remark(

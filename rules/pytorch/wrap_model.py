@@ -35,12 +35,15 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from transpile.facts.events import Call
 from transpile.facts.module import Module
+from transpile.facts.values import Instance
 from transpile.finding import Level
 from transpile.layout import insert_after, insert_before
 from transpile.layout.calls import written_call
 from transpile.plan.gate import hand_written, hidden_training
-from transpile.plan.model import Model, Plan
+from transpile.plan.graph import is_instance_of
+from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.places import start
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
@@ -94,6 +97,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
             )
         found = find_wrap(plan, model)
         if isinstance(found, str):
+            own = [trains_itself(plan, b) for b in plan.backwards if model in b.models]
+            if any(own):
+                found = f"it trains itself, in a method of '{next(filter(None, own))}'"
             yield Ruling(
                 "PT302",
                 Verdict.REFUSE,
@@ -164,15 +170,39 @@ def refusals(plan: Plan) -> Iterator[Answer]:
     for backward in plan.backwards:
         if backward.event.detached or any(model.trained for model in backward.models):
             continue
+        owner = trains_itself(plan, backward)
+        if owner:
+            reason = (
+                f"the model trains itself: this backward pass stands in a method of '{owner}', so "
+                "that its forward pass goes past any wrap around the model"
+            )
+            advice = "move the training step out of the model, and call the model there"
+        else:
+            reason = (
+                "this backward pass goes through no model that an optimizer updates, so nothing "
+                "would average its gradients over the processes"
+            )
+            advice = (
+                "put what is trained into a torch.nn.Module whose parameters an optimizer holds"
+            )
         yield Ruling(
             "PT308",
             Verdict.REFUSE,
             backward.event.module,
             backward.event.node,
-            "this backward pass goes through no model that an optimizer updates, so nothing would "
-            "average its gradients over the processes",
-            "put what is trained into a torch.nn.Module whose parameters an optimizer holds",
+            reason,
+            advice,
         )
+
+
+def trains_itself(plan: Plan, backward: Backward) -> str:
+    """The class of the model in whose own method a backward pass stands; empty where in none."""
+    for frame in reversed(backward.event.stack):
+        if isinstance(frame, Call):
+            for value in frame.receiver:
+                if isinstance(value, Instance) and is_instance_of(value, plan.table.module_bases):
+                    return value.cls.name
+    return ""
 
 
 def home(plan: Plan, model: Model) -> tuple[Module, cst.CSTNode]:

@@ -69,23 +69,30 @@ class Containers(State):
                 self.heap_version += 1
 
     def concatenate(self, node: cst.CSTNode, left: Values, right: Values) -> Values | None:
-        """The sum of two known lists or tuples."""
-        if len(left) == 1 and len(right) == 1:
-            first, second = left[0], right[0]
-            if isinstance(first, Sequence) and isinstance(second, Sequence):
-                key = ("sequence", id(node), self.context)
-                made = self.nodes.get(key)
-                if not isinstance(made, Sequence):
-                    made = Sequence(first.kind, node, [])
-                    self.nodes[key] = made
-                if first.rest:
-                    made.elements = list(first.elements)
-                    made.rest = join(first.rest, second.every())
-                else:
-                    made.elements = [*first.elements, *second.elements]
-                    made.rest = second.rest
-                return (made,)
-        return None
+        """The sum of lists or tuples of the script."""
+        added = (*left, *right)
+        if not left or not right or not all(isinstance(value, Sequence) for value in added):
+            return None
+        known = [value for value in added if isinstance(value, Sequence)]
+        key = ("sequence", id(node), self.context)
+        made = self.nodes.get(key)
+        if not isinstance(made, Sequence):
+            made = Sequence(known[0].kind, node, [])
+            self.nodes[key] = made
+        before = (list(made.elements), made.rest)
+        if len(known) > 2 or any(value is made for value in known):
+            # A list that grows with every round of a loop.
+            made.rest = join(made.rest, *(value.every() for value in known))
+            made.elements = []
+        elif known[0].rest:
+            made.elements = list(known[0].elements)
+            made.rest = join(known[0].rest, known[1].every())
+        else:
+            made.elements = [*known[0].elements, *known[1].elements]
+            made.rest = known[1].rest
+        if before != (made.elements, made.rest):
+            self.heap_version += 1
+        return (made,)
 
     def sequence_item(
         self, value: Sequence, constant: Constant | None, node: cst.CSTNode

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.imports import Imports
-from transpile.facts.values import Class, External, Function, Opaque, Scope, Values
+from transpile.facts.values import Class, External, Function, Opaque, Scope, Values, join
 from transpile.facts.walk import children
 
 
@@ -37,6 +37,9 @@ class Definitions(Imports):
         """``class``: its body runs now."""
         key = ("class", id(node), self.context)
         bases = tuple(self.evaluate(base.value) for base in node.bases)
+        outside = [value.name for value in join(*bases) if isinstance(value, External)]
+        behind = filter(None, map(self.dialect.base_of, outside))
+        bases = (*bases, *((External(name),) for name in behind))
         decorators = [self.evaluate(d.decorator) for d in node.decorators]
         made = self.nodes.get(key)
         if not isinstance(made, Class):

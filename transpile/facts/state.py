@@ -46,6 +46,8 @@ class Dialect:
         calls_argument: callables and methods (by last word) that call a function given to them.
         returns_argument: callables that give back their first argument, wrapped or changed in
             place, to the attribute of the wrapper that leads back to it.
+        base_of: the class outside the project that an outside class derives from, as far as it
+            matters; empty for others.
     """
 
     canonical: Callable[[str], str]
@@ -54,6 +56,7 @@ class Dialect:
     iterates_argument: frozenset[str] = frozenset()
     calls_argument: frozenset[str] = frozenset()
     returns_argument: Mapping[str, str] = field(default_factory=dict)
+    base_of: Callable[[str], str] = lambda name: ""
 
 
 @dataclass(eq=False)

@@ -20,6 +20,7 @@ from transpile.facts.values import (
     Unknown,
     Value,
     Values,
+    join,
 )
 from transpile.options import Options
 from transpile.plan.graph import (
@@ -351,6 +352,11 @@ def find_models(plan: Plan) -> None:
             behind = origin(callee)
             if id(behind) in found or is_instance_of(behind, table.module_bases):
                 model_of(behind).forwards.append(event)
+    for part in [model for model in found.values() if not model.forwards]:
+        owner = owner_of(part.value, found.values(), table)
+        if owner is not None:
+            del found[id(part.value)]
+            owner.optimizers.extend(o for o in part.optimizers if o not in owner.optimizers)
     for backward in plan.backwards:
         through: list[Model] = []
         for value in walk_back(backward.loss, lambda v: not isinstance(v, (Instance, Function))):
@@ -367,6 +373,37 @@ def find_models(plan: Plan) -> None:
             model in backward.models for backward in plan.backwards
         )
     plan.models = [model for model in found.values() if model.forwards or model.optimizers]
+
+
+def owner_of(part: Value, models: Iterable[Model], table: Table) -> Model | None:
+    """The one called model of the project that a module without calls of its own is part of."""
+    owners = [
+        model
+        for model in models
+        if model.forwards and isinstance(model.value, Instance) and holds(model.value, part, table)
+    ]
+    return owners[0] if len(owners) == 1 else None
+
+
+def holds(owner: Instance, part: Value, table: Table) -> bool:
+    """Whether a module is a part of a model, through lists, containers and other modules."""
+    seen: set[int] = set()
+    pending: list[Value] = [owner]
+    while pending:
+        value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if value is part and value is not owner:
+            return True
+        if isinstance(value, Instance) and is_instance_of(value, table.module_bases):
+            pending.extend(origins(join(*value.attributes.values())))
+        elif isinstance(value, (Sequence, Mapping)):
+            pending.extend(origins(value.every()))
+        elif any(name.startswith(table.layer_packages) for name in called_names(value)):
+            for argument in value.arguments.items if isinstance(value, Opaque) else ():
+                pending.extend(origins(argument.values))
+    return False
 
 
 def updated_by_hand(plan: Plan) -> list[Value]:

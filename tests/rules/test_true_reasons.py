@@ -1,0 +1,185 @@
+"""A script that cannot be converted is told why in its own terms, and nothing beside that."""
+
+from __future__ import annotations
+
+import pytest
+
+from transpile import Options, Outcome, convert
+
+HEAD = """\
+import torch
+from torch import nn
+{top}
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+xs, ys = torch.randn(64, 3), torch.randn(64, 1)
+
+
+def step(x, y):
+    loss = nn.functional.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+{body}
+"""
+MAKES_UP = "for _ in range(9):\n    x = torch.randn(4, 3)\n    step(x, x.sum(1, keepdim=True))"
+CUTS = "for i in range(0, 64, 8):\n    step(xs[i:i + 8], ys[i:i + 8])"
+PICKS = "for _ in range(9):\n    i = torch.randperm(64)[:8]\n    step(xs[i], ys[i])"
+MOVES_ON = "i = 0\nwhile i < 64:\n    step(xs[i:i + 8], ys[i:i + 8])\n    i += 8"
+GENERATES = """\
+def batches():
+    for i in range(8):
+        yield xs[i::8], ys[i::8]
+
+
+for x, y in batches():
+    step(x, y)"""
+ITERATES = "for x, y in records.Stream('file', 8):\n    step(x, y)"
+GETS = "for x, y in registry['small'].batches(8):\n    step(x, y)"
+ACTS = """\
+env = gymnasium.make("CartPole-v1")
+state, _ = env.reset()
+for _ in range(9):
+    state, reward, *_ = env.step(0)
+    step(torch.tensor(state[:3]), torch.tensor([reward]))"""
+WHOLE = "chosen = torch.randperm(64)[:8]\nfor _ in range(9):\n    step(xs[chosen], ys[chosen])"
+
+
+def reasons(body: str, top: str = "") -> list[str]:
+    """The findings of a script that is refused, without their places."""
+    result = convert(HEAD.format(top=top, body=body), Options(framework="pytorch"))
+    assert result.outcome is Outcome.REFUSED
+    return [f"{finding.code} {finding.message}" for finding in result.findings]
+
+
+@pytest.mark.parametrize(
+    ("body", "top", "said"),
+    [
+        (MAKES_UP, "", "makes up its batches by random numbers"),
+        (CUTS, "", "cuts the batches out of its data by index"),
+        (PICKS, "", "cuts the batches out of its data by index"),
+        (MOVES_ON, "", "cuts the batches out of its data by index"),
+        (GENERATES, "", "made by the generator 'batches'"),
+        (ITERATES, "import records", "come from records.Stream, which is no DataLoader"),
+        (GETS, "from zoo import registry", "'registry['small'].batches', which is no DataLoader"),
+        (ACTS, "import gymnasium", "acting in an environment (gymnasium.make)"),
+        (WHOLE, "", "no DataLoader can be seen behind this backward pass"),
+    ],
+)
+def test_source_of_batches_is_named(body: str, top: str, said: str) -> None:
+    found = reasons(body, top)
+    assert len(found) == 1
+    assert found[0].startswith("PT203 ")
+    assert said in found[0]
+
+
+def test_several_stand_in_the_way_where_one_loop_has_a_loader() -> None:
+    loader = "for x, y in DataLoader(list(zip(xs, ys)), batch_size=8):\n    step(x, y)\n"
+    loader += "other = nn.functional.mse_loss(model(xs[:8]), ys[:8])\nother.backward()\n"
+    loader += "optimizer.step()\nopen('log.txt', mode).write('x')"
+    found = reasons(loader, "from torch.utils.data import DataLoader\nfrom modes import mode")
+    assert any(line.startswith("PT203 ") for line in found)
+    assert len(found) > 1
+
+
+OWN = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+{top}
+
+def train(model):
+    loader = DataLoader(TensorDataset(torch.randn(64, 3), torch.randn(64, 1)), batch_size=8)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in loader:
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+
+
+if __name__ == "__main__":
+    model = nn.Linear(3, 1)
+    {start}
+"""
+
+
+@pytest.mark.parametrize(
+    ("top", "start", "name"),
+    [
+        (
+            "import torch.multiprocessing as mp",
+            "mp.Process(target=train, args=(model,)).start()",
+            "torch.multiprocessing.Process",
+        ),
+        (
+            "import multiprocessing",
+            "multiprocessing.get_context('spawn').Process(target=train, args=(model,)).start()",
+            "multiprocessing.get_context().Process",
+        ),
+        (
+            "from concurrent.futures import ThreadPoolExecutor",
+            "ThreadPoolExecutor(2).submit(train, model)",
+            "concurrent.futures.ThreadPoolExecutor().submit",
+        ),
+        (
+            "from threading import Thread",
+            "Thread(target=train, args=(model,)).start()",
+            "threading.Thread",
+        ),
+    ],
+)
+def test_training_in_processes_of_its_own(top: str, start: str, name: str) -> None:
+    result = convert(OWN.format(top=top, start=start))
+    assert result.outcome is Outcome.REFUSED
+    assert [finding.code for finding in result.findings] == ["PT104"]
+    assert f"({name})" in result.findings[0].message
+
+
+def test_training_in_this_process_is_no_matter_of_theirs() -> None:
+    elsewhere = "mp.Process(target=print, args=(1,)).start()\n    train(model)"
+    result = convert(OWN.format(top="import torch.multiprocessing as mp", start=elsewhere))
+    assert result.outcome is Outcome.CONVERTED
+
+
+def test_a_model_that_trains_itself() -> None:
+    source = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Layer(nn.Linear):
+    def __init__(self, n, m):
+        super().__init__(n, m)
+        self.optimizer = torch.optim.SGD(self.parameters(), lr=0.1)
+
+    def learn(self, x):
+        self.optimizer.zero_grad()
+        self.forward(x).pow(2).mean().backward()
+        self.optimizer.step()
+        return self.forward(x).detach()
+
+
+class Net(nn.Module):
+    def __init__(self, sizes):
+        super().__init__()
+        self.layers = []
+        for n, m in zip(sizes, sizes[1:]):
+            self.layers = self.layers + [Layer(n, m).to("cpu")]
+
+    def learn(self, x):
+        for layer in self.layers:
+            x = layer.learn(x)
+
+
+net = Net([3, 4, 5])
+for x, in DataLoader(TensorDataset(torch.randn(64, 3)), batch_size=8):
+    net.learn(x)
+"""
+    result = convert(source)
+    assert result.outcome is Outcome.REFUSED
+    (finding,) = [each for each in result.findings if each.code in ("PT302", "PT308")]
+    assert "trains itself" in finding.message
+    assert "in a method of 'Layer'" in finding.message
