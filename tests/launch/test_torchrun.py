@@ -138,6 +138,7 @@ def expected_words(hostile: Job, arguments: list[str]) -> list[str]:
     nodes = f"{hostile.min_nodes}:{hostile.nodes}" if hostile.is_elastic else str(hostile.nodes)
     found = ["--standalone"] if hostile.nodes == 1 else [f"--nnodes={nodes}"]
     found.append(f"--nproc-per-node={hostile.gpus_per_node}")
+    found += ["--role=worker", "--log-dir=torchrun-logs", "--redirects=3", "--tee=3"]
     found += [f"--max-restarts={hostile.restarts}"] if hostile.restarts else []
     if hostile.nodes > 1 and hostile.meeting == "static":
         found += ["--node-rank=0", "--master-addr=host", "--master-port=29500"]
@@ -262,7 +263,7 @@ def test_options_win_over_the_environment_and_end_where_the_arguments_begin(
         MASTER_ADDR="other",
     )
     assert call.words is not None
-    assert call.words[2:] == [
+    assert call.words[6:] == [
         *("--node-rank=1", "--master-addr=[::1]", "--master-port=7"),
         *("--", "./train_dist.py", "--lr", "--node-rank", "5"),
     ]

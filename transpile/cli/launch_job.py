@@ -20,6 +20,7 @@ _PLAIN = {
     "nodes": "nodes",
     "min_nodes": "min_nodes",
     "gpus_per_node": "gpus_per_node",
+    "processes_per_node": "processes_without_gpus",
     "workers": "workers",
     "servers": "servers",
     "max_restarts": "max_restarts",

@@ -99,8 +99,14 @@ def options() -> list[click.Option]:
             ["--gpus-per-node"],
             type=one_or_more,
             metavar="N",
-            help="How many GPUs of each machine, with a process for each; without GPUs, how many "
-            "processes.  [default: the GPUs found at the start, or one process]",
+            help="How many GPUs of each machine, with a process for each.  [default: those found "
+            "at the start, or one process]",
+        ),
+        click.Option(
+            ["--processes-per-node"],
+            type=one_or_more,
+            metavar="N",
+            help="How many processes on each machine, without GPUs.",
         ),
         click.Option(
             ["--workers"],

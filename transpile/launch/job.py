@@ -51,6 +51,8 @@ class Job:
         gpus_per_node: GPUs of each machine that are used, with one process each (MXNet and
             TensorFlow: one process for all of them); None for as many as are found when the job
             starts, or one process without GPUs.
+        processes_without_gpus: processes of each machine on CPUs alone; None where it has GPUs, or
+            they are looked for.
         workers: how many workers, where there are servers; None for one on each node.
         servers: how many servers, where there are any; None for as many as workers.
         worker_resources: of each machine, or pod, that trains.
@@ -92,6 +94,7 @@ class Job:
     nodes: int = 1
     min_nodes: int | None = None
     gpus_per_node: int | None = None
+    processes_without_gpus: int | None = None
     workers: int | None = None
     servers: int | None = None
     worker_resources: Resources = UNSPECIFIED
@@ -149,6 +152,11 @@ class Job:
             raise ValueError("the least number of nodes is between 1 and the number of nodes")
         if self.gpus_per_node is not None and self.gpus_per_node < 1:
             raise ValueError("a node needs at least 1 process")
+        if self.processes_without_gpus is not None:
+            if self.gpus_per_node is not None:
+                raise ValueError("a node has either GPUs or processes without them")
+            if self.processes_without_gpus < 1:
+                raise ValueError("a node needs at least 1 process")
         if self.max_restarts is not None and self.max_restarts < 0:
             raise ValueError("the number of restarts cannot be negative")
         if self.rendezvous == "static" and self.is_elastic:
@@ -204,15 +212,16 @@ class Job:
         The master is the first of those that train: with it, one worker less is left.
         """
         workers, found = self.worker_count, []
+        gpus = 0 if self.processes_without_gpus else self.gpus_per_node
         if self.has_scheduler:
             found.append(Role("scheduler", 1, 0, self.scheduler_resources))
         if self.has_servers:
             found.append(Role("server", self.server_count, 0, self.server_resources))
         elif self.framework in WITH_MASTER:
-            found.append(Role("master", 1, self.gpus_per_node, self.worker_resources))
+            found.append(Role("master", 1, gpus, self.worker_resources))
             workers -= 1
         if workers:
-            found.append(Role("worker", workers, self.gpus_per_node, self.worker_resources))
+            found.append(Role("worker", workers, gpus, self.worker_resources))
         return tuple(found)
 
     def role(self, name: RoleName) -> Role | None:
@@ -224,7 +233,7 @@ class Job:
         """Processes that train on each machine, or pod; None where its GPUs are counted there."""
         if self.has_servers or self.framework == "tensorflow":
             return 1
-        return self.gpus_per_node
+        return self.processes_without_gpus or self.gpus_per_node
 
     @property
     def world_size(self) -> int | None:

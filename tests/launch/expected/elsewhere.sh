@@ -9,6 +9,8 @@
 # HOST is one of the nodes, the same for all: the name or address by which it knows itself and the
 # others reach it. MASTER_ADDR and MASTER_PORT in the environment do the same. The arguments go to
 # the training script, after those written below.
+# Each process writes into a folder of its own below LOG_DIR (torchrun-logs), and
+# its lines come here marked [worker0], [worker1] and so on, by its local rank.
 set -eu
 
 usage() {
@@ -73,6 +75,10 @@ export EXPECTED_WORLD_SIZE=$((2 * processes))
 exec torchrun \
     --nnodes=2 \
     --nproc-per-node="$processes" \
+    --role=worker \
+    --log-dir="${LOG_DIR:-torchrun-logs}" \
+    --redirects=3 \
+    --tee=3 \
     --rdzv-backend=c10d \
     --rdzv-endpoint="$master_addr:$master_port" \
     --rdzv-id=train_dist \

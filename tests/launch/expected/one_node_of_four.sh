@@ -6,6 +6,8 @@
 #
 # Usage: sh THIS_FILE [ARGUMENT...]
 # The arguments go to the training script, after those written below.
+# Each process writes into a folder of its own below LOG_DIR (torchrun-logs), and
+# its lines come here marked [worker0], [worker1] and so on, by its local rank.
 set -eu
 
 case $0 in
@@ -31,6 +33,10 @@ export EXPECTED_WORLD_SIZE="$processes"
 exec torchrun \
     --standalone \
     --nproc-per-node="$processes" \
+    --role=worker \
+    --log-dir="${LOG_DIR:-torchrun-logs}" \
+    --redirects=3 \
+    --tee=3 \
     -- \
     "$folder"/train_dist.py \
     --epochs \

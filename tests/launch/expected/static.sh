@@ -8,6 +8,8 @@
 #   sh THIS_FILE --node-rank RANK --master-addr HOST [--master-port PORT] [--] [ARGUMENT...]
 # HOST is how the others reach the node with rank 0. NODE_RANK, MASTER_ADDR and MASTER_PORT in the
 # environment do the same. The arguments go to the training script, after those written below.
+# Each process writes into a folder of its own below LOG_DIR (torchrun-logs), and
+# its lines come here marked [worker0], [worker1] and so on, by its local rank.
 set -eu
 
 case $0 in
@@ -82,6 +84,10 @@ export EXPECTED_WORLD_SIZE=$((2 * processes))
 exec torchrun \
     --nnodes=2 \
     --nproc-per-node="$processes" \
+    --role=worker \
+    --log-dir="${LOG_DIR:-torchrun-logs}" \
+    --redirects=3 \
+    --tee=3 \
     --node-rank="$node_rank" \
     --master-addr="$master_addr" \
     --master-port="$master_port" \

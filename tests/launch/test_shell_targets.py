@@ -1,0 +1,313 @@
+"""Every launch script: its checks, and what reaches the training script through it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_torchrun import HOSTILE, SHELLCHECK, names, words
+
+from transpile.launch import targets
+from transpile.launch.job import Job
+from transpile.launch.roles import Resources
+from transpile.launch.volumes import Volume
+
+SHELL_TARGETS = ("dmlc", "mpi", "paddle-launch", "slurm", "torchrun")
+PAIRS = [
+    (name, framework)
+    for name, target in targets().items()
+    if name in SHELL_TARGETS
+    for framework in sorted(target.frameworks)
+]
+_SEEN = f"""#!{sys.executable} -SIE
+import json, os, sys
+if not any(word.endswith(".py") for word in sys.argv):
+    sys.exit(0)
+words = [os.fsencode(word).decode("utf-8", "surrogateescape") for word in sys.argv]
+with open(os.environ["RECORD"], "w") as stream:
+    json.dump([words, dict(os.environ)], stream)
+"""
+# These run the rest of their words as one process: that with rank 1, or on the second node.
+_SRUN = """#!/bin/sh
+while [ "$1" != sh ]; do shift; done
+SLURM_NODEID=1 SLURM_PROCID=1 SLURM_LOCALID=1 exec "$@"
+"""
+_MPIRUN = """#!/bin/sh
+[ "$1" != --version ] || { echo 'mpirun (Open MPI) 4.1.4'; exit; }
+while [ "$1" != env ]; do shift; done
+OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=1 exec "$@"
+"""
+_PROGRAMS = {
+    "torchrun": _SEEN,
+    "python3": _SEEN,
+    "srun": _SRUN,
+    "mpirun": _MPIRUN,
+    "nvidia-smi": "#!/bin/sh\nexit 9\n",
+    "nproc": "#!/bin/sh\necho 12\n",
+    "scontrol": "#!/bin/sh\nprintf 'n0\\nn1\\n'\n",
+}
+_TOLD = {
+    "SLURM_JOB_NODELIST": "n[0-1]",
+    "SLURM_JOB_NUM_NODES": "2",
+    "SLURM_JOB_ID": "17",
+    "SLURM_JOB_NAME": "job",
+    "SLURM_CPUS_PER_TASK": "3",
+    "NODE_RANK": "1",
+    "MASTER_ADDR": "host",
+}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the training script would see."""
+
+    status: int
+    errors: str
+    words: list[str]
+    environment: Mapping[str, str]
+
+
+class FakeMachine:
+    """A folder with programs that pass everything on to a recorder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        programs = folder / "programs"
+        programs.mkdir(parents=True)
+        for name, text in _PROGRAMS.items():
+            (programs / name).write_text(text)
+            (programs / name).chmod(0o755)
+        (folder / "machines").write_text("n0\nn1\n")
+        self._programs = programs
+
+    def run(self, job: Job, target: str, arguments: list[str]) -> Seen:
+        """Run the launch script of a job in the folder."""
+        (text,) = targets()[target](job).values()
+        launch = self.folder / "launch.sh"
+        launch.write_bytes(os.fsencode(text))
+        script = self.folder / os.fsdecode(os.fsencode(job.script))
+        script.touch()
+        record = self.folder / "record.json"
+        record.unlink(missing_ok=True)
+        shell = "bash" if text.startswith("#!/bin/bash") else "sh"
+        done = subprocess.run(
+            [os.fsencode(word) for word in (shell, "launch.sh", *arguments)],
+            env={
+                "PATH": f"{self._programs}{os.pathsep}/usr/bin:/bin",
+                "RECORD": str(record),
+                "MACHINES": str(self.folder / "machines"),
+                "SLURM_SUBMIT_DIR": str(self.folder),
+                **_TOLD,
+            },
+            cwd=self.folder,
+            capture_output=True,
+            timeout=60,
+        )
+        script.unlink()
+        seen, environment = json.loads(record.read_text()) if record.exists() else ([], {})
+        return Seen(done.returncode, done.stderr.decode("utf-8", "replace"), seen, environment)
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> FakeMachine:
+    return FakeMachine(tmp_path_factory.mktemp("machine") / "fake")
+
+
+def job(**choices: Any) -> Job:
+    return Job(**{"script": "train_dist.py", "command": ("disttranspile",), **choices})
+
+
+@st.composite
+def jobs(draw: st.DrawFn, framework: str) -> Job:
+    """Jobs with everything that a target can be told."""
+    nodes = draw(st.sampled_from([1, 2]))
+    script = draw(names.map(lambda name: f"{name}.py"))
+    found: dict[str, Any] = {
+        "script": script,
+        "framework": framework,
+        "command": tuple(draw(st.lists(words, min_size=1, max_size=4))),
+        "name": draw(words),
+        "script_arguments": tuple(draw(st.lists(words, max_size=4))),
+        "nodes": nodes,
+        "environment": tuple({"FIRST": draw(words), "SECOND": draw(words)}.items()),
+        "nccl_socket_interface": draw(words),
+        "nccl_disable_infiniband": draw(st.booleans()),
+        "worker_resources": Resources(
+            draw(st.none() | st.just(Decimal("3.5"))), draw(st.none() | st.just(10**9))
+        ),
+        "time_limit": draw(st.none() | st.integers(1, 10**6)),
+        "partition": draw(st.sampled_from(["", "gpu"])),
+        "container": draw(st.sampled_from(["", "r.io#a/b:c", "it's $(touch broken)"])),
+        "work_directory": draw(st.sampled_from(["", "/a b", "$(touch broken)"])),
+        "volumes": draw(st.sampled_from([(), (Volume("/a b", "/$(touch broken)", True),)])),
+        "mpi": draw(st.sampled_from([None, "openmpi", "mpich"])),
+    }
+    found[draw(st.sampled_from(["gpus_per_node", "processes_without_gpus"]))] = 2
+    return job(**found)
+
+
+def shellcheck(text: str) -> str:
+    shell = "bash" if text.startswith("#!/bin/bash") else "sh"
+    done = subprocess.run(
+        [str(SHELLCHECK), f"--shell={shell}", "--severity=style", "-"],
+        input=os.fsencode(text),
+        capture_output=True,
+        env={"LC_ALL": "C.UTF-8"},
+        timeout=60,
+    )
+    return done.stdout.decode() + done.stderr.decode() or "?" * done.returncode
+
+
+@pytest.mark.parametrize(("target", "framework"), PAIRS)
+def test_nothing_escapes(machine: FakeMachine, target: str, framework: str) -> None:
+    @settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+    @given(jobs(framework), st.lists(words, max_size=3))
+    def check(hostile: Job, arguments: list[str]) -> None:
+        before = set(machine.folder.iterdir())
+        seen = machine.run(hostile, target, ["--", *arguments] if target != "slurm" else arguments)
+        assert (seen.status, seen.errors) == (0, "")
+        given = [*hostile.script_arguments, *arguments]
+        if target == "torchrun" and hostile.nodes == 1:
+            given = [*hostile.script_arguments, "--", *arguments]
+        script = seen.words[-len(given) - 1]
+        assert os.path.basename(script) == hostile.script
+        assert seen.words[len(seen.words) - len(given) :] == given
+        for variable, value in hostile.environment:
+            assert seen.environment[variable] == value
+        if hostile.nccl_socket_interface:
+            assert seen.environment["NCCL_SOCKET_IFNAME"] == hostile.nccl_socket_interface
+        assert seen.environment.get("NCCL_IB_DISABLE") == (
+            "1" if hostile.nccl_disable_infiniband else None
+        )
+        size = hostile.world_size
+        assert size is not None
+        expected = size * (2 // hostile.nodes) if target == "slurm" else size
+        assert seen.environment["EXPECTED_WORLD_SIZE"] == str(expected)
+        left = {path.name for path in set(machine.folder.iterdir()) - before}
+        assert left <= {"launch.sh", "record.json"}
+
+    check()
+
+
+@pytest.mark.parametrize(("target", "framework"), PAIRS)
+def test_the_checks_of_shells_pass(target: str, framework: str) -> None:
+    @settings(deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
+    @given(jobs(framework))
+    def check(hostile: Job) -> None:
+        (text,) = targets()[target](hostile).values()
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return
+        assert shellcheck(text) == ""
+
+    check()
+
+
+@pytest.mark.parametrize(("target", "framework"), PAIRS)
+def test_the_head_says_what_it_starts_and_where_the_output_is(target: str, framework: str) -> None:
+    made = job(framework=framework, nodes=2, gpus_per_node=2, name="x\n#SBATCH --nodes=7")
+    (text,) = targets()[target](made).values()
+    head = text.split("\nset -eu\n")[0]
+    assert all(line.startswith("#") for line in head.splitlines())
+    assert f": {made.total}." in head
+    assert "byte for byte:\n#   disttranspile\n" in head
+    assert re.search("output|lines come here|log", head)
+    assert "\n#SBATCH --nodes=7" not in text
+
+
+def test_ranks_are_those_of_mpirun(machine: FakeMachine) -> None:
+    for dialect in ("openmpi", "mpich"):
+        made = job(framework="singa", processes_without_gpus=2, mpi=dialect)
+        seen = machine.run(made, "mpi", [])
+        told = {name: seen.environment[name] for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
+        assert told == {"RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "1"}
+
+
+@pytest.mark.parametrize(
+    ("names", "complaint"),
+    [
+        ("n0\n", "names not 2 machines"),
+        ("n0\nn1\nn2\n", "names not 2 machines"),
+        ("n0\nn1 slots=2\n", "a line is no name of a machine"),
+        ("n0\n-x\n", "a line is no name of a machine"),
+        ("n0 # first\n\n# none\nn1\n", ""),
+    ],
+)
+def test_the_machines_of_mpirun(machine: FakeMachine, names: str, complaint: str) -> None:
+    (machine.folder / "machines").write_text(names)
+    seen = machine.run(job(framework="singa", nodes=2, gpus_per_node=1), "mpi", [])
+    (machine.folder / "machines").write_text("n0\nn1\n")
+    assert complaint in seen.errors
+    assert seen.status == (2 if complaint else 0)
+
+
+DIRECTIVES: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "as little as can be": (
+        {},
+        ["job-name=train_dist", "output=%x-%j.log", "nodes=1", "ntasks-per-node=1"],
+    ),
+    "all": (
+        {
+            "nodes": 4,
+            "min_nodes": 2,
+            "gpus_per_node": 8,
+            "name": "it's $(x)\n#SBATCH 漢字",
+            "worker_resources": Resources(Decimal("12.5"), 120 * 10**9),
+            "time_limit": 26 * 3600,
+            "partition": "a,b",
+        },
+        [
+            *("job-name=it-s-x-SBATCH", "output=%x-%j.log", "nodes=2-4", "ntasks-per-node=1"),
+            *("gpus-per-node=8", "cpus-per-task=12", "mem=114441M", "time=1-02:00:00"),
+            "partition=a,b",
+        ],
+    ),
+    "a task for each rank": (
+        {"framework": "singa", "gpus_per_node": 4, "worker_resources": Resources(Decimal(8))},
+        [
+            *("job-name=train_dist", "output=%x-%j.log", "nodes=1", "ntasks-per-node=4"),
+            *("gpus-per-node=4", "cpus-per-task=2"),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DIRECTIVES)
+def test_directives_of_slurm(name: str) -> None:
+    choices, expected = DIRECTIVES[name]
+    (text,) = targets()["slurm"](job(**choices)).values()
+    assert re.findall(r"^#SBATCH --(.*)$", text, re.MULTILINE) == expected
+
+
+@pytest.mark.parametrize(
+    ("target", "wrong", "complaint"),
+    [
+        ("slurm", {"partition": "a b"}, "cannot be a partition"),
+        ("slurm", {"partition": "a;b"}, "cannot be a partition"),
+        ("slurm", {"framework": "paddle", "mode": "pserver"}, "no servers"),
+        ("slurm", {"framework": "singa"}, "say --gpus-per-node"),
+        ("mpi", {"nodes": 2, "min_nodes": 1}, "no elastic jobs"),
+        ("mpi", {"max_restarts": 1}, "does not start processes again"),
+    ],
+)
+def test_what_a_target_cannot(target: str, wrong: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        targets()[target](job(**wrong))
+
+
+def test_a_hostile_word_in_each_place_of_slurm(machine: FakeMachine) -> None:
+    for word in HOSTILE:
+        seen = machine.run(job(script_arguments=(word, "end")), "slurm", [word])
+        assert seen.words[-3:] == [word, "end", word]

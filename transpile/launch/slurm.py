@@ -1,0 +1,141 @@
+"""Launch target ``slurm``: a batch script for ``sbatch``.
+
+One task on each node starts the processes of that node, as the framework's own launcher does it.
+Directives of Slurm know no variables and no quotes of a shell, so that what stands in them is made
+of plain characters.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from string import Template
+
+from transpile.launch.job import Job
+from transpile.launch.quantity import mebibytes, time_text
+from transpile.launch.script import (
+    THREADS,
+    command_lines,
+    count_processes,
+    environment,
+    expected_world_size,
+    shell_script,
+)
+from transpile.launch.shell import quote
+from transpile.launch.slurm_tasks import Task, task_of
+
+FRAMEWORKS = ("pytorch", "paddle", "tensorflow", "singa")
+
+_USAGE = """\
+# Usage: sbatch [OPTION...] THIS_FILE [ARGUMENT...], in the folder where it is.
+# The options win over the directives below. The arguments go to the training script, after those
+# written below.
+# All output is in NAME-JOB.log in that folder, its lines marked with the number of the $marked.
+$more$gpus#
+$directives"""
+_NO_GPUS = """\
+# To get GPUs, make this file again with --gpus-per-node.
+"""
+
+_FOLDER = Template("""\
+# Slurm runs a copy of this file: the script is found from where the job was submitted.
+folder=$$(cd "$${SLURM_SUBMIT_DIR:-.}"/$below && pwd)
+if ! [ -f "$$folder"/$script ]; then
+    printf '%s\\n' "$$folder: no training script: submit the job in the folder of its file" >&2
+    exit 2
+fi
+""")
+
+_MOUNTS = Template("""\
+mounts=$$folder:$$folder,$$PWD:$$PWD$more
+case $$folder$$PWD in
+    *[:,]*)
+        printf '%s\\n' "$$folder: containers see no folder with a colon or a comma" >&2
+        exit 2
+        ;;
+esac
+""")
+
+
+def files(job: Job) -> dict[str, str]:
+    """Return the batch script under its name.
+
+    Raises:
+        ValueError: a name cannot stand in a directive of Slurm, or the job has no form here.
+    """
+    if job.has_servers:
+        raise ValueError("slurm starts no servers here: leave out --mode pserver")
+    task = task_of(job)
+    comment = (
+        _USAGE.replace("$marked", "task" if task.tasks_per_node > 1 else "node")
+        .replace("$more", task.logs)
+        .replace("$gpus", "" if job.gpus_per_node or job.processes_without_gpus else _NO_GPUS)
+        .replace("$directives", "".join(_directives(job, task)))
+    )
+    parts = list(_parts(job, task))
+    return {f"{job.stem}.sbatch": shell_script(job, "Slurm", comment, parts, "/bin/bash")}
+
+
+def _directives(job: Job, task: Task) -> Iterator[str]:
+    found: list[tuple[str, object]] = [
+        ("job-name", re.sub(r"[^A-Za-z0-9_.-]+", "-", job.title).strip("-.") or "train"),
+        ("output", "%x-%j.log"),
+        ("nodes", f"{job.min_nodes}-{job.nodes}" if job.is_elastic else job.nodes),
+        ("ntasks-per-node", task.tasks_per_node),
+    ]
+    if job.gpus_per_node is not None:
+        found.append(("gpus-per-node", job.gpus_per_node))
+    cpus, memory = job.worker_resources.cpus, job.worker_resources.memory
+    if cpus is not None:
+        found.append(("cpus-per-task", max(1, int(cpus / task.tasks_per_node))))
+    if memory is not None:
+        found.append(("mem", f"{mebibytes(memory)}M"))
+    if job.time_limit is not None:
+        found.append(("time", time_text(job.time_limit)))
+    if job.partition:
+        if not re.fullmatch(r"[A-Za-z0-9_.,+@-]+", job.partition):
+            raise ValueError(f"{job.partition!r} cannot be a partition of Slurm")
+        found.append(("partition", job.partition))
+    for name, value in found:
+        yield f"#SBATCH --{name}={value}\n"
+
+
+def _parts(job: Job, task: Task) -> Iterator[str]:
+    below, script = os.path.split(job.script)
+    if os.path.isabs(job.script):
+        yield f"folder={quote(below)}\n"
+    else:
+        yield _FOLDER.substitute(below=quote(below) if below else "", script=quote(script))
+    yield environment(job)
+    yield count_processes(job)
+    yield THREADS
+    yield expected_world_size("$((SLURM_JOB_NUM_NODES * processes))")
+    if task.preparation:
+        yield task.preparation
+    if job.container:
+        yield _MOUNTS.substitute(more="".join(f",{each}" for each in _volumes(job)))
+    words = ["exec srun", *_srun_options(job, task), 'sh -c "$task" sh', *task.words]
+    words += [f'"$folder"/{quote(script)}', *map(quote, job.script_arguments), '"$@"']
+    yield (
+        "# Every task expands this by itself.\n# shellcheck disable=SC2016\n"
+        f"task='{task.program}'\n{command_lines(words)}"
+    )
+
+
+def _srun_options(job: Job, task: Task) -> Iterator[str]:
+    yield from ("--kill-on-bad-exit=1", "--label")
+    if job.worker_resources.cpus is not None:
+        # Since Slurm 22.05, srun does not take it from the job.
+        yield '--cpus-per-task="$SLURM_CPUS_PER_TASK"'
+    yield from task.options
+    if job.container:
+        yield f"--container-image={quote(job.container)}"
+        yield '--container-mounts="$mounts"'
+        folder = quote(job.work_directory) if job.work_directory else '"$PWD"'
+        yield f"--container-workdir={folder}"
+
+
+def _volumes(job: Job) -> Iterator[str]:
+    for volume in job.volumes:
+        yield quote(f"{volume.source}:{volume.path}{':ro' if volume.read_only else ''}")
