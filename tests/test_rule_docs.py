@@ -6,6 +6,7 @@ import re
 import textwrap
 
 import pytest
+import rule_examples_paddle
 from rule_examples import BY_HAND, EXAMPLES, OPTIONS, TOGETHER
 
 from transpile import Options, catalog
@@ -19,7 +20,16 @@ from transpile.rule import Rule, Ruling, Rulings
 from transpile.source import read_source
 
 HEADINGS = ("What", "Why", "Before", "After", "Refuses when", "Source")
-RULES = {rule.name: rule for rule in catalog.rules()}
+EXAMPLES = {**EXAMPLES, **rule_examples_paddle.EXAMPLES}
+TOGETHER = {**TOGETHER, **rule_examples_paddle.TOGETHER}
+
+
+def key_of(rule: Rule) -> str:
+    """What examples call a rule: those of PyTorch by their name alone."""
+    return rule.name if rule.framework == "pytorch" else f"{rule.framework}/{rule.name}"
+
+
+RULES = {key_of(rule): rule for rule in catalog.rules()}
 
 
 def section(rule: Rule, heading: str) -> str:
@@ -39,7 +49,7 @@ def plan_of(rule: Rule, script: str) -> Plan:
     table = catalog.table(rule.framework)
     project = Project(source, None)
     facts = interpret(project.entry, table.dialect, project.find)
-    return build_plan(facts, table, OPTIONS.get(rule.name, Options()))
+    return build_plan(facts, table, OPTIONS.get(key_of(rule), Options()))
 
 
 def edited_by(rules: list[Rule], script: str) -> str:
@@ -98,4 +108,4 @@ def test_no_code_belongs_to_two_rules() -> None:
     seen: dict[str, str] = {}
     for rule in RULES.values():
         for code in rule.codes:
-            assert seen.setdefault(code, rule.name) == rule.name
+            assert seen.setdefault(code, key_of(rule)) == key_of(rule)

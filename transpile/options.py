@@ -11,6 +11,7 @@ ScaleLearningRate = Literal["none", "linear", "sqrt"]
 Evaluation = Literal["replicate", "shard"]
 Backend = Literal["auto", "nccl", "gloo", "mpi"]
 SyncBatchNorm = Literal["auto", "on", "off"]
+PaddleInterface = Literal["parallel", "fleet"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class Options:
             script's own argument parser.
         timeout_minutes: how long a collective may wait; None keeps the framework's default.
         sync_batch_norm: whether batch norm takes its statistics over all ranks.
+        paddle_api: whether Paddle scripts join through ``init_parallel_env`` and ``DataParallel``
+            or through ``fleet``.
         allow_partial: give the converted text in spite of errors.
         respect_distributed: leave a script that is already distributed alone; tests switch it off.
         target_python: oldest Python (major, minor) that the emitted syntax must run on.
@@ -41,6 +44,7 @@ class Options:
     script_args: bool = False
     timeout_minutes: int | None = None
     sync_batch_norm: SyncBatchNorm = "auto"
+    paddle_api: PaddleInterface = "parallel"
     allow_partial: bool = False
     respect_distributed: bool = True
     target_python: tuple[int, int] = (3, 6)

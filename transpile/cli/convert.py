@@ -20,6 +20,7 @@ from transpile.options import (
     Evaluation,
     Framework,
     Options,
+    PaddleInterface,
     ScaleLearningRate,
     SyncBatchNorm,
 )
@@ -177,6 +178,15 @@ class _Command(click.Command):
     help="Whether batch norm takes its statistics over all processes.",
 )
 @click.option(
+    "--paddle-api",
+    cls=FrameworkOption,
+    frameworks=("paddle",),
+    type=_choice(PaddleInterface),
+    default=_DEFAULTS.paddle_api,
+    show_default=True,
+    help="Whether Paddle's processes join by paddle.distributed or by its fleet.",
+)
+@click.option(
     "--launch",
     multiple=True,
     callback=_launch_targets,
@@ -296,6 +306,7 @@ def _options(choices: dict[str, Any]) -> Options:
         script_args=choices["script_args"],
         timeout_minutes=choices["timeout"],
         sync_batch_norm=choices["sync_bn"],
+        paddle_api=choices["paddle_api"],
         allow_partial=choices["allow_partial"],
         target_python=choices["target_python"],
     )

@@ -322,6 +322,12 @@ class Calls(BuiltinCalls):
         contained = self.call_container_method(callee, arguments, node)
         if contained is not None:
             return contained
+        if callee.kind == "call" and not arguments.items:
+            if any(
+                isinstance(made, External) and made.name in self.dialect.called_iterables
+                for made in callee.callee
+            ):
+                return (callee,)
         self.escape(arguments, node)
         if callee.kind == "attribute":
             returned = self.receiver_returned(callee)

@@ -48,6 +48,8 @@ class Dialect:
             place, to the attribute of the wrapper that leads back to it.
         base_of: the class outside the project that an outside class derives from, as far as it
             matters; empty for others.
+        called_iterables: classes whose objects, called without arguments, give what iterates
+            over them: ``for batch in loader():``.
     """
 
     canonical: Callable[[str], str]
@@ -57,6 +59,7 @@ class Dialect:
     calls_argument: frozenset[str] = frozenset()
     returns_argument: Mapping[str, str] = field(default_factory=dict)
     base_of: Callable[[str], str] = lambda name: ""
+    called_iterables: frozenset[str] = frozenset()
 
 
 @dataclass(eq=False)

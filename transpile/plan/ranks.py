@@ -20,7 +20,9 @@ from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 
 #: Environment variables in which launchers say a process's rank in the whole job.
-RANK_VARIABLES = frozenset({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"})
+RANK_VARIABLES = frozenset(
+    {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PADDLE_TRAINER_ID"}
+)
 CONVERSIONS = frozenset({"builtins.int", "builtins.bool", "builtins.str"})
 #: Operators whose result still says which rank this is.
 COMPARING = frozenset(

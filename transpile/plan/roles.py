@@ -9,6 +9,8 @@ import libcst as cst
 from transpile.facts.events import Call, Event, Loop, Stack, Within
 from transpile.facts.interpreter import Facts
 from transpile.facts.values import (
+    Argument,
+    Arguments,
     BoundMethod,
     Class,
     External,
@@ -106,8 +108,7 @@ def find_optimizers(facts: Facts, table: Table) -> Iterable[Optimizer]:
         for value in event.result:
             if id(value) in found or not is_optimizer(value, event, table):
                 continue
-            arguments = event.arguments
-            first = arguments.get("params", 0)
+            first = optimized(event.arguments, table)
             optimizer = Optimizer(value, event)  # type: ignore[arg-type]
             if first is not None:
                 optimizer.modules = parameter_owners(first.values, table)
@@ -150,7 +151,7 @@ def is_optimizer(value: Value, event: Event, table: Table) -> bool:
                     for v in base
                 ):
                     return True
-        first = value.arguments.get("params", 0)
+        first = optimized(value.arguments, table)
         if first is not None and not called_names(value):
             unknown_callee = any(isinstance(c, (Unknown, Opaque)) for c in value.callee)
             if unknown_callee and gives_parameters(first.values, table):
@@ -162,6 +163,16 @@ def is_optimizer(value: Value, event: Event, table: Table) -> bool:
     if isinstance(value, Instance) and value.node is event.node:
         return any(table.is_optimizer(name) for name in value.cls.external_bases())
     return False
+
+
+def optimized(arguments: Arguments, table: Table) -> Argument | None:
+    """The argument of an optimizer that says what it updates."""
+    if table.parameters_first:
+        return arguments.get(table.parameters_keyword, 0)
+    found = arguments.keyword(table.parameters_keyword)
+    if found is not None:
+        return found
+    return next((a for a in arguments.positional() if gives_parameters(a.values, table)), None)
 
 
 def loose_parameters(values: Values, table: Table) -> str:

@@ -29,6 +29,9 @@ class Table:
         loader_parameters: loader class to its parameters, in order, without ``self``.
         optimizer_packages: dotted prefixes of optimizer classes.
         not_optimizers: dotted prefixes below those that are something else.
+        parameters_keyword: the argument of an optimizer that takes the parameters.
+        parameters_first: it stands first among the positional ones; else whichever argument gives
+            a model's parameters counts.
         parameter_methods: methods of a model that give its parameters.
         backward_methods: methods of a loss that start the backward pass.
         backward_functions: functions that do.
@@ -57,6 +60,8 @@ class Table:
     loader_parameters: dict[str, tuple[str, ...]] = field(default_factory=dict)
     optimizer_packages: tuple[str, ...] = ()
     not_optimizers: tuple[str, ...] = ()
+    parameters_keyword: str = "params"
+    parameters_first: bool = True
     parameter_methods: frozenset[str] = frozenset()
     backward_methods: frozenset[str] = frozenset()
     backward_functions: frozenset[str] = frozenset()

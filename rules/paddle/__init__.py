@@ -1,0 +1,100 @@
+"""Paddle 2.x and 3.x: the vocabulary that gives roles to what a script calls."""
+
+from __future__ import annotations
+
+from transpile.facts.state import Dialect
+from transpile.plan.table import Table
+
+#: Re-exports and older spellings, to the documented name.
+ALIASES = {
+    "paddle.distributed.parallel.DataParallel": "paddle.DataParallel",
+    "paddle.distributed.parallel.init_parallel_env": "paddle.distributed.init_parallel_env",
+    "paddle.distributed.fleet.base.fleet_base.fleet": "paddle.distributed.fleet",
+    "paddle.io.dataloader.DataLoader": "paddle.io.DataLoader",
+    "paddle.io.reader.DataLoader": "paddle.io.DataLoader",
+    "paddle.nn.layer.layers.Layer": "paddle.nn.Layer",
+    "paddle.nn.Layer.Layer": "paddle.nn.Layer",
+    "paddle.hapi.Model": "paddle.Model",
+    "paddle.hapi.model.Model": "paddle.Model",
+    "paddle.amp.auto_cast.auto_cast": "paddle.amp.auto_cast",
+    "paddle.amp.autocast": "paddle.amp.auto_cast",
+    "paddle.framework.random.seed": "paddle.seed",
+    "tqdm.std.tqdm": "tqdm.tqdm",
+    "tqdm.auto.tqdm": "tqdm.tqdm",
+    "tqdm.notebook.tqdm": "tqdm.tqdm",
+    "tqdm.auto.trange": "tqdm.trange",
+}
+
+LOADER = (
+    "dataset", "feed_list", "places", "return_list", "batch_sampler", "batch_size", "shuffle",
+    "drop_last", "collate_fn", "num_workers", "use_buffer_reader", "prefetch_factor",
+    "use_shared_memory", "timeout", "worker_init_fn", "persistent_workers",
+)  # fmt: skip
+
+SAME_LAYER = frozenset(
+    {"to", "train", "eval", "apply", "float", "float16", "bfloat16", "astype", "to_static_state"}
+)
+
+
+def canonical(name: str) -> str:
+    """The documented spelling of a dotted name."""
+    return ALIASES.get(name, name)
+
+
+TABLE = Table(
+    framework="paddle",
+    prefix="PD",
+    packages=frozenset({"paddle"}),
+    dialect=Dialect(
+        canonical=canonical,
+        instance_call={"paddle.nn.Layer": "forward"},
+        returns_receiver={"paddle.nn.Layer": SAME_LAYER},
+        iterates_argument=frozenset({"tqdm.tqdm", "itertools.islice", "itertools.cycle"}),
+        returns_argument={
+            "paddle.DataParallel": "_layers",
+            "paddle.nn.SyncBatchNorm.convert_sync_batchnorm": "",
+            "paddle.jit.to_static": "",
+            "paddle.distributed.fleet.distributed_model": "",
+            "paddle.distributed.fleet.distributed_optimizer": "",
+        },
+        called_iterables=frozenset({"paddle.io.DataLoader"}),
+    ),
+    module_bases=frozenset({"paddle.nn.Layer"}),
+    loader_parameters={"paddle.io.DataLoader": LOADER},
+    optimizer_packages=("paddle.optimizer.",),
+    not_optimizers=("paddle.optimizer.lr.", "paddle.optimizer.lr"),
+    parameters_keyword="parameters",
+    parameters_first=False,
+    parameter_methods=frozenset({"parameters", "named_parameters"}),
+    backward_methods=frozenset({"backward"}),
+    backward_functions=frozenset({"paddle.autograd.backward"}),
+    step_methods=frozenset({"step", "minimize"}),
+    no_gradient=frozenset({"paddle.no_grad"}),
+    layer_packages=("paddle.nn.",),
+    distributed_starts=frozenset(
+        {
+            "paddle.distributed.init_parallel_env",
+            "paddle.distributed.fleet.init",
+            "paddle.distributed.spawn",
+        }
+    ),
+    distributed_uses=frozenset(
+        {
+            "paddle.DataParallel",
+            "paddle.distributed.fleet.distributed_model",
+            "paddle.distributed.fleet.distributed_optimizer",
+            "paddle.distributed.all_reduce",
+            "paddle.distributed.spawn",
+            "paddle.distributed.shard_layer",
+            "paddle.distributed.shard_optimizer",
+        }
+    ),
+    distributed_engines={
+        "paddlenlp.trainer.": "the Trainer of PaddleNLP",
+        "paddle.distributed.spawn": "paddle.distributed.spawn",
+        "horovod.": "Horovod",
+    },
+    gradient_functions=frozenset({"paddle.grad", "paddle.autograd.grad"}),
+    rank_calls=frozenset({"paddle.distributed.get_rank"}),
+    world_size_calls=frozenset({"paddle.distributed.get_world_size"}),
+)

@@ -1,0 +1,415 @@
+"""Give each process its share of every batch of the training set.
+
+What:
+    A training loader is given a ``DistributedBatchSampler`` when there are several processes.
+    Shuffling and the batch size move to the sampler, which takes this process's share of the
+    script's batch (with ``--batch-size per-device``, a whole batch). A batch sampler of the
+    script's own keeps its meaning: each process takes its part of every batch that it draws. So
+    does a data set that is iterated and not indexed. Evaluation loaders stay as they are.
+
+Why:
+    Without it every process trains on the same samples, and N processes do the work of one.
+
+Before:
+    train_loader = DataLoader(train_set, batch_size=32, shuffle=True, num_workers=2)
+
+After:
+    train_sampler = shard_batches(train_set, 32, shuffle=True)
+    train_loader = DataLoader(train_set, num_workers=2, batch_sampler=train_sampler)
+
+Refuses when:
+    the call that makes the loader is not in the script's text or makes evaluation loaders, too; its
+    arguments cannot be followed; training draws from no loader at all.
+
+Source:
+    https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/io/DistributedBatchSampler_en.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from transpile.changes import Insert, Move
+from transpile.facts.values import Argument, Constant, Instance, Opaque, Unknown, Values
+from transpile.finding import Level
+from transpile.layout import (
+    add_argument,
+    insert_before,
+    remove_argument,
+    replace_argument_value,
+    wrap_expression,
+)
+from transpile.layout.calls import written_call
+from transpile.plan.graph import called_names, walk_back
+from transpile.plan.model import Plan
+from transpile.plan.places import statement_of
+from transpile.plan.sources import Site, constant_of, given, is_indirect, is_simple, sites
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+
+CODES = {
+    "PD201": "each process takes its share of the training batches",
+    "PD202": "a training loader cannot be shared out",
+    "PD203": "training draws its batches from no loader",
+    "PD204": "each process takes the batch of the script",
+    "PD205": "the size of a training loader's batch is read elsewhere",
+}
+DISTRIBUTED = "paddle.io.DistributedBatchSampler"
+BY_HAND = "give the loader a DistributedBatchSampler by hand"
+
+
+@dataclass(frozen=True, eq=False)
+class Sharding:
+    """How a loader's call is to be changed.
+
+    Args:
+        site: the call.
+        way: ``dataset``, ``batches`` (its own batch sampler), ``sampler`` (a distributed one), or
+            ``stream``.
+        dataset: the data set's expression.
+        sampler: the call of the script's DistributedBatchSampler.
+    """
+
+    site: Site
+    way: str
+    dataset: cst.BaseExpression
+    sampler: Opaque | None = None
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each call that makes training loaders, and for training without any."""
+    for site in sites(plan):
+        if shared_already(plan, site):
+            yield Ruling(
+                "PD201",
+                Verdict.ALREADY_DONE,
+                site.module,
+                site.node,
+                "the processes share this loader's batches",
+                claims=(site.node,),
+            )
+            continue
+        found = sharding_of(plan, site)
+        if isinstance(found, str):
+            yield Ruling("PD202", Verdict.REFUSE, site.module, site.node, found, BY_HAND)
+            continue
+        yield Ruling(
+            "PD201",
+            Verdict.APPLY,
+            site.module,
+            site.node,
+            "the processes share its batches",
+            data=found,
+            claims=(site.node,),
+        )
+        if plan.options.batch_size == "per-device":
+            yield Remark(
+                "PD204",
+                Level.NOTE,
+                site.module,
+                site.node,
+                "each process takes the batch size of the script: the global batch is that times "
+                "the number of processes",
+            )
+        yield from sizes_read(plan, site)
+    for backward in plan.backwards:
+        if not backward.loaders and not backward.event.detached:
+            yield Ruling(
+                "PD203",
+                Verdict.REFUSE,
+                backward.event.module,
+                backward.event.node,
+                "no DataLoader can be seen behind this backward pass: there is nothing that could "
+                "be shared out over the processes",
+                "draw the batches from a paddle.io.DataLoader that the script makes itself",
+            )
+
+
+def shared_already(plan: Plan, site: Site) -> bool:
+    """Whether the loader's batches are shared by something that knows the number of processes."""
+    for name in ("batch_sampler", "dataset"):
+        argument = site.loader.argument(name)
+        if argument is None:
+            continue
+        for value in walk_back(argument.values, lambda v: not isinstance(v, Unknown)):
+            names = called_names(value)
+            if DISTRIBUTED in names:
+                size = value.arguments.get("batch_size", 1)  # type: ignore[union-attr]
+                if size is not None and depends_on_world_size(plan, size.values):
+                    return True
+                if plan.options.batch_size == "per-device" and joins(plan):
+                    return True
+            if isinstance(value, Instance) and any(
+                is_world_size(plan, values) for values in value.attributes.values()
+            ):
+                return True
+    return False
+
+
+def joins(plan: Plan) -> bool:
+    """Whether the script joins other processes itself."""
+    return any(
+        any(getattr(c, "name", "") in plan.table.distributed_starts for c in event.callee)
+        for event in plan.facts.events
+        if event.kind == "call"
+    )
+
+
+def depends_on_world_size(plan: Plan, values: Values) -> bool:
+    """Whether values were computed from the number of processes."""
+    return any(
+        name in plan.table.world_size_calls
+        for value in walk_back(values)
+        for name in called_names(value)
+    )
+
+
+def is_world_size(plan: Plan, values: Values) -> bool:
+    """Whether values are the number of processes."""
+    return bool(values) and all(
+        any(name in plan.table.world_size_calls for name in called_names(value)) for value in values
+    )
+
+
+def sharding_of(plan: Plan, site: Site) -> Sharding | str:
+    """How to share out a loader's batches, or why that cannot be."""
+    loader = site.loader
+    if is_indirect(plan, site):
+        return "the call that makes this loader makes evaluation loaders, too, or is not here"
+    if any(isinstance(each.value, Instance) for each in site.loaders):
+        return "the loader's class is the script's own, which may deliver batches in its own way"
+    if loader.wrapped:
+        return f"its batches reach the training loop through {loader.wrapped}"
+    if loader.event.arguments.unknown_because:
+        return (
+            f"the arguments of this loader are not known: {loader.event.arguments.unknown_because}"
+        )
+    dataset = loader.argument("dataset")
+    if dataset is None or not isinstance(dataset.node, cst.BaseExpression):
+        return "it is not clear which data set this loader draws from"
+    for name in ("batch_size", "shuffle", "drop_last", "batch_sampler"):
+        why = unclear(loader.argument(name), name)
+        if why:
+            return why
+    iterable = is_iterable(plan, dataset.values)
+    if iterable is None:
+        return "it is not known whether the data set is indexed or iterated"
+    sampler = given(site, "batch_sampler")
+    if iterable:
+        if sampler is not None or constant_of(loader.argument("shuffle"), False) is True:
+            return "a data set that is iterated has no order that could be shared out"
+        if constant_of(loader.argument("drop_last"), False) is not False:
+            return "a stream whose last batch is dropped would drop other samples"
+        return Sharding(site, "stream", dataset.node)
+    if sampler is not None:
+        made = [value for value in sampler.values if DISTRIBUTED in called_names(value)]
+        if not made and plan.options.batch_size == "per-device":
+            return "with a batch for each process it is not known how its batch sampler goes on"
+        if not made:
+            return Sharding(site, "batches", dataset.node)
+        value = made[0]
+        if len(sampler.values) != 1 or not isinstance(value, Opaque):
+            return "it has one batch sampler or another"
+        why = unclear_sampler(value)
+        if why:
+            return why
+        return Sharding(site, "sampler", dataset.node, value)
+    if constant_of(loader.argument("batch_size"), 1) is None:
+        return "the loader is told to make no batches (batch_size=None)"
+    return Sharding(site, "dataset", dataset.node)
+
+
+def unclear(argument: Argument | None, name: str) -> str:
+    """Why an argument cannot be moved; empty where it can."""
+    if argument is None:
+        return ""
+    if any(isinstance(value, Unknown) for value in argument.values):
+        return f"it is not known what {name} is"
+    if argument.mapping is not None or argument.maybe or argument.node is None:
+        return f"{name} comes out of a dict that is unpacked into the call"
+    if argument.keyword is None:
+        return f"{name} is given by its position"
+    return ""
+
+
+def unclear_sampler(value: Opaque) -> str:
+    """Why the script's own DistributedBatchSampler cannot be changed; empty where it can."""
+    if not isinstance(value.node, cst.Call) or not value.module.is_entry:
+        return "its DistributedBatchSampler is not made in the script's text"
+    for name, position in (("num_replicas", 2), ("rank", 3)):
+        argument = value.arguments.get(name, position)
+        if argument is not None and argument.values != (Constant(None),):
+            return f"its DistributedBatchSampler has a fixed {name}"
+    dropping = value.arguments.get("drop_last", 5)
+    if constant_of(dropping, False) is not False:
+        return (
+            "its DistributedBatchSampler drops the last batch, of which there are more with "
+            "several processes"
+        )
+    size = value.arguments.get("batch_size", 1)
+    if size is None or size.node is None or size.mapping is not None:
+        return "the batch size of its DistributedBatchSampler is not in the text"
+    return ""
+
+
+def is_iterable(plan: Plan, values: Values) -> bool | None:
+    """Whether a data set is iterated and not indexed; None where that differs by path."""
+    found = {
+        isinstance(value, Instance) and "paddle.io.IterableDataset" in value.cls.external_bases()
+        for value in values
+        if not (isinstance(value, Constant) and value.value is None)
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+def sizes_read(plan: Plan, site: Site) -> Iterator[Answer]:
+    """Places that read a loader's batch size, which its sampler has now."""
+    made = {id(loader.value) for loader in site.loaders}
+    for node in plan.entry.source.nodes:
+        if isinstance(node, cst.Attribute) and node.attr.value == "batch_size":
+            if any(id(value) in made for value in plan.facts.values_of(node.value)):
+                yield Ruling(
+                    "PD205",
+                    Verdict.REFUSE,
+                    plan.entry,
+                    node,
+                    "the loader's batch size is read here, which its batch sampler has now",
+                    "read the batch size from where the loader gets it",
+                )
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The batch sampler, and the arguments that move into it."""
+    data: Sharding = ruling.data
+    if data.way == "sampler":
+        yield from divided_sampler(plan, data)
+    elif data.way == "batches":
+        yield from shared_sampler(plan, data)
+    elif data.way == "stream":
+        yield from shared_stream(plan, data)
+    else:
+        yield from sharded_set(plan, data)
+
+
+def divided_sampler(plan: Plan, data: Sharding) -> Iterator[Change]:
+    """The script's own DistributedBatchSampler takes this process's share."""
+    if plan.options.batch_size == "per-device" or data.sampler is None:
+        return
+    size = data.sampler.arguments.get("batch_size", 1)
+    assert size is not None and isinstance(size.node, cst.BaseExpression)
+    yield Helper("split_batch")
+    split = plan.names.fresh("split_batch")
+    for edit in wrap_expression(data.sampler.module.source, size.node, f"{split}(", ")"):
+        yield In(data.sampler.module, edit)
+
+
+def shared_sampler(plan: Plan, data: Sharding) -> Iterator[Change]:
+    """Each process takes its part of what the script's batch sampler draws."""
+    argument = data.site.loader.argument("batch_sampler")
+    assert argument is not None and isinstance(argument.node, cst.BaseExpression)
+    yield Helper("share_batches")
+    share = plan.names.fresh("share_batches")
+    for edit in wrap_expression(data.site.module.source, argument.node, f"{share}(", ")"):
+        yield In(data.site.module, edit)
+
+
+def shared_stream(plan: Plan, data: Sharding) -> Iterator[Change]:
+    """Each process takes its part of the stream, and its share of the batch."""
+    source, module = data.site.module.source, data.site.module
+    yield Helper("share_stream")
+    share = plan.names.fresh("share_stream")
+    for edit in wrap_expression(source, data.dataset, f"{share}(", ")"):
+        yield In(module, edit)
+    if plan.options.batch_size == "per-device":
+        return
+    yield Helper("split_batch")
+    split = plan.names.fresh("split_batch")
+    size = data.site.loader.argument("batch_size")
+    if size is None or not isinstance(size.node, cst.BaseExpression):
+        changes = add_argument(source, data.site.node, f"batch_size={split}(1)")
+    else:
+        changes = wrap_expression(source, size.node, f"{split}(", ")")
+    for edit in changes:
+        yield In(module, edit)
+
+
+def sharded_set(plan: Plan, data: Sharding) -> Iterator[Change]:
+    """A batch sampler for the data set in the place of batch size, shuffling and dropping."""
+    source, module, call = data.site.module.source, data.site.module, data.site.node
+    loader = data.site.loader
+    dataset = source.code(data.dataset)
+    if not is_simple(data.dataset):
+        dataset = plan.names.fresh("train_dataset", f"dataset {id(call)}")
+        yield from bound_above(data, dataset)
+    words: list[str] = [dataset]
+    size = loader.argument("batch_size")
+    if size is not None and size.node is not None:
+        words.append(source.code(size.node))
+    shuffle, dropping = loader.argument("shuffle"), loader.argument("drop_last")
+    if shuffle is not None and shuffle.node is not None and turned_on(shuffle):
+        words.append(f"shuffle={source.code(shuffle.node)}")
+    drops = dropping is not None and turned_on(dropping)
+    known = constant_of(dropping, False) is True
+    if dropping is not None and dropping.node is not None and drops and not known:
+        words.append(f"drop_last={source.code(dropping.node)}")
+    helper = "shard_whole_batches" if drops else "shard_batches"
+    yield Helper(helper)
+    for argument in call.args:
+        if argument.keyword is not None and argument.keyword.value in (
+            "batch_size", "shuffle", "drop_last"
+        ):  # fmt: skip
+            for edit in remove_argument(source, call, argument):
+                yield In(module, edit)
+    sampler = plan.names.fresh(sampler_name(data.site), f"sampler {id(call)}")
+    statement = statement_of(module, call)
+    assert statement is not None
+    indentation = len(source.indentation_of(source.span(statement).start))
+    lines = written_call(f"{sampler} = {plan.names.fresh(helper)}", words, indentation)
+    for edit in insert_before(source, statement, lines, order=10):
+        yield In(module, edit)
+    own = next((a for a in call.args if a.keyword and a.keyword.value == "batch_sampler"), None)
+    if own is not None:
+        changes = replace_argument_value(source, call, own, sampler)
+    else:
+        changes = add_argument(source, call, f"batch_sampler={sampler}")
+    for edit in changes:
+        yield In(module, edit)
+
+
+def turned_on(argument: Argument) -> bool:
+    """Whether a switch may be on."""
+    return constant_of(argument, False) not in (False, 0, None)
+
+
+def sampler_name(site: Site) -> str:
+    """A name for the batch sampler after that of the loader."""
+    parent = site.module.source.parent(site.node)
+    target = parent.targets[0].target if isinstance(parent, cst.Assign) else None
+    name = target.attr.value if isinstance(target, cst.Attribute) else ""
+    if isinstance(target, cst.Name):
+        name = target.value
+    for ending in ("_loader", "_dataloader", "loader", "_dl"):
+        if name.lower().endswith(ending) and len(name) > len(ending):
+            return f"{name[: -len(ending)].rstrip('_')}_sampler".lower()
+    return "train_sampler"
+
+
+def bound_above(data: Sharding, name: str) -> Iterator[Change]:
+    """Move the data set's expression above the statement, and put a name in its place."""
+    source = data.site.module.source
+    statement = statement_of(data.site.module, data.site.node)
+    assert statement is not None
+    indentation = source.indentation_of(source.span(statement).start)
+    span = source.span(data.dataset)
+    above = insert_before(source, statement, ["pass"])[0]
+    offset = above.offset if isinstance(above, Insert) else source.span(statement).start
+    for edit in (
+        Insert(offset, f"{indentation}{name} = ", order=0),
+        Move(span, offset, order=1),
+        Insert(offset, source.newline, order=2),
+        Insert(span.start, name),
+    ):
+        yield In(data.site.module, edit)

@@ -1,0 +1,75 @@
+"""Wait for the process that writes before every process reads.
+
+What:
+    A barrier before the statement in which every process reads a file that the script has
+    written before: by then one process alone has written it.
+
+Why:
+    The others would find no file, an old one, or half of it.
+
+Before:
+    paddle.save(model.state_dict(), "best.pdparams")
+    model.set_state_dict(paddle.load("best.pdparams"))
+
+After:
+    if is_main_process():
+        paddle.save(model.state_dict(), "best.pdparams")
+    if dist.get_world_size() > 1:
+        dist.barrier()
+    model.set_state_dict(paddle.load("best.pdparams"))
+
+Refuses when:
+    never: a path that differs from process to process is reported.
+
+Source:
+    https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/distributed/barrier_en.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transpile.finding import Level
+from transpile.layout import insert_before
+from transpile.plan.model import Plan
+from transpile.plan.readback import ReadBack, find_read_backs
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, In, Remark, Ruling, Rulings
+from transpile.rules.paddle._once import VOCABULARY, once_of
+
+CODES = {
+    "PD571": "every process waits before it reads what one process writes",
+    "PD572": "every process reads from a path that only one of them has",
+}
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each place where a file is read back."""
+    for read_back in find_read_backs(once_of(plan), VOCABULARY):
+        if read_back.differs:
+            yield Remark(
+                "PD572",
+                Level.WARNING,
+                read_back.read.module,
+                read_back.read.node,
+                f"the path is made by {read_back.differs} and differs from process to process, "
+                "but only one process writes there",
+                "make the path on rank 0 and broadcast it, or take it from the command line",
+            )
+        yield Ruling(
+            "PD571",
+            Verdict.ALREADY_DONE if read_back.waits else Verdict.APPLY,
+            read_back.module,
+            read_back.statement,
+            f"every process waits here for what {read_back.write.word} writes",
+            data=read_back,
+        )
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The barrier before the statement."""
+    read_back: ReadBack = ruling.data
+    dist = plan.names.imported("paddle.distributed", "dist")
+    lines = [f"if {dist}.get_world_size() > 1:", f"    {dist}.barrier()"]
+    for edit in insert_before(read_back.module.source, read_back.statement, lines):  # type: ignore[arg-type]
+        yield In(read_back.module, edit)

@@ -1,0 +1,90 @@
+"""Converted fixtures really train with one process and with two, and are audited."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cases import Case, cases
+from launched import Run, lines, run
+
+np = pytest.importorskip("numpy")
+
+CONVERTED = [case for case in cases("paddle") if case.expect == "converted"]
+Interpreters = Callable[[str], Path]
+
+
+def distance(first: list[Any], second: list[Any]) -> float:
+    """The largest difference between two lists of parameters."""
+    assert len(first) == len(second) > 0
+    return max(float(np.abs(a - b).max()) for a, b in zip(first, second, strict=True))
+
+
+def runs_anywhere(case: Case) -> bool:
+    """Whether CPU wheels can run what comes of a case."""
+    return bool(json.loads((case.folder / "case.json").read_text("utf-8")).get("runs", True))
+
+
+@pytest.fixture(scope="module", params=CONVERTED, ids=lambda case: case.folder.name)
+def runs(
+    request: pytest.FixtureRequest,
+    interpreter_of: Interpreters,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Case, Run, Run, Run]:
+    """The original, and the output with one process and with two."""
+    case: Case = request.param
+    if not runs_anywhere(case):
+        pytest.skip("the wheel cannot run it")
+    folder = tmp_path_factory.mktemp(case.folder.name)
+    interpreter = interpreter_of("paddle")
+    original = run(interpreter, case.script, folder / "original", case.arguments, 1)
+    single = run(interpreter, case.expected_output, folder / "single", case.arguments, 1)
+    double = run(interpreter, case.expected_output, folder / "double", case.arguments, 2)
+    return case, original, single, double
+
+
+def test_one_process_does_what_the_original_does(runs: tuple[Case, Run, Run, Run]) -> None:
+    case, original, single, _ = runs
+    assert single.seen[0]["written"] == original.seen[0]["written"] or case.length_may_differ
+    if case.deterministic:
+        assert distance(original.parameters, single.parameters) == 0
+        assert lines(single.outputs[0]) == lines(original.outputs[0])
+
+
+def test_two_processes_train_one_model(runs: tuple[Case, Run, Run, Run]) -> None:
+    case, original, _, double = runs
+    first, second = double.seen
+    assert distance(first["parameters"], second["parameters"]) == 0
+    assert first["steps"] == second["steps"] > 0
+    if not case.length_may_differ:
+        assert first["steps"] == original.seen[0]["steps"]
+    if case.deterministic:
+        assert distance(original.parameters, double.parameters) < 1e-4
+
+
+def test_the_processes_share_the_samples(runs: tuple[Case, Run, Run, Run]) -> None:
+    case, original, _, double = runs
+    if not original.seen[0]["drawn"] or not original.drawn(0)[0]:
+        pytest.skip("its data set has no indices")
+    whole = {index for batch in original.drawn(0)[0] for index in batch}
+    passes = zip(double.drawn(0), double.drawn(1), strict=True)
+    for first, second in passes:
+        assert [len(batch) for batch in first] == [len(batch) for batch in second]
+        one = [index for batch in first for index in batch]
+        other = [index for batch in second for index in batch]
+        padding = max(0, len(one) + len(other) - len(set(one) | set(other)))
+        assert padding <= 1 or case.length_may_differ
+    if case.deterministic:
+        assert {*one, *other} == whole
+
+
+def test_everything_is_written_and_printed_once(runs: tuple[Case, Run, Run, Run]) -> None:
+    case, original, _, double = runs
+    assert double.seen[1]["written"] == []
+    assert lines(double.outputs[1]) == []
+    assert set(double.seen[0]["written"]) == set(original.seen[0]["written"])
+    if case.deterministic:
+        assert len(lines(double.outputs[0])) == len(lines(original.outputs[0]))

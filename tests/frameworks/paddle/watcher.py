@@ -1,0 +1,110 @@
+"""Runs a script and writes down what it trains, draws and writes: ``watcher.py FOLDER SCRIPT ...``.
+
+It is started in the environment that has Paddle, and by Paddle's launcher as often as there are
+processes.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import pickle
+import runpy
+import sys
+from typing import Any
+
+import paddle
+from paddle.io.dataloader import dataloader_iter
+
+SEEN: dict[str, Any] = {"steps": 0, "drawn": [], "written": []}
+OPTIMIZERS: list[Any] = []
+REAL_OPEN: Any = builtins.open
+
+
+def watch_steps() -> None:
+    """Count optimizer steps, and remember what is optimized."""
+
+    def counting(method: Any) -> Any:
+        def step(self: Any, *args: Any, **kwargs: Any) -> Any:
+            SEEN["steps"] += 1
+            if not any(self is other for other in OPTIMIZERS):
+                OPTIMIZERS.append(self)
+            return method(self, *args, **kwargs)
+
+        return step
+
+    base = paddle.optimizer.Optimizer
+    for kind in [base, *base.__subclasses__()]:
+        if "step" in vars(kind):
+            kind.step = counting(kind.step)
+
+
+def watch_samples() -> None:
+    """Remember which samples are drawn: loader, pass, batch."""
+    base = dataloader_iter._DataLoaderIterBase
+    start = base.__init__
+    loaders: list[Any] = []
+
+    def drawing(self: Any, loader: Any) -> None:
+        start(self, loader)
+        if not any(loader is other for other in loaders):
+            loaders.append(loader)
+            SEEN["drawn"].append([])
+        number = next(i for i, other in enumerate(loaders) if other is loader)
+        batches: list[Any] = []
+        SEEN["drawn"][number].append(batches)
+        inner = self._sampler_iter
+
+        def record() -> Any:
+            for batch in inner:
+                if isinstance(batch, (list, tuple)):
+                    batches.append([int(index) for index in batch])
+                yield batch
+
+        self._sampler_iter = record()
+
+    base.__init__ = drawing
+
+
+def watch_files() -> None:
+    """Remember which files are written."""
+    save = paddle.save
+
+    def saving(thing: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
+        SEEN["written"].append(os.path.basename(str(path)))
+        return save(thing, path, *args, **kwargs)
+
+    def opening(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
+        name = str(file)
+        local = not os.path.isabs(name) or name.startswith(os.getcwd())
+        if set(mode) & set("wax") and local and not name.endswith((".pdparams", ".pdopt")):
+            SEEN["written"].append(os.path.basename(name))
+        return REAL_OPEN(file, mode, *args, **kwargs)
+
+    paddle.save = saving
+    builtins.open = opening
+
+
+def report(folder: str) -> None:
+    """Write what was seen, with the parameters as they are at the end."""
+    SEEN["parameters"] = [
+        parameter.numpy() for optimizer in OPTIMIZERS for parameter in optimizer._parameter_list
+    ]
+    rank = os.environ.get("PADDLE_TRAINER_ID", "0")
+    with REAL_OPEN(os.path.join(folder, f"{rank}.pickle"), "wb") as stream:
+        pickle.dump(SEEN, stream)
+
+
+def main(folder: str, script: str, *arguments: str) -> None:
+    """Run the script as if Python had started it."""
+    watch_steps()
+    watch_samples()
+    watch_files()
+    sys.argv = [script, *arguments]
+    sys.path[0] = os.path.dirname(os.path.abspath(script))
+    runpy.run_path(script, run_name="__main__")
+    report(folder)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,190 @@
+"""Scripts around the examples in the docstrings of Paddle's rules: ``@`` stands for the example."""
+
+from __future__ import annotations
+
+HEAD = """\
+import argparse
+import logging
+import os
+
+import paddle
+from paddle import nn
+from paddle.io import DataLoader, TensorDataset
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 2)
+        self.norm = nn.BatchNorm1D(2)
+
+    def forward(self, x):
+        return self.norm(self.layer(x))
+
+
+train_set = TensorDataset([paddle.randn([64, 4]), paddle.randint(0, 2, [64])])
+test_set = TensorDataset([paddle.randn([64, 4]), paddle.randint(0, 2, [64])])
+"""
+PLAIN = HEAD.replace("        self.norm = nn.BatchNorm1D(2)\n", "").replace(
+    "self.norm(self.layer(x))", "self.layer(x)"
+)
+PARSER = """\
+parser = argparse.ArgumentParser()
+parser.add_argument("--save-model", action="store_true")
+"""
+ARGUMENTS = PARSER + "args = parser.parse_args()\n"
+MODEL = """\
+model = Net()
+optimizer = paddle.optimizer.SGD(0.1, parameters=model.parameters())
+"""
+LOADER = "train_loader = DataLoader(train_set, batch_size=32)\n"
+CRITERION = "criterion = nn.CrossEntropyLoss()\n"
+STEP = """\
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+"""
+TRAINING = """\
+for epoch in range(3):
+    for x, y in train_loader:
+""" + STEP
+SETTING = HEAD + LOADER + MODEL + CRITERION
+
+#: Rules whose example shows the work of another rule, too.
+TOGETHER = {"paddle/wait-before-reading": "paddle/write-once"}
+#: Rule to the script around its example.
+BY_NAME = {
+    "agree-on-decisions": SETTING
+    + """\
+test_loader = DataLoader(test_set, batch_size=32)
+best, wait = 0.0, 0
+"""
+    + TRAINING
+    + """\
+    for x, y in test_loader:
+        accuracy = float((model(x).argmax(1) == y).astype("float32").mean())
+    if accuracy > best:
+        best = accuracy
+    else:
+        wait += 1
+    @
+""",
+    "join-parallel-environment": HEAD
+    + PARSER
+    + """\
+
+
+def train(args):
+    train_loader = DataLoader(train_set, batch_size=32)
+    model = Net()
+    optimizer = paddle.optimizer.SGD(0.1, parameters=model.parameters())
+    for x, y in train_loader:
+        nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+
+
+@
+
+
+if __name__ == "__main__":
+    main()
+""",
+    "log-once": HEAD
+    + """\
+
+
+def main():
+    @
+    train_loader = DataLoader(train_set, batch_size=32)
+    model = Net()
+    optimizer = paddle.optimizer.SGD(0.1, parameters=model.parameters())
+    for epoch in range(3):
+        for x, y in train_loader:
+            nn.functional.cross_entropy(model(x), y).backward()
+            optimizer.step()
+
+
+main()
+""",
+    "open-once": SETTING + "@\n" + TRAINING + '        results.write("step")\n',
+    "prepare-once": HEAD.replace(
+        "from paddle.io", "from paddle.vision.datasets import MNIST\nfrom paddle.io"
+    )
+    + "@\n"
+    + LOADER
+    + MODEL
+    + CRITERION
+    + TRAINING,
+    "print-once": SETTING
+    + """\
+test_loader = DataLoader(test_set, batch_size=32)
+
+
+def evaluate(model):
+    total = 0.0
+    with paddle.no_grad():
+        for x, y in test_loader:
+            total += criterion(model(x), y).item()
+    return total
+
+
+"""
+    + TRAINING
+    + "    @\n",
+    "progress-once": HEAD.replace("import paddle\n", "import paddle\nfrom tqdm import tqdm\n")
+    + LOADER.replace("train_loader", "loader")
+    + MODEL
+    + CRITERION
+    + """\
+for epoch in range(3):
+    @
+"""
+    + STEP,
+    "reduce-reported-numbers": SETTING
+    + TRAINING.replace("for epoch in range(3):\n", "for epoch in range(3):\n    total_loss = 0\n")
+    + "        @\n    print(total_loss)\n",
+    "scale-loss": HEAD
+    + LOADER
+    + MODEL
+    + """\
+for epoch in range(3):
+    for x, y in train_loader:
+        @
+        optimizer.step()
+""",
+    "set-epoch": HEAD
+    + "train_loader = DataLoader(train_set, batch_size=32, shuffle=True)\n"
+    + MODEL
+    + CRITERION
+    + "@\n"
+    + STEP,
+    "shard-training-data": HEAD + "@\n" + MODEL + CRITERION + TRAINING,
+    "share-buffers": SETTING + TRAINING + "    @\n",
+    "track-once": HEAD.replace("import paddle\n", "import paddle\nfrom visualdl import LogWriter\n")
+    + "@\n"
+    + LOADER
+    + MODEL
+    + CRITERION
+    + TRAINING
+    + '    writer.add_scalar("epoch", epoch, epoch)\n',
+    "unwrap-model": SETTING + TRAINING + "@\n",
+    "use-own-gpu": HEAD + "@\n" + LOADER + MODEL + CRITERION + TRAINING,
+    "vary-random-numbers": PLAIN.replace("x)\n\n\ntrain", "nn.functional.dropout(x))\n\n\ntrain")
+    + LOADER
+    + MODEL
+    + CRITERION
+    + """\
+epochs = 3
+
+
+def train(model, train_loader):
+    for x, y in train_loader:
+"""
+    + STEP
+    + "\n\n@\n",
+    "wait-before-reading": SETTING + TRAINING + "@\n",
+    "wrap-model": PLAIN + LOADER + "@\n" + CRITERION + TRAINING,
+    "write-once": HEAD + ARGUMENTS + LOADER + MODEL + CRITERION + TRAINING + "@\n",
+}
+EXAMPLES = {f"paddle/{name}": text for name, text in BY_NAME.items()}

@@ -1,0 +1,358 @@
+"""Where a trained model is put into the wrap that averages its gradients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+from transpile.facts.events import Event
+from transpile.facts.module import Module
+from transpile.facts.values import External, Instance, Opaque, Value
+from transpile.facts.walk import children, descendants
+from transpile.plan.graph import called_names, origin, walk_back
+from transpile.plan.holders import Holder, trace
+from transpile.plan.model import Model, Plan
+from transpile.plan.places import (
+    Statement,
+    blocks_around,
+    calls_of,
+    index_in,
+    site_at,
+    statement_in,
+)
+from transpile.plan.roles import gradients_off
+
+#: Methods that change where a model is or what of it learns: they come before the wrap.
+PREPARING = frozenset(
+    {
+        "to", "cuda", "cpu", "half", "float", "double", "bfloat16", "requires_grad_", "apply",
+        "to_empty", "load_state_dict", "set_state_dict", "set_dict", "load_dict", "astype",
+    }
+)  # fmt: skip
+#: Attributes of parameters whose setting freezes or replaces them.
+FROZEN = frozenset(
+    {"requires_grad", "stop_gradient", "trainable", "weight", "bias", "data", "optimize_attr"}
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Wrap:
+    """Where a model is wrapped.
+
+    Args:
+        models: the models that the variable may hold.
+        module: the module of the place.
+        text: the variable.
+        before: the statement before which the wrap stands; None where it stands behind `after`.
+        after: the statement that makes the model ready.
+        order: events from this position on see the wrapped model.
+        function: the function that the place is in.
+    """
+
+    models: tuple[Model, ...]
+    module: Module
+    text: str
+    before: Statement | None
+    after: Statement
+    order: int
+    function: cst.FunctionDef | None
+
+    @property
+    def node(self) -> Statement:
+        """The statement to point at."""
+        return self.before if self.before is not None else self.after
+
+
+def training_forwards(plan: Plan, model: Model) -> list[Event]:
+    """The calls of a model whose result a backward pass depends on."""
+    reached = reached_by_losses(plan)
+    return [
+        event
+        for event in model.forwards
+        if not event.detached
+        and not gradients_off(event.stack, plan.table)
+        and (not event.result or any(id(v) in reached for v in outputs(event)))
+    ]
+
+
+def outputs(event: Event) -> list[Value]:
+    """What a model call gives, its parts included."""
+    found: list[Value] = []
+    for value in event.result:
+        found.append(value)
+        for group in getattr(value, "elements", ()):
+            found.extend(group)
+    return found
+
+
+def reached_by_losses(plan: Plan) -> set[int]:
+    """The identities of all values that a backward pass depends on."""
+    if "reached" not in plan.memo:
+        losses = tuple(value for backward in plan.backwards for value in backward.loss)
+        plan.memo["reached"] = {
+            id(value) for value in walk_back(losses, lambda value: not isinstance(value, Instance))
+        }
+    found: set[int] = plan.memo["reached"]
+    return found
+
+
+def wrapped_already(plan: Plan, model: Model, wrappers: frozenset[str]) -> bool:
+    """Whether the script hands the model to one of the wraps itself."""
+    for event in plan.facts.events:
+        if event.kind != "call" or not event.arguments.items:
+            continue
+        if any(isinstance(c, External) and c.name in wrappers for c in event.callee):
+            if any(origin(value) is model.value for value in event.arguments.items[0].values):
+                return True
+    return False
+
+
+def find_wrap(plan: Plan, model: Model) -> Wrap | str:
+    """Where to wrap a model, or why that cannot be told."""
+    key = f"wrap {id(model)}"
+    if key not in plan.memo:
+        plan.memo[key] = search_wrap(plan, model)
+    found: Wrap | str = plan.memo[key]
+    return found
+
+
+def search_wrap(plan: Plan, model: Model) -> Wrap | str:
+    """What :func:`find_wrap` gives, worked out anew."""
+    forwards = training_forwards(plan, model)
+    if not forwards:
+        return "it learns, but is never called itself: only parts or methods of it are"
+    common: dict[tuple[int, int, str], list[Holder]] | None = None
+    order: list[tuple[int, int, str]] = []
+    for event in forwards:
+        if not isinstance(event.node, cst.Call):
+            return "it is called by something that is not in the script's text"
+        holders = trace(plan.facts, event.module, event.node.func, event.stack)
+        keys: dict[tuple[int, int, str], list[Holder]] = {}
+        for holder in holders:
+            # Nearest to the use: later ones of the same variable are its own assignments.
+            keys.setdefault(holder.key, [holder])
+        if common is None:
+            common = keys
+            order = list(keys)
+        else:
+            common = {key: [*common[key], *keys[key]] for key in common if key in keys}
+    if not common:
+        return "its calls reach it through different variables"
+    reason = "no variable holds it from where it is ready to where it is called"
+    for key in reversed([key for key in order if key in common]):
+        found = wrap_at(plan, model, common[key], forwards)
+        if isinstance(found, Wrap):
+            return found
+        reason = found or reason
+    return reason
+
+
+def wrap_at(plan: Plan, model: Model, holders: list[Holder], forwards: list[Event]) -> Wrap | str:
+    """Whether a variable is the right place, and where in its scope."""
+    first = holders[0]
+    module, depth = first.module, first.depth
+    if not module.is_entry:
+        return "it is held by a variable of another module of the project"
+    if any(holder.depth != depth for holder in holders):
+        return ""
+    uses = [holder.node for holder in holders if not holder.stored]
+    if first.function is None and assigned_as_global(module, first.text):
+        return "a function assigns it to a global variable, and the place behind that is not known"
+    binding = binding_nodes(plan, first)
+    if not binding and not first.is_parameter:
+        return ""
+    anchors = [*binding, *preparations(plan, model, first, forwards)]
+    optimizers = [
+        site
+        for optimizer in model.optimizers
+        if (site := site_in_scope(first, optimizer.event)) is not None
+    ]
+    block: cst.CSTNode | None = None
+    if anchors:
+        block = common_block(module, anchors[0], [*anchors, *uses])
+    elif first.function is not None:
+        block = first.function.body
+    if block is None:
+        return ""
+    return wrap_in(plan, model, first, block, anchors, uses, optimizers)
+
+
+def wrap_in(
+    plan: Plan,
+    model: Model,
+    holder: Holder,
+    block: cst.CSTNode,
+    anchors: list[cst.CSTNode],
+    uses: list[cst.CSTNode],
+    optimizers: list[cst.CSTNode],
+) -> Wrap | str:
+    """Where in a block to wrap: behind all anchors, before all uses."""
+    statements: list[Statement] = list(block.body)  # type: ignore[attr-defined]
+
+    def positions(nodes: list[cst.CSTNode]) -> list[int]:
+        found = [statement_in(holder.module, block, node) for node in nodes]
+        return [index_in(block, statement) for statement in found if statement is not None]
+
+    after = max(positions(anchors), default=-1)
+    used = positions(uses)
+    if used and min(used) <= after:
+        return "it is made ready (moved, loaded or frozen) where it is used already"
+    later = [position for position in [*used, *positions(optimizers)] if position > after]
+    if not later and (uses or after < 0):
+        return ""
+    before = statements[min(later)] if later else None
+    behind = statements[max(after, 0)]
+    order = order_of(plan, holder, block, statements[min(later) if later else after + 1 :])
+    return Wrap((model,), holder.module, holder.text, before, behind, order, holder.function)
+
+
+def order_of(plan: Plan, holder: Holder, block: cst.CSTNode, later: list[Statement]) -> int:
+    """The position of the first event in some statements of a block."""
+    for event in plan.facts.events:
+        site = site_in_scope(holder, event)
+        if site is not None and statement_in(holder.module, block, site) in later:
+            return event.order
+    return len(plan.facts.events)
+
+
+def site_in_scope(holder: Holder, event: Event) -> cst.CSTNode | None:
+    """Where in the holder's scope an event happens; None where it is elsewhere."""
+    if holder.function is not None:
+        calls = calls_of(event.stack)
+        if len(calls) < holder.depth or holder.depth == 0:
+            return None
+        if calls[holder.depth - 1].function.node is not holder.function:
+            return None
+    return site_at(event, holder.depth)
+
+
+def binding_nodes(plan: Plan, holder: Holder) -> list[cst.CSTNode]:
+    """The assignments to a variable within its scope."""
+    owner: cst.CSTNode = holder.function or holder.module.source.tree
+    found: list[cst.CSTNode] = []
+    stack: list[cst.CSTNode] = list(children(owner))
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+            continue
+        if isinstance(node, cst.Assign):
+            for target in node.targets:
+                if holder.module.source.code(target.target) == holder.text:
+                    if not sets_mode(holder, node.value):
+                        found.append(node)
+                elif isinstance(target.target, (cst.Tuple, cst.List)):
+                    for element in target.target.elements:
+                        if holder.module.source.code(element.value) == holder.text:
+                            found.append(node)
+        stack.extend(children(node))
+    found.sort(key=lambda node: holder.module.source.span(node).start)
+    return found
+
+
+def sets_mode(holder: Holder, value: cst.BaseExpression) -> bool:
+    """Whether a variable is given its own value by ``net = net.train()`` or ``net.eval()``."""
+    return (
+        isinstance(value, cst.Call)
+        and isinstance(value.func, cst.Attribute)
+        and value.func.attr.value in ("train", "eval")
+        and holder.module.source.code(value.func.value) == holder.text
+    )
+
+
+def assigned_as_global(module: Module, text: str) -> bool:
+    """Whether a function assigns a variable that it declares global."""
+    for function in descendants(module.source.tree):
+        if not isinstance(function, cst.FunctionDef):
+            continue
+        inside = list(descendants(function.body))
+        declared = any(
+            isinstance(node, cst.Global) and any(item.name.value == text for item in node.names)
+            for node in inside
+        )
+        if declared and any(
+            isinstance(node, cst.AssignTarget)
+            and text in {n.value for n in descendants(node.target) if isinstance(n, cst.Name)}
+            for node in inside
+        ):
+            return True
+    return False
+
+
+def preparations(
+    plan: Plan, model: Model, holder: Holder, forwards: list[Event]
+) -> list[cst.CSTNode]:
+    """Where in the scope the model is moved, loaded or frozen before its first training call."""
+    first_forward = min(event.order for event in forwards)
+    found: list[cst.CSTNode] = []
+    for event in plan.facts.events:
+        if event.order >= first_forward or event.detached:
+            continue
+        if not prepares(event, model):
+            continue
+        site = site_in_scope(holder, event)
+        if site is not None:
+            found.append(site)
+    return found
+
+
+def prepares(event: Event, model: Model) -> bool:
+    """Whether an event moves, loads or freezes a model or a part of it."""
+    if event.kind == "store" and event.name in FROZEN:
+        return any(part_of(value, model) for value in event.callee)
+    if event.kind == "store":
+        return any(value is model.value for value in event.callee) and event.name != "training"
+    if event.kind != "call":
+        return False
+    for callee in event.callee:
+        if isinstance(callee, Opaque) and callee.kind == "attribute" and callee.name in PREPARING:
+            if any(part_of(value, model) for value in callee.operands[0]):
+                return True
+    return False
+
+
+def part_of(value: Value, model: Model) -> bool:
+    """Whether a value is a model or a part or parameter of it."""
+    if origin(value) is model.value:
+        return True
+    return any(
+        found is model.value
+        for found in walk_back(
+            (value,),
+            lambda v: (isinstance(v, Opaque) and v.kind != "call")
+            or (isinstance(v, Opaque) and v.kind == "call" and not called_names(v)),
+        )
+    )
+
+
+def common_block(
+    module: Module, start: cst.CSTNode, nodes: list[cst.CSTNode]
+) -> cst.CSTNode | None:
+    """The innermost block around `start` that holds all nodes."""
+    for block in blocks_around(module, start):
+        if all(statement_in(module, block, node) is not None for node in nodes):
+            return block
+    return None
+
+
+def walk_parts(value: Value) -> list[Value]:
+    """A model and everything that it is built of."""
+    found: list[Value] = []
+    pending: list[Value] = [value]
+    seen: set[int] = set()
+    while pending and len(found) < 5000:
+        current = pending.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        found.append(current)
+        if isinstance(current, Instance):
+            pending.extend(v for values in current.attributes.values() for v in values)
+        elif isinstance(current, Opaque):
+            for argument in current.arguments.items:
+                pending.extend(argument.values)
+        else:
+            for group in getattr(current, "elements", ()):
+                pending.extend(group)
+            pending.extend(getattr(current, "rest", ()))
+    return found
