@@ -576,3 +576,59 @@ def test_sequences_of_packed_length_are_selections() -> None:
         "q = F.cross_entropy(packed, packed)"
     )
     check(body, "mean over a denominator that differs", top=top)
+
+
+LAID_OUT = """
+from torch.nn.utils.rnn import pad_sequence
+
+
+def collate(samples):
+    xs, ys = zip(*samples)
+    {body}
+
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+loader = DataLoader(TensorDataset(torch.randn(24, 5, 4), torch.ones(24)), 12, collate_fn=collate)
+for x in loader:
+    loss = net({batch}).sum() / {count}
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "batch", "count", "kind"),
+    [
+        ("return torch.stack(xs), torch.tensor(ys)", "x[0]", "x[0].size(0)", 0),
+        ("return torch.stack(xs), torch.tensor(ys)", "x[0]", "x[0].size(1)", 1),
+        ("return torch.stack(xs, dim=1), torch.tensor(ys)", "x[0]", "x[0].size(1)", 0),
+        ("return torch.stack(xs, dim=1), torch.tensor(ys)", "x[0]", "x[0].size(0)", 1),
+        ("return torch.stack(xs, 1)", "x", "x.size(1)", 0),
+        ("return pad_sequence(xs), torch.tensor(ys)", "x[0]", "x[0].shape[1]", 0),
+        ("return pad_sequence(xs), torch.tensor(ys)", "x[0]", "len(x[1])", 0),
+        ("return pad_sequence(xs, batch_first=True)", "x", "x.size(0)", 0),
+        ("return torch.stack(xs).transpose(0, 1).float()", "x", "x.size(1)", 0),
+        ("return torch.stack(xs).permute(2, 0, 1)", "x", "x.size(1)", 0),
+        ("return {'x': torch.stack(xs, 1), 'y': ys}", "x['x']", "x['x'].size(1)", 0),
+        (
+            "out = torch.zeros(5, len(samples), 4)\n    out[:, 0] = 1\n    return out, ys",
+            "x[0]",
+            "x[0].size(1)",
+            0,
+        ),
+    ],
+)
+def test_collate_function_decides_where_samples_are_counted(
+    body: str, batch: str, count: str, kind: int
+) -> None:
+    head = SCRIPT.split("class WithLoss", 1)[0]
+    text = head + LAID_OUT.replace("{body}", body).replace("{batch}", batch).replace(
+        "{count}", count
+    )
+    source = read_source(text.encode(), "train.py")
+    facts = interpret(Project(source, None).entry, TABLE.dialect, lambda name, module: None)
+    plan = build_plan(facts, TABLE, Options())
+    (backward,) = plan.backwards
+    found = quantity(plan, backward.loss)
+    assert (found.kind, found.degree) == (Kind.PART, kind)

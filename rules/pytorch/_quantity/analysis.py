@@ -27,6 +27,7 @@ from transpile.plan.roles import enters_wrapper
 
 from . import domain
 from .calls import Calls
+from .collation import collated
 from .domain import NOTHING, Duty, Kind, Pending, Quantity
 from .products import matrix_product
 from .shapes import PIECES, Given, indexed, reshaped
@@ -59,6 +60,7 @@ class Analysis(Calls):
         self.kept: list[Value] = []
         self.training = {id(loader.value) for loader in plan.training_loaders}
         self.loaders = {id(loader.value) for loader in plan.loaders}
+        self.layouts = {id(each.value): collated(plan, each) for each in plan.training_loaders}
         self.models = {id(model.value) for model in plan.models}
         self.model_classes = set(find_model_classes(plan))
         self.inside: dict[int, bool] = {}
@@ -125,6 +127,23 @@ class Analysis(Calls):
             if self.batch_of(value) is None:
                 for group in self.dependencies(value):
                     stack.extend((other, False) for other in group)
+
+    def laid_out(self, value: Value) -> dict[object, int]:
+        """Where the tensors of a batch count samples, where a collate function decides it."""
+        if not isinstance(value, Opaque) or value.kind != "element":
+            return {}
+        for source in value.operands[0]:
+            for behind in walk_back((source,), enters_wrapper):
+                if id(behind) in self.training:
+                    return self.layouts.get(id(behind), {})
+        return {}
+
+    def position_in_batch(self, value: Opaque) -> int | None:
+        """Where a part of a batch counts samples, for a tensor that a collate function makes."""
+        constant = value.index[0] if len(value.index) == 1 else None
+        if len(value.operands[0]) != 1 or not isinstance(constant, Constant):
+            return None
+        return self.laid_out(value.operands[0][0]).get(constant.value)
 
     def dependencies(self, value: Value) -> Iterable[Values]:
         """The groups of values that the quantity of a value is made of."""
@@ -227,9 +246,13 @@ class Analysis(Calls):
         """What iterating gives."""
         batch = self.batch_of(value)
         if batch is not None:
-            return domain.sample() if batch else domain.equal()
+            if not batch:
+                return domain.equal()
+            return domain.sample(dim=self.laid_out(value).get(None, 0))
         found = self.look(value.operands[0])
         if found.kind is Kind.SAMPLE and not self.is_collection(value.operands[0]):
+            if found.dim is not None and found.dim > 0:
+                return replace(found, dim=found.dim - 1)
             return domain.unknown(PIECES)
         if found.kind is Kind.SHAPE:
             return domain.equal(tensor=False)
@@ -251,7 +274,10 @@ class Analysis(Calls):
             if self.batch_of(behind) is not None or self.gives_several(behind):
                 continue
             if isinstance(behind, Opaque) and behind.kind == "item":
-                if self.is_collection(behind.operands[0], seen):
+                if self.position_in_batch(behind) is not None:
+                    return False
+                within = behind.inner or behind.operands[0]
+                if not self.recurrent_part(behind).is_tensor and self.is_collection(within, seen):
                     continue
             return False
         return bool(values)
@@ -301,6 +327,9 @@ class Analysis(Calls):
         if inner:
             return self.look(inner)
         base = self.look(value.operands[0])
+        laid = self.position_in_batch(value)
+        if laid is not None:
+            return domain.sample(dim=laid)
         if base.kind is Kind.SHAPE:
             if isinstance(position, int):
                 return domain.count() if position == (base.dim or 0) else domain.equal(tensor=False)
@@ -315,7 +344,8 @@ class Analysis(Calls):
         if isinstance(position, str) or (self.is_collection(value.operands[0]) and not picked):
             # The last states of a recurrent layer are one for each sample, however it was packed.
             states = position not in (None, 0) and self.is_model_call(value.operands[0])
-            return replace(base, selection=base.selection and not states)
+            dim = 1 if self.recurrent_part(value).is_state else base.dim
+            return replace(base, selection=base.selection and not states, dim=dim)
         if isinstance(value.node, cst.Subscript):
             return indexed(base, value.node, self.plan.facts.values_of, self.look)
         return domain.unknown(PIECES)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
-from transpile.facts.values import Instance, Mapping, Opaque, Sequence, Value, Values
+from transpile.facts.values import Constant, Instance, Mapping, Opaque, Sequence, Value, Values
 from transpile.plan.graph import called_names, is_instance_of, method_calls, origin
 
 from . import domain
@@ -24,8 +25,36 @@ MODEL_PACKAGES = ("torchvision.models.", "torch.hub.", "timm.", "transformers.",
                   "torch.compile", "segmentation_models_pytorch.")  # fmt: skip
 
 
+#: Layers that give their outputs and their last states, of shape (layers, samples, features).
+RECURRENT = {"torch.nn.GRU": False, "torch.nn.RNN": False, "torch.nn.LSTM": True}
+
+
+class RecurrentPart(NamedTuple):
+    """What a part of the result of a recurrent layer is."""
+
+    is_tensor: bool = False
+    is_state: bool = False
+
+
 class Models(Looking):
     """The part of the analysis that knows models and their layers."""
+
+    def recurrent_part(self, value: Opaque) -> RecurrentPart:
+        """What an item is of the result of a recurrent layer; neither for others."""
+        constant = value.index[0] if len(value.index) == 1 else None
+        position = constant.value if isinstance(constant, Constant) else None
+        found = RecurrentPart()
+        for behind in value.operands[0]:
+            if not isinstance(behind, Opaque):
+                continue
+            if behind.kind == "item" and self.recurrent_part(behind) == (False, True):
+                return RecurrentPart(is_tensor=True, is_state=True)
+            for callee in behind.callee:
+                for name in called_names(origin(callee)):
+                    if name in RECURRENT and position in (0, 1):
+                        pair = RECURRENT[name] and position == 1
+                        found = RecurrentPart(is_tensor=not pair, is_state=position == 1)
+        return found
 
     def instance(self, value: Opaque, callee: Instance) -> Quantity:
         """A call of an object of a project class."""
@@ -50,13 +79,22 @@ class Models(Looking):
         samples = [one for one in given if one.kind is Kind.SAMPLE]
         if samples:
             selection = any(one.selection for one in samples)
-            return replace(domain.sample(gradient=True), selection=selection)
+            dim = samples[0].dim if self.keeps_dimensions(source) else 0
+            return replace(domain.sample(gradient=True, dim=dim or 0), selection=selection)
         for one in given:
             if one.kind is Kind.UNKNOWN:
                 return one
             if one.kind is Kind.PART:
                 return domain.unknown(domain.STATISTIC)
         return domain.equal(gradient=True)
+
+    def keeps_dimensions(self, value: Value) -> bool:
+        """Whether a call is one of a single layer, which leaves the samples where they are."""
+        return isinstance(value, Opaque) and any(
+            name.startswith("torch.nn.")
+            for callee in value.callee
+            for name in called_names(origin(callee))
+        )
 
     def model_method(self, value: Opaque, word: str) -> Quantity:
         """A method of a model, or of a layer."""

@@ -1,0 +1,183 @@
+"""Along which dimension the tensors of a batch count samples, by the loader's collate function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from transpile.facts.values import (
+    BoundMethod,
+    Constant,
+    Function,
+    Instance,
+    Mapping,
+    Opaque,
+    Partial,
+    Sequence,
+    Value,
+    Values,
+)
+from transpile.facts.walk import children
+from transpile.plan.graph import called_names, method_calls, walk_back
+from transpile.plan.model import Loader, Plan
+
+from . import domain
+from .shapes import Given, integer, reshaped
+
+#: Functions that lay samples side by side along the dimension that they are given.
+STACKS = frozenset({"torch.stack", "numpy.stack", "torch.utils.data.default_collate"})
+#: Functions that make a tensor of shape, with a size for each dimension.
+SHAPED = frozenset(
+    {
+        "torch.zeros", "torch.ones", "torch.empty", "torch.full", "torch.LongTensor",
+        "torch.FloatTensor", "torch.Tensor", "numpy.zeros", "numpy.ones", "numpy.empty",
+        "numpy.full",
+    }
+)  # fmt: skip
+#: Methods that change the order or number of dimensions.
+RESHAPES = frozenset(
+    {
+        "t", "T", "transpose", "permute", "swapaxes", "swapdims", "unsqueeze", "squeeze",
+        "transpose_", "t_",
+    }
+)  # fmt: skip
+#: Methods that keep all dimensions.
+KEEPS = frozenset(
+    {
+        "to", "cuda", "cpu", "long", "float", "double", "half", "int", "bool", "byte", "type",
+        "contiguous", "clone", "pin_memory", "detach", "numpy", "astype", "copy", "fill_",
+        "requires_grad_",
+    }
+)  # fmt: skip
+PADS = "torch.nn.utils.rnn.pad_sequence"
+
+
+def collated(plan: Plan, loader: Loader) -> dict[object, int]:
+    """Where the tensors of a loader's batches count samples.
+
+    Returns:
+        The dimension by position or key, by None for a batch that is one tensor. What is no tensor
+        for certain is left out, and so is everything where the project has no collate function.
+    """
+    argument = loader.argument("collate_fn")
+    found: dict[object, set[int | None]] = {}
+    for function in functions_of(argument.values) if argument is not None else ():
+        for values in returned(plan, function):
+            for value in values:
+                for key, parts in parts_of(value):
+                    found.setdefault(key, set()).update(map(dimension, parts))
+    certain: dict[object, int] = {}
+    for key, dimensions in found.items():
+        only = common(dimensions)
+        if only is not None:
+            certain[key] = only
+    return certain
+
+
+def functions_of(values: Values) -> Iterable[Function]:
+    """The project's functions among values, through partials, methods and callable objects."""
+    for value in values:
+        if isinstance(value, Function):
+            yield value
+        elif isinstance(value, BoundMethod):
+            yield value.function
+        elif isinstance(value, Partial):
+            yield from functions_of(value.callee)
+        elif isinstance(value, Instance):
+            for cls in value.cls.ancestry():
+                names = getattr(getattr(cls, "scope", None), "names", {})
+                if "__call__" in names:
+                    yield from functions_of(names["__call__"])
+                    break
+
+
+def returned(plan: Plan, function: Function) -> Iterable[Values]:
+    """What each return statement of a function gives back."""
+    if isinstance(function.node, cst.Lambda):
+        yield plan.facts.values_of(function.node.body)
+        return
+    stack: list[cst.CSTNode] = [function.node.body]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, cst.Return) and node.value is not None:
+            yield plan.facts.values_of(node.value)
+        elif not isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+            stack.extend(children(node))
+
+
+def parts_of(value: Value) -> Iterable[tuple[object, Values]]:
+    """The parts of a batch by position or key; a batch that is one tensor by None."""
+    if isinstance(value, Sequence) and value.kind == "tuple" and not value.rest:
+        yield from enumerate(value.elements)
+    elif isinstance(value, Mapping):
+        for key, entry in value.entries.items():
+            yield key, entry.values
+    else:
+        yield None, (value,)
+
+
+def dimension(value: Value) -> int | None:
+    """The dimension along which a tensor of a batch counts samples; None if unsure."""
+    if not isinstance(value, Opaque):
+        return None
+    for name, receiver in method_calls(value):
+        if name in KEEPS or name in RESHAPES:
+            behind = common(map(dimension, receiver))
+            if name in KEEPS or behind is None:
+                return behind
+            changed = reshaped(
+                name.rstrip("_"),
+                domain.sample(dim=behind),
+                Given(value.arguments, 0),
+                lambda values: domain.equal(),
+            )
+            return changed.dim
+    for name in called_names(value):
+        if name in STACKS:
+            return given_dimension(value, 1, 0)
+        if name == PADS:
+            first = value.arguments.get("batch_first", 1)
+            if first is None or first.values == (Constant(False),):
+                return 1
+            return 0 if first.values == (Constant(True),) else None
+        if name in SHAPED:
+            for position, argument in enumerate(value.arguments.positional()):
+                if counts_samples(argument.values):
+                    return position
+                for part in argument.values:
+                    if isinstance(part, Sequence):
+                        for inner, element in enumerate(part.elements):
+                            if counts_samples(element):
+                                return inner
+            return 0
+        if name.startswith(("torch.", "numpy.")):
+            return 0
+    return None
+
+
+def given_dimension(value: Opaque, position: int, default: int) -> int | None:
+    """The dimension that a call is given."""
+    for keyword in ("dim", "axis"):
+        argument = value.arguments.get(keyword, position)
+        if argument is not None:
+            found = integer(argument.values)
+            return found if found is not None and found >= 0 else None
+    return default
+
+
+def counts_samples(values: Values) -> bool:
+    """Whether values are the number of samples: the length of what the function is given."""
+    return any(
+        isinstance(value, Opaque)
+        and value.kind == "operation"
+        and value.name == "len"
+        and not any(isinstance(one, Opaque) and one.kind == "element" for one in walk_back(values))
+        for value in values
+    )
+
+
+def common(found: Iterable[int | None]) -> int | None:
+    """The one dimension of several; None where they differ."""
+    several = set(found)
+    return several.pop() if len(several) == 1 else None
