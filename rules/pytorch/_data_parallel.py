@@ -8,7 +8,7 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
-from transpile.facts.values import External, Value
+from transpile.facts.values import Value
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of, start, statement_of
@@ -23,22 +23,17 @@ CONDITIONAL = (
 )  # fmt: skip
 
 
-def data_parallel_calls(plan: Plan) -> Iterator[Event]:
+def data_parallel_calls(plan: Plan) -> list[Event]:
     """The calls of DataParallel, as a wrapper or as a function."""
-    for event in plan.facts.events:
-        if event.kind == "call" and (
-            External(DATA_PARALLEL) in event.callee or External(FUNCTIONAL) in event.callee
-        ):
-            yield event
+    return plan.facts.calls_to(DATA_PARALLEL, FUNCTIONAL)
 
 
 def wrapped_by_script(plan: Plan, model: Value) -> list[Event]:
     """The calls that put a model into DataParallel."""
     return [
         event
-        for event in data_parallel_calls(plan)
-        if External(DATA_PARALLEL) in event.callee
-        and event.arguments.items
+        for event in plan.facts.calls_to(DATA_PARALLEL)
+        if event.arguments.items
         and any(origin(value) is model for value in event.arguments.items[0].values)
     ]
 
@@ -58,7 +53,7 @@ def replaces_data_parallel(plan: Plan, wrap: Wrap) -> bool:
 
 def wraps_in_place(plan: Plan) -> set[tuple[int, str]]:
     """The variables for whose wraps :func:`replaces_data_parallel` holds."""
-    if next(data_parallel_calls(plan), None) is None:
+    if not data_parallel_calls(plan):
         return set()
     wraps = [find_wrap(plan, model) for model in plan.trained_models]
     found: set[tuple[int, str]] = set()

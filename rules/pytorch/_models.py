@@ -31,6 +31,8 @@ PREPARING = frozenset(
         "to_empty", "load_state_dict",
     }
 )  # fmt: skip
+#: Functions whose result takes a model's place.
+REPLACING = ("torch.nn.DataParallel", "torch.nn.SyncBatchNorm.convert_sync_batchnorm")
 BATCH_NORMS = (
     "torch.nn.BatchNorm1d", "torch.nn.BatchNorm2d", "torch.nn.BatchNorm3d",
     "torch.nn.LazyBatchNorm1d", "torch.nn.LazyBatchNorm2d", "torch.nn.LazyBatchNorm3d",
@@ -100,11 +102,12 @@ def reached_by_losses(plan: Plan) -> set[int]:
 
 def wrapped_already(plan: Plan, model: Model) -> bool:
     """Whether the script hands the model to DistributedDataParallel itself."""
-    for event in plan.facts.events:
-        if event.kind == "call" and External(DDP) in event.callee and event.arguments.items:
-            if any(origin(value) is model.value for value in event.arguments.items[0].values):
-                return True
-    return False
+    return any(
+        origin(value) is model.value
+        for event in plan.facts.calls_to(DDP)
+        for argument in event.arguments.items[:1]
+        for value in argument.values
+    )
 
 
 def find_wrap(plan: Plan, model: Model) -> Wrap | str:
@@ -208,11 +211,24 @@ def wrap_in(
 
 def order_of(plan: Plan, holder: Holder, block: cst.CSTNode, later: list[Statement]) -> int:
     """The position of the first event in some statements of a block."""
-    for event in plan.facts.events:
-        site = site_in_scope(holder, event)
-        if site is not None and statement_in(holder.module, block, site) in later:
+    for site, event in sites_in_scope(plan, holder):
+        if statement_in(holder.module, block, site) in later:
             return event.order
     return len(plan.facts.events)
+
+
+def sites_in_scope(plan: Plan, holder: Holder) -> list[tuple[cst.CSTNode, Event]]:
+    """Where in the holder's scope something happens, each with the first event there."""
+    key = f"sites in {id(holder.function)} at {holder.depth}"
+    if key not in plan.memo:
+        found: dict[int, tuple[cst.CSTNode, Event]] = {}
+        for event in plan.facts.events:
+            site = site_in_scope(holder, event)
+            if site is not None:
+                found.setdefault(id(site), (site, event))
+        plan.memo[key] = list(found.values())
+    sites: list[tuple[cst.CSTNode, Event]] = plan.memo[key]
+    return sites
 
 
 def site_in_scope(holder: Holder, event: Event) -> cst.CSTNode | None:
@@ -284,9 +300,9 @@ def preparations(
     """Where in the scope the model is moved, loaded or frozen before its first training call."""
     first_forward = min(event.order for event in forwards)
     found: list[cst.CSTNode] = []
-    for event in plan.facts.events:
-        if event.order >= first_forward or event.detached:
-            continue
+    for event in preparing_events(plan):
+        if event.order >= first_forward:
+            break
         if not prepares(event, model):
             continue
         site = site_in_scope(holder, event)
@@ -295,22 +311,40 @@ def preparations(
     return found
 
 
+def preparing_events(plan: Plan) -> list[Event]:
+    """The events that move, load or freeze some object, or set something on it, in order."""
+    if "preparing events" not in plan.memo:
+        plan.memo["preparing events"] = [
+            event
+            for event in plan.facts.events
+            if not event.detached
+            and (
+                event.kind == "store"
+                or (event.kind == "call" and any(may_prepare(callee) for callee in event.callee))
+            )
+        ]
+    found: list[Event] = plan.memo["preparing events"]
+    return found
+
+
+def may_prepare(callee: Value) -> bool:
+    """Whether calling something may move, load, freeze or replace a model."""
+    if isinstance(callee, External):
+        return callee.name in REPLACING
+    return isinstance(callee, Opaque) and callee.kind == "attribute" and callee.name in PREPARING
+
+
 def prepares(event: Event, model: Model) -> bool:
-    """Whether an event moves, loads or freezes a model or a part of it."""
+    """Whether one of :func:`preparing_events` is about a model or a part of it."""
     if event.kind == "store" and event.name in ("requires_grad", "weight", "bias", "data"):
         return any(part_of(value, model) for value in event.callee)
     if event.kind == "store":
         return any(value is model.value for value in event.callee) and event.name != "training"
-    if event.kind != "call":
-        return False
     for callee in event.callee:
         if isinstance(callee, Opaque) and callee.kind == "attribute" and callee.name in PREPARING:
             if any(part_of(value, model) for value in callee.operands[0]):
                 return True
-        if isinstance(callee, External) and callee.name in (
-            "torch.nn.DataParallel",
-            "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
-        ):
+        if isinstance(callee, External) and callee.name in REPLACING:
             if any(value is model.value for value in event.arguments.items[0].values):
                 return True
     return False
@@ -351,13 +385,10 @@ def has_batch_norm(plan: Plan, model: Model) -> bool | None:
                 continue
             if value is model.value and not name.startswith("torch.nn."):
                 answer = None
-    for event in plan.facts.events:
-        if event.kind == "call" and any(
-            isinstance(callee, External) and callee.name in BATCH_NORMS for callee in event.callee
-        ):
-            receivers = [value for frame in event.calls() for value in frame.receiver]
-            if any(receiver is model.value for receiver in receivers):
-                return True
+    for event in plan.facts.calls_to(*BATCH_NORMS):
+        receivers = [value for frame in event.calls() for value in frame.receiver]
+        if any(receiver is model.value for receiver in receivers):
+            return True
     return answer
 
 

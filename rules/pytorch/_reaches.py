@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Class, External, Instance, Opaque, Value
-from transpile.facts.walk import descendants
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of, start
@@ -93,7 +93,9 @@ def accessed(plan: Plan) -> dict[int, list[tuple[Module, cst.Attribute | cst.Sub
     if "accessed" not in plan.memo:
         found: dict[int, list[tuple[Module, cst.Attribute | cst.Subscript]]] = {}
         for module in plan.facts.modules.values():
-            for node in expressions(module.source.tree):
+            for node in module.source.nodes:
+                if not isinstance(node, (cst.Attribute, cst.Subscript)):
+                    continue
                 behind = {id(origin(value)) for value in plan.facts.values_of(node.value)}
                 for identity in behind:
                     found.setdefault(identity, []).append((module, node))
@@ -119,11 +121,10 @@ def is_behind_module(plan: Plan, node: cst.CSTNode, value: Value) -> bool:
 def is_data_parallel(plan: Plan, value: Value) -> bool:
     """Whether the script puts a model into DataParallel."""
     return any(
-        event.kind == "call"
-        and External("torch.nn.DataParallel") in event.callee
-        and bool(event.arguments.items)
-        and any(origin(found) is value for found in event.arguments.items[0].values)
-        for event in plan.facts.events
+        origin(found) is value
+        for event in plan.facts.calls_to("torch.nn.DataParallel")
+        for argument in event.arguments.items[:1]
+        for found in argument.values
     )
 
 
@@ -131,24 +132,35 @@ def arguments(plan: Plan, wrap: Wrap, in_place_of_data_parallel: bool) -> Iterat
     """Calls out of the project that are given the wrapped model itself."""
     value = wrap.models[0].value
     inner = is_data_parallel(plan, value)
-    for event in plan.facts.events:
-        if event.kind != "call" or not isinstance(event.node, cst.Call):
-            continue
+    for event, node in given_away(plan).get(id(value), ()):
         if event.order < wrap.order and not event.detached:
             continue
-        if not looks_at_arguments(event.callee):
-            continue
+        assert isinstance(event.node, cst.Call)
         if in_place_of_data_parallel and asks_for(event.callee, event.node):
             continue
-        for arg in event.node.args:
-            node = arg.value
-            if not isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
+        if inside_class_of(plan, event.module, node, value):
+            continue
+        if inner and is_behind_module(plan, node, value):
+            continue
+        yield Reach(event.module, node)
+
+
+def given_away(plan: Plan) -> dict[int, list[tuple[Event, cst.BaseExpression]]]:
+    """The arguments of calls out of the project that may be each object, by its identity."""
+    if "given away" not in plan.memo:
+        found: dict[int, list[tuple[Event, cst.BaseExpression]]] = {}
+        for event in plan.facts.calls:
+            if not isinstance(event.node, cst.Call) or not looks_at_arguments(event.callee):
                 continue
-            if not holds(plan, node, value) or inside_class_of(plan, event.module, node, value):
-                continue
-            if inner and is_behind_module(plan, node, value):
-                continue
-            yield Reach(event.module, node)
+            for arg in event.node.args:
+                node = arg.value
+                if not isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
+                    continue
+                for identity in {id(origin(value)) for value in plan.facts.values_of(node)}:
+                    found.setdefault(identity, []).append((event, node))
+        plan.memo["given away"] = found
+    made: dict[int, list[tuple[Event, cst.BaseExpression]]] = plan.memo["given away"]
+    return made
 
 
 def asks_for(callees: tuple[Value, ...], node: cst.Call) -> bool:
@@ -175,13 +187,6 @@ def looks_at_arguments(callees: tuple[Value, ...]) -> bool:
             continue
         return False
     return bool(callees)
-
-
-def expressions(tree: cst.CSTNode) -> Iterator[cst.Attribute | cst.Subscript]:
-    """Every attribute and item access of a module."""
-    for node in descendants(tree):
-        if isinstance(node, (cst.Attribute, cst.Subscript)):
-            yield node
 
 
 def holds(plan: Plan, node: cst.CSTNode, value: Value) -> bool:

@@ -14,22 +14,31 @@ from transpile.rules.pytorch._models import reached_by_losses
 
 def side_doors(plan: Plan, model: Model) -> Iterator[tuple[Event, str]]:
     """The calls of methods or parts of a model, from outside, that a backward pass goes through."""
-    reached = reached_by_losses(plan)
     seen: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or id(event.node) in seen:
-            continue
-        if not any(id(value) in reached for value in event.result):
-            continue
-        if any(callee is model.value for callee in event.callee):
-            continue
-        if inside_module(event.stack, plan.table) or gradients_off(event.stack, plan.table):
+    for event in learning_calls(plan):
+        if id(event.node) in seen or any(callee is model.value for callee in event.callee):
             continue
         for callee in event.callee:
             why = door(plan, event, callee, model)
             if why:
                 seen.add(id(event.node))
                 yield event, why
+
+
+def learning_calls(plan: Plan) -> list[Event]:
+    """The calls outside of models that a backward pass goes through."""
+    if "learning calls" not in plan.memo:
+        reached = reached_by_losses(plan)
+        plan.memo["learning calls"] = [
+            event
+            for event in plan.facts.calls
+            if not event.detached
+            and any(id(value) in reached for value in event.result)
+            and not inside_module(event.stack, plan.table)
+            and not gradients_off(event.stack, plan.table)
+        ]
+    found: list[Event] = plan.memo["learning calls"]
+    return found
 
 
 def door(plan: Plan, event: Event, callee: Value, model: Model) -> str:

@@ -125,13 +125,11 @@ def gives_way(plan: Plan, event: Event) -> bool:
         return False
     held = [origin(value) for item in event.arguments.items[:1] for value in item.values]
     return any(
-        other.kind == "call"
-        and External(DDP) in other.callee
-        and isinstance(other.node, cst.Call)
+        isinstance(other.node, cst.Call)
         and isinstance(other.node.args[0].value, cst.Attribute)
         and other.node.args[0].value.attr.value == "module"
         and any(origin(v) is h for v in other.arguments.items[0].values for h in held)
-        for other in plan.facts.events
+        for other in plan.facts.calls_to(DDP)
     )
 
 

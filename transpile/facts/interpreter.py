@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import libcst as cst
 
@@ -11,7 +12,16 @@ from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.state import Activation, Dialect
 from transpile.facts.statements import Statements
-from transpile.facts.values import Argument, Arguments, Class, Function, Instance, Scope, Values
+from transpile.facts.values import (
+    Argument,
+    Arguments,
+    Class,
+    External,
+    Function,
+    Instance,
+    Scope,
+    Values,
+)
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,26 @@ class Facts:
     values: dict[int, Values]
     unfollowed: tuple[tuple[Module, object, str], ...]
     cut_short: bool = False
+
+    @cached_property
+    def calls(self) -> tuple[Event, ...]:
+        """The calls, in order."""
+        return tuple(event for event in self.events if event.kind == "call")
+
+    @cached_property
+    def calls_by_name(self) -> dict[str, list[Event]]:
+        """The calls of what is outside the project, in order, by its dotted name."""
+        found: dict[str, list[Event]] = {}
+        for event in self.calls:
+            for callee in event.callee:
+                if isinstance(callee, External):
+                    found.setdefault(callee.name, []).append(event)
+        return found
+
+    def calls_to(self, *names: str) -> list[Event]:
+        """The calls that may be of any of these names outside the project, in order."""
+        found = {event.order: event for name in names for event in self.calls_by_name.get(name, ())}
+        return [found[order] for order in sorted(found)]
 
     def values_of(self, node: object) -> Values:
         """What an expression may be, over all contexts; empty where it never ran."""
