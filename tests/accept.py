@@ -5,9 +5,12 @@ python tests/accept.py [CASE ...]
 
 from __future__ import annotations
 
+import shutil
 import sys
 
-from cases import cases, converted, findings_text
+from cases import Case, cases, converted, findings_text
+
+from transpile import Result
 
 
 def main(names: list[str]) -> int:
@@ -18,14 +21,26 @@ def main(names: list[str]) -> int:
             continue
         result = converted(case)
         case.expected_findings.write_text(findings_text(result), "utf-8")
-        if result.outcome.value == "converted":
-            case.expected_output.write_bytes(result.data)
-        else:
-            case.expected_output.unlink(missing_ok=True)
+        accept_files(case, result)
         if result.outcome.value != case.expect:
             wrong += 1
             print(f"{case.name}: {result.outcome.value}, but {case.expect} was expected")
     return min(wrong, 1)
+
+
+def accept_files(case: Case, result: Result) -> None:
+    """Keep the script, or with changed modules the whole project, in the place of what was kept."""
+    shutil.rmtree(case.project_output, ignore_errors=True)
+    case.expected_output.unlink(missing_ok=True)
+    if result.outcome.value != "converted":
+        return
+    if result.changed_modules:
+        for module in result.modules:
+            target = case.project_output / module.place
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(module.data)
+    case.expected_output.parent.mkdir(parents=True, exist_ok=True)
+    case.expected_output.write_bytes(result.data)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ class Case:
         deterministic: several processes must end with the parameters of one.
         expect: converted, refused or unchanged.
         length_may_differ: chance decides how long it trains.
+        place: where in the folder the script stands.
     """
 
     folder: Path
@@ -29,6 +30,7 @@ class Case:
     deterministic: bool
     expect: str
     length_may_differ: bool = False
+    place: str = "train.py"
 
     @property
     def name(self) -> str:
@@ -38,12 +40,28 @@ class Case:
     @property
     def script(self) -> Path:
         """The script as its author left it."""
-        return self.folder / "train.py"
+        return self.folder / self.place
+
+    @property
+    def project_output(self) -> Path:
+        """The folder of a whole project as it must come out, where other modules change, too."""
+        return self.folder / "train_dist"
 
     @property
     def expected_output(self) -> Path:
         """The script as it must come out; absent where it stays as it is."""
+        if self.project_output.is_dir():
+            return self.project_output / self.place
         return self.folder / "train_dist.py"
+
+    @property
+    def output_folder(self) -> Path:
+        """The folder in which the output finds its modules."""
+        return self.expected_output.parent
+
+    def expected_module(self, place: str) -> Path:
+        """A module of the project as it must come out."""
+        return self.project_output / place
 
     @property
     def expected_findings(self) -> Path:
@@ -63,6 +81,7 @@ def cases(framework: str = "*") -> list[Case]:
                 bool(said["deterministic"]),
                 said["expect"],
                 bool(said.get("length_may_differ", False)),
+                said.get("script", "train.py"),
             )
         )
     return found
@@ -74,7 +93,7 @@ def converted(case: Case, **options: object) -> Result:
         case.script.read_bytes(),
         Options(**options),  # type: ignore[arg-type]
         path="train.py",
-        folder=case.folder,
+        folder=case.script.parent,
     )
 
 

@@ -372,12 +372,12 @@ class TestCheck:
         assert run.status == 2
         assert "project/secret:1:1: DT901 cannot be listed: Permission denied" in run.errors
 
-    @pytest.mark.parametrize("words", [[], ["--in-place"], ["--plan"], ["-o", "out/"]])
-    def test_a_folder_is_taken_for_previews_alone(self, command: Command, words: list[str]) -> None:
+    @pytest.mark.parametrize("words", [[], ["--plan"]])
+    def test_a_folder_cannot_be_printed(self, command: Command, words: list[str]) -> None:
         path = script("project/train.py", fake_engine.TRAINING)
         run = command("project", *words)
         assert run.status == 2
-        assert "project:1:1: DT901 is a folder, which only --check and --diff take" in run.errors
+        assert "project:1:1: DT901 is a folder, which --check, --diff, --in-place" in run.errors
         assert path.read_bytes() == fake_engine.TRAINING
 
 

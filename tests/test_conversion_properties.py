@@ -10,10 +10,9 @@ from cases import Case, cases
 
 from transpile import Options, Outcome, catalog, convert
 from transpile.edit import apply_with_inverse
-from transpile.engine import collect
+from transpile.engine import all_edits
 from transpile.facts.interpreter import interpret
 from transpile.plan.roles import build_plan
-from transpile.prelude import prelude_edits
 from transpile.project import Project
 from transpile.rule import Ruling, Rulings
 from transpile.source import read_source
@@ -99,13 +98,16 @@ def test_undoing_the_edits_gives_the_input_back(case: Case) -> None:
     rulings = Rulings({})
     for rule in rules:
         rulings.by_rule[rule.name] = [a for a in rule.decide(plan) if isinstance(a, Ruling)]
-    edits, helpers = collect(plan, rulings, rules)
-    text, inverse = apply_with_inverse(
-        source.text, [*edits.get(plan.entry, []), *prelude_edits(plan, helpers)]
-    )
-    assert source.encode(text) == case.expected_output.read_bytes()
-    undone, _ = apply_with_inverse(text, inverse)
-    assert undone == source.text
+    edits, _ = all_edits(plan, project, rulings, rules)
+    assert plan.entry in edits
+    for module, own in edits.items():
+        original = module.source
+        text, inverse = apply_with_inverse(original.text, own)
+        place = project.files[module].relative_to(case.folder).as_posix()
+        output = case.expected_output if module.is_entry else case.expected_module(place)
+        assert original.encode(text) == output.read_bytes()
+        undone, _ = apply_with_inverse(text, inverse)
+        assert undone == original.text
 
 
 @pytest.mark.parametrize("case", PLAIN, ids=lambda case: case.name)

@@ -9,11 +9,14 @@ from transpile import Options, Outcome, Result, Verdict, convert
 
 ALL = cases()
 CONVERTED = [case for case in ALL if case.expect == "converted"]
+PROJECTS = [case for case in CONVERTED if case.project_output.is_dir()]
 
 
 def convert_again(case: Case, options: Options | None = None) -> Result:
     """The tool on its own output."""
-    return convert(case.expected_output.read_bytes(), options, path="train.py", folder=case.folder)
+    return convert(
+        case.expected_output.read_bytes(), options, path="train.py", folder=case.output_folder
+    )
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
@@ -25,6 +28,18 @@ def test_output_and_findings_are_those_agreed_on(case: Case) -> None:
         assert result.data == case.expected_output.read_bytes()
     else:
         assert result.data == case.script.read_bytes()
+        assert not result.changed_modules
+
+
+@pytest.mark.parametrize("case", PROJECTS, ids=lambda case: case.name)
+def test_modules_are_those_agreed_on(case: Case) -> None:
+    modules = {module.place: module.data for module in converted(case).modules}
+    expected = {
+        file.relative_to(case.project_output).as_posix(): file.read_bytes()
+        for file in case.project_output.rglob("*.py")
+        if file != case.expected_output
+    }
+    assert modules == expected
 
 
 @pytest.mark.parametrize("case", CONVERTED, ids=lambda case: case.name)
@@ -32,6 +47,7 @@ def test_output_is_left_alone(case: Case) -> None:
     again = convert_again(case)
     assert again.outcome is Outcome.UNCHANGED
     assert again.data == case.expected_output.read_bytes()
+    assert not again.changed_modules
 
 
 @pytest.mark.parametrize("case", CONVERTED, ids=lambda case: case.name)
@@ -41,3 +57,4 @@ def test_every_rule_says_of_the_output_that_it_is_done(case: Case) -> None:
     assert not undone
     assert again.decisions
     assert again.data == case.expected_output.read_bytes()
+    assert not again.changed_modules

@@ -9,13 +9,12 @@ from typing import Any
 import libcst as cst
 
 from transpile import catalog
-from transpile.closing import unclaimed
+from transpile.closing import too_early, unclaimed
 from transpile.describe import describe
 from transpile.edit import Edit, apply_edits
 from transpile.facts.interpreter import Facts, interpret
 from transpile.facts.module import Module
 from transpile.facts.state import TooComplex
-from transpile.facts.walk import children
 from transpile.finding import Finding, Level
 from transpile.options import Options
 from transpile.plan.gate import distributed_already, trains
@@ -23,9 +22,11 @@ from transpile.plan.model import Plan
 from transpile.plan.roles import build_plan
 from transpile.plan.table import Table
 from transpile.prelude import prelude_edits
-from transpile.project import Project
+from transpile.project import Project, imported_names
+from transpile.project_files import Changed, bound_to_place, files_of, place_of, users_elsewhere
 from transpile.result import Decision, Outcome, Result, Verdict
 from transpile.rule import Answer, Helper, In, Remark, Rule, Ruling, Rulings, finding_of, place
+from transpile.shared_helpers import HelperModule, shared_helpers
 from transpile.source import Source, read_source
 
 #: Codes of findings that belong to no framework.
@@ -35,8 +36,10 @@ CODES = {
     "DT003": "the script is distributed already",
     "DT004": "the script does not train",
     "DT005": "a place that matters for training is not claimed by any rule",
-    "DT006": "an edit is needed in another module of the project",
+    "DT006": "another script of the project imports a module that is changed",
     "DT007": "a module of the project cannot be read",
+    "DT009": "an edit would run before the process group is joined",
+    "DT008": "a path depends on the folder that a file of the project stands in",
 }
 
 
@@ -67,7 +70,7 @@ def convert(
     project = Project(read, folder)
     framework = framework_of(read, options, project)
     if framework is None:
-        return unchanged(read, "DT002", "no framework that has rules is imported here")
+        return unchanged(project, "DT002", "no framework that has rules is imported here")
     table = catalog.table(framework)
     try:
         return follow(project, table, read, options)
@@ -102,12 +105,13 @@ def follow(project: Project, table: Table, read: Source, options: Options) -> Re
     if options.respect_distributed:
         why = distributed_already(plan)
         if why:
-            return unchanged(read, "DT003", why, plan, notes)
+            return unchanged(project, "DT003", why, plan, notes)
     if not trains(plan):
         if facts.cut_short:
             raise TooComplex
-        return unchanged(read, "DT004", "no backward pass is reached from this script", plan, notes)
-    return decide_and_edit(plan, read, options, notes)
+        why = "no backward pass is reached from this script"
+        return unchanged(project, "DT004", why, plan, notes)
+    return decide_and_edit(plan, project, options, notes)
 
 
 def framework_of(source: Source, options: Options, project: Project) -> str | None:
@@ -148,39 +152,9 @@ def framework_of_names(names: Iterable[str]) -> str | None:
     return None
 
 
-def imported_names(tree: cst.Module) -> Iterable[str]:
-    """The modules that a module imports, wherever the import stands."""
-    stack: list[cst.CSTNode] = [tree]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, cst.Import):
-            for alias in node.names:
-                yield tree.code_for_node(alias.name)
-        elif isinstance(node, cst.ImportFrom):
-            name = tree.code_for_node(node.module) if node.module is not None else ""
-            dots = "." * len(node.relative)
-            yield dots + name
-            if not isinstance(node.names, cst.ImportStar):
-                for alias in node.names:
-                    separator = "." if name else ""
-                    yield f"{dots}{name}{separator}{tree.code_for_node(alias.name)}"
-        elif isinstance(
-            node,
-            (
-                cst.Module,
-                cst.BaseCompoundStatement,
-                cst.IndentedBlock,
-                cst.Else,
-                cst.Finally,
-                cst.ExceptHandler,
-                cst.SimpleStatementLine,
-            ),
-        ):
-            stack.extend(reversed(list(children(node))))
-
-
-def decide_and_edit(plan: Plan, read: Source, options: Options, notes: list[Finding]) -> Result:
+def decide_and_edit(plan: Plan, project: Project, options: Options, notes: list[Finding]) -> Result:
     """Ask every rule, and carry out what they want if none refuses."""
+    read = plan.entry.source
     chosen = catalog.rules(plan.table.framework)
     answers = [(rule, answer) for rule in chosen for answer in rule.decide(plan)]
     if not options.allow_partial:
@@ -196,20 +170,11 @@ def decide_and_edit(plan: Plan, read: Source, options: Options, notes: list[Find
     refused = any(finding.level is Level.ERROR for finding in findings)
     if not refused:
         findings.extend(filter(None, (finding_of(remark) for remark in unclaimed(plan, rulings))))
-    edits, helpers = collect(plan, rulings, chosen)
-    foreign = sorted({module.source.path for module in edits if not module.is_entry})
-    for elsewhere in foreign:
-        findings.append(
-            Finding(
-                "DT006",
-                Level.ERROR,
-                elsewhere,
-                0,
-                0,
-                "this module of the project must be edited too, which is not done yet",
-                "move the training code into the script",
-            )
-        )
+    findings.extend(
+        filter(None, (finding_of(remark) for remark in too_early(plan, rulings, chosen)))
+    )
+    changed = written(*all_edits(plan, project, rulings, chosen))
+    findings.extend(users_elsewhere(plan, project, changed))
     findings = sorted(set(findings), key=lambda finding: finding.sort_key)
     decisions = public_decisions(answers)
     errors = any(finding.level is Level.ERROR for finding in findings)
@@ -218,12 +183,48 @@ def decide_and_edit(plan: Plan, read: Source, options: Options, notes: list[Find
         return Result(
             Outcome.REFUSED, read.text, read.data, description, decisions, tuple(findings)
         )
-    own = edits.get(plan.entry, [])
-    own = [*own, *prelude_edits(plan, helpers)]
-    text = apply_edits(read.text, own)
-    check_parses(text)
-    outcome = Outcome.CONVERTED if text != read.text else Outcome.UNCHANGED
-    return Result(outcome, text, read.encode(text), description, decisions, tuple(findings))
+    text = changed.texts.get(plan.entry, read.text)
+    files = files_of(project, changed)
+    converted = text != read.text or any(file.is_changed for file in files)
+    outcome = Outcome.CONVERTED if converted else Outcome.UNCHANGED
+    return Result(
+        outcome,
+        text,
+        read.encode(text),
+        description,
+        decisions,
+        tuple(findings),
+        files,
+        place_of(project),
+        tuple(bound_to_place(project)),
+    )
+
+
+def written(edits: dict[Module, list[Edit]], shared: HelperModule | None) -> Changed:
+    """The texts of all modules that change."""
+    texts: dict[Module, str] = {}
+    for module, own in edits.items():
+        text = apply_edits(module.source.text, own)
+        if text != module.source.text:
+            check_parses(text)
+            texts[module] = text
+    return Changed(texts, shared)
+
+
+def all_edits(
+    plan: Plan, project: Project, rulings: Rulings, chosen: Iterable[Rule]
+) -> tuple[dict[Module, list[Edit]], HelperModule | None]:
+    """The edits of every ruling to apply, with helpers and imports, by module."""
+    edits, helpers = collect(plan, rulings, chosen)
+    shared = shared_helpers(plan, project, helpers)
+    for module in {**edits, **helpers}:
+        own = edits.setdefault(module, [])
+        wanted = helpers.get(module, set())
+        if shared is not None and module in shared.users:
+            own.extend(shared.edits(plan, module, wanted))
+            wanted = set()
+        own.extend(prelude_edits(plan, module, wanted))
+    return edits, shared
 
 
 def decisive(answers: Iterable[tuple[Rule, Answer]]) -> list[tuple[Rule, Answer]]:
@@ -235,15 +236,15 @@ def decisive(answers: Iterable[tuple[Rule, Answer]]) -> list[tuple[Rule, Answer]
 
 def collect(
     plan: Plan, rulings: Rulings, chosen: Iterable[Rule]
-) -> tuple[dict[Module, list[Edit]], set[str]]:
-    """The edits of every ruling to apply, by module, and the helper functions they need."""
+) -> tuple[dict[Module, list[Edit]], dict[Module, set[str]]]:
+    """The edits of every ruling to apply, and the helper functions they need, by module."""
     edits: dict[Module, list[Edit]] = {}
-    helpers: set[str] = set()
+    helpers: dict[Module, set[str]] = {}
     for rule in chosen:
         for ruling in rulings.of(rule.name, Verdict.APPLY):
             for change in rule.edits(plan, ruling, rulings):
                 if isinstance(change, Helper):
-                    helpers.add(change.name)
+                    helpers.setdefault(change.module, set()).add(change.name)
                 elif isinstance(change, In):
                     edits.setdefault(change.module, []).append(change.edit)
     return edits, helpers
@@ -273,16 +274,26 @@ def check_parses(text: str) -> None:
 
 
 def unchanged(
-    read: Source,
+    project: Project,
     code: str,
     why: str,
     plan: Plan | None = None,
     notes: Iterable[Finding] = (),
 ) -> Result:
     """The result for a script that is left as it is."""
+    read = project.entry.source
     note = Finding(code, Level.NOTE, read.path, 0, 0, f"left as it is: {why}")
-    description = describe(plan, Rulings({})) if plan is not None else {}
-    return Result(Outcome.UNCHANGED, read.text, read.data, description, (), (*notes, note))
+    return Result(
+        Outcome.UNCHANGED,
+        read.text,
+        read.data,
+        describe(plan, Rulings({})) if plan is not None else {},
+        (),
+        (*notes, note),
+        files_of(project),
+        place_of(project),
+        tuple(bound_to_place(project)),
+    )
 
 
 __all__ = ["CODES", "Facts", "convert"]

@@ -1,10 +1,12 @@
-"""Writing a file whole or not at all."""
+"""Writing a file, or several together, whole or not at all."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 
 def read_existing(path: str) -> bytes | None:
@@ -50,7 +52,82 @@ def write_atomically(path: str, data: bytes, *, new_mode: int = 0o666) -> None:
         raise OSError("not a regular file")
 
 
+@dataclass(frozen=True)
+class NewContent:
+    """What a file is to hold.
+
+    Args:
+        path: the file; folders that are missing are made.
+        data: its content.
+        new_mode: permission bits of a file that did not exist, less the user's mask.
+    """
+
+    path: str
+    data: bytes
+    new_mode: int = 0o666
+
+
+def write_together(contents: Sequence[NewContent]) -> None:
+    """Give several files their contents, or leave all of them as they are.
+
+    All temporary files are complete before the first is renamed; where a renaming fails, those
+    before it are undone.
+
+    Raises:
+        OSError: one of them cannot be written.
+    """
+    staged: list[tuple[str, str, bytes | None]] = []
+    folders: list[str] = []
+    renamed = 0
+    try:
+        for content in contents:
+            target = os.path.realpath(content.path)
+            _make_folders(os.path.dirname(target), folders)
+            before = read_existing(target)
+            existing = os.stat(target) if before is not None else None
+            if existing is None and os.path.lexists(target):
+                raise OSError("not a regular file")
+            temporary = _stage(target, content.data, existing, content.new_mode)
+            staged.append((temporary, target, before))
+        for temporary, target, _ in staged:
+            os.replace(temporary, target)
+            renamed += 1
+    except BaseException:
+        for _, target, before in reversed(staged[:renamed]):
+            with contextlib.suppress(OSError):
+                if before is None:
+                    os.unlink(target)
+                else:
+                    write_atomically(target, before)
+        for temporary, _, _ in staged[renamed:]:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        for folder in reversed(folders):
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
+        raise
+
+
+def _make_folders(folder: str, made: list[str]) -> None:
+    """Make a folder with those above it, and note the new ones, outermost first."""
+    if folder and not os.path.isdir(folder):
+        _make_folders(os.path.dirname(folder), made)
+        os.mkdir(folder)
+        made.append(folder)
+
+
 def _replace(target: str, data: bytes, existing: os.stat_result | None, new_mode: int) -> None:
+    temporary = _stage(target, data, existing, new_mode)
+    try:
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _stage(target: str, data: bytes, existing: os.stat_result | None, new_mode: int) -> str:
+    """Write a temporary file beside a target, as the target shall be, and return its path."""
     if existing is not None and not os.access(target, os.W_OK):
         raise PermissionError("write-protected")
     mode = new_mode if existing is None else stat.S_IMODE(existing.st_mode)
@@ -64,11 +141,11 @@ def _replace(target: str, data: bytes, existing: os.stat_result | None, new_mode
         if existing is not None:
             _keep_owner(temporary, existing)
             os.chmod(temporary, mode)
-        os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+    return temporary
 
 
 def _keep_owner(path: str, existing: os.stat_result) -> None:

@@ -13,9 +13,11 @@ from importlib import import_module
 from string import Template
 
 from transpile.edit import Edit
+from transpile.facts.module import Module
 from transpile.layout import insert_after_imports, insert_import
 from transpile.options import Options
 from transpile.plan.model import Plan
+from transpile.plan.names import import_line
 
 
 @dataclass(frozen=True)
@@ -26,11 +28,13 @@ class HelperSource:
         code: Python source; ``$module`` and ``$helper`` stand for their local names.
         modules: placeholder to the dotted name that it imports.
         helpers: other helpers that it calls.
+        without_group: it knows what to do before the process group is joined.
     """
 
     code: str
     modules: tuple[tuple[str, str], ...] = ()
     helpers: tuple[str, ...] = ()
+    without_group: bool = False
 
 
 #: A helper, or what gives it for the options of a conversion.
@@ -66,22 +70,49 @@ def closed(names: Iterable[str], sources: Mapping[str, HelperSource]) -> list[st
     return [name for name in sources if name in wanted]
 
 
-def prelude_edits(plan: Plan, names: Iterable[str]) -> Iterable[Edit]:
-    """The edits that insert helpers and imports into the entry."""
+def prelude_edits(plan: Plan, module: Module, helpers: Iterable[str]) -> Iterable[Edit]:
+    """The edits that insert helpers into a module, and the imports that its edits need."""
     sources = prelude_of(plan.table.framework, plan.options)
+    names = plan.names_in(module)
     blocks = []
-    for name in closed(names, sources):
+    for name in closed(helpers, sources):
         source = sources[name]
-        words = {key: plan.names.imported(dotted, key) for key, dotted in source.modules}
-        words.update({helper: plan.names.fresh(helper) for helper in (*source.helpers, name)})
+        words = {key: names.imported(dotted, key) for key, dotted in source.modules}
+        words.update({helper: names.fresh(helper) for helper in (*source.helpers, name)})
         blocks.append(Template(source.code.strip("\n")).substitute(words))
     edits: list[Edit] = []
-    lines = sorted(plan.names.imports.values(), key=import_order)
+    lines = sorted(names.imports.values(), key=import_order)
     if lines:
-        edits.extend(insert_import(plan.entry.source, lines))
+        edits.extend(insert_import(module.source, lines))
     if blocks:
-        edits.extend(insert_after_imports(plan.entry.source, "\n\n\n".join(blocks)))
+        edits.extend(insert_after_imports(module.source, "\n\n\n".join(blocks)))
     return edits
+
+
+def helper_module(
+    helpers: Iterable[str], sources: Mapping[str, HelperSource], docstring: str
+) -> str:
+    """The text of a module that holds helpers and nothing else.
+
+    Args:
+        helpers: the helpers that others import; what they call comes with them.
+        sources: the framework's helpers.
+        docstring: what the module is for.
+    """
+    blocks = []
+    imports: set[str] = set()
+    for name in closed(helpers, sources):
+        source = sources[name]
+        words = {key: key for key, _ in source.modules}
+        imports.update(import_line(dotted, key) for key, dotted in source.modules)
+        words.update({helper: helper for helper in (*source.helpers, name)})
+        blocks.append(Template(source.code.strip("\n")).substitute(words))
+    lines = sorted(imports, key=plain_first)
+    standard = [line for line in lines if not import_order(line)[0]]
+    others = [line for line in lines if import_order(line)[0]]
+    sections = [f'"""{docstring}"""', "\n".join(standard), "\n".join(others)]
+    head = "\n\n".join(filter(None, sections))
+    return "\n\n\n".join([head, *blocks]) + "\n"
 
 
 def import_order(line: str) -> tuple[int, str]:
@@ -94,3 +125,8 @@ def import_order(line: str) -> tuple[int, str]:
         "datetime",
     }
     return (0 if standard else 1, line)
+
+
+def plain_first(line: str) -> tuple[int, bool, str]:
+    """Like :func:`import_order`, and ``import`` before ``from``."""
+    return import_order(line)[0], line.startswith("from "), line

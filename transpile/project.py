@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import libcst as cst
+
 from transpile.facts.module import Module
+from transpile.facts.walk import children
+from transpile.search_path import added_folders
 from transpile.source import Source, SourceError, read_source
 
 #: A module larger than this is no training code worth following.
 LARGEST_MODULE = 2_000_000
+#: How many folders above a script its project may begin.
+HIGHEST = 3
 
 
 class Project:
-    """Finds and reads the modules beside an entry script; nothing outside its folder is opened.
+    """Finds and reads the modules beside an entry script; nothing outside its project is opened.
+
+    Modules are looked up as the script would find them: in its own folder, and in those that it
+    adds to ``sys.path`` as constants or as relative to ``__file__``.
 
     Args:
         entry: the script.
@@ -28,42 +38,121 @@ class Project:
         read: Callable[[Path], bytes] = Path.read_bytes,
     ) -> None:
         self.entry = Module("__main__", entry)
-        self._folder = folder
+        self.folder = folder.resolve() if folder is not None else None
+        self.roots: list[Path] = []
+        self._shown = os.path.dirname(entry.path)
         self._read = read
         self._found: dict[str, Module | None] = {}
+        self._by_file: dict[Path, Module] = {}
+        self.files: dict[Module, Path] = {}
+        self.roots_of: dict[Module, Path] = {}
         self.unreadable: list[tuple[str, str]] = []
+        if self.folder is not None:
+            file = self.folder / os.path.basename(entry.path)
+            self.roots.append(self.folder)
+            self.files[self.entry], self.roots_of[self.entry] = file, self.folder
+            self._by_file[file.resolve()] = self.entry
+            self._extend(self.entry)
 
     def find(self, dotted: str, importer: Module) -> Module | None:
         """The project's module of that name as `importer` sees it; None where there is none."""
         name = absolute_name(dotted, importer)
-        if name is None or self._folder is None:
+        if name is None or self.folder is None:
             return None
         if name not in self._found:
             self._found[name] = self._load(name)
         return self._found[name]
 
+    def shown(self, file: Path) -> str:
+        """How findings name a file of the project: as the user would, from the script's name."""
+        if self.folder is None:
+            return str(file)
+        return os.path.normpath(os.path.join(self._shown, os.path.relpath(file, self.folder)))
+
+    def modules(self) -> list[Module]:
+        """The script and every module of the project that it may import, in the order of names.
+
+        What stands above a module as its package belongs to it.
+        """
+        seen = {self.entry}
+        pending = [self.entry]
+        while pending:
+            module = pending.pop()
+            for dotted in imported_names(module.source.tree):
+                name = absolute_name(dotted, module) or ""
+                parts = name.split(".")
+                for count in range(1, len(parts) + 1):
+                    found = self.find(".".join(parts[:count]), self.entry) if name else None
+                    if found is not None and found not in seen:
+                        seen.add(found)
+                        pending.append(found)
+        return sorted(seen, key=lambda module: (not module.is_entry, module.source.path))
+
+    @property
+    def top(self) -> Path | None:
+        """The folder that holds the script and every folder in which a module was found."""
+        if self.folder is None:
+            return None
+        return Path(os.path.commonpath([self.folder, *self.roots_of.values()]))
+
+    def _extend(self, module: Module) -> None:
+        """Look into the folders that a module adds to the search path, too."""
+        front, behind = added_folders(module.source, self.files[module])
+        for place, folders in ((0, front), (len(self.roots), behind)):
+            for folder in folders:
+                real = folder.resolve()
+                if real not in self.roots and self._is_near(real) and real.is_dir():
+                    self.roots.insert(place, real)
+                    place += place > 0
+
+    def _is_near(self, folder: Path) -> bool:
+        """Whether a folder belongs to the project: below the script's, or one not far above."""
+        assert self.folder is not None
+        above = [self.folder, *list(self.folder.parents)[:HIGHEST]]
+        homes = (Path(folder.anchor), Path.home().resolve())
+        return any(one in (folder, *folder.parents) for one in above if one not in homes)
+
+    def _roots_by_name(self, package: str) -> Iterator[Path]:
+        """The folder above the one that a script stands in, where imports name the latter.
+
+        Such a script is run from there, as ``python -m package.script``.
+        """
+        assert self.folder is not None
+        for folder in [self.folder, *list(self.folder.parents)[: HIGHEST - 1]]:
+            if folder.name == package and self._is_near(folder.parent):
+                yield folder.parent
+
     def _load(self, name: str) -> Module | None:
-        folder = self._folder
-        if folder is None or not name:
-            return None
         parts = name.split(".")
-        if not all(part.isidentifier() for part in parts):
+        if not name or not all(part.isidentifier() for part in parts):
             return None
-        base = folder.joinpath(*parts)
-        for path, is_package in ((base / "__init__.py", True), (base.with_suffix(".py"), False)):
-            try:
-                if not path.is_file() or path.stat().st_size > LARGEST_MODULE:
-                    continue
-                if folder.resolve() not in path.resolve().parents:
-                    continue
-                source = read_source(self._read(path), str(path))
-            except OSError as error:
-                self.unreadable.append((str(path), error.strerror or "cannot be read"))
-                return None
-            except SourceError as error:
-                self.unreadable.append((str(path), error.message))
-                return None
-            return Module(name, source, is_package)
+        for root in [*self.roots, *self._roots_by_name(parts[0])]:
+            base = root.joinpath(*parts)
+            for path, is_package in (
+                (base / "__init__.py", True),
+                (base.with_name(f"{base.name}.py"), False),
+            ):
+                try:
+                    if not path.is_file() or path.stat().st_size > LARGEST_MODULE:
+                        continue
+                    real = path.resolve()
+                    if root not in real.parents:
+                        continue
+                    if real in self._by_file:
+                        return self._by_file[real]
+                    source = read_source(self._read(path), self.shown(path))
+                except OSError as error:
+                    why = error.strerror or "cannot be read"
+                    self.unreadable.append((self.shown(path), why))
+                    return None
+                except SourceError as error:
+                    self.unreadable.append((self.shown(path), error.message))
+                    return None
+                module = Module(name, source, is_package)
+                self._by_file[real] = module
+                self.files[module], self.roots_of[module] = path, root
+                self._extend(module)
+                return module
         return None
 
 
@@ -83,3 +172,34 @@ def absolute_name(dotted: str, importer: Module) -> str | None:
         return None
     kept = package[: len(package) - up]
     return ".".join([*kept, stripped] if stripped else kept)
+
+
+def imported_names(tree: cst.Module) -> Iterator[str]:
+    """The modules that a module imports, wherever the import stands; leading dots stay."""
+    stack: list[cst.CSTNode] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, cst.Import):
+            for alias in node.names:
+                yield tree.code_for_node(alias.name)
+        elif isinstance(node, cst.ImportFrom):
+            name = tree.code_for_node(node.module) if node.module is not None else ""
+            dots = "." * len(node.relative)
+            yield dots + name
+            if not isinstance(node.names, cst.ImportStar):
+                for alias in node.names:
+                    separator = "." if name else ""
+                    yield f"{dots}{name}{separator}{tree.code_for_node(alias.name)}"
+        elif isinstance(
+            node,
+            (
+                cst.Module,
+                cst.BaseCompoundStatement,
+                cst.IndentedBlock,
+                cst.Else,
+                cst.Finally,
+                cst.ExceptHandler,
+                cst.SimpleStatementLine,
+            ),
+        ):
+            stack.extend(reversed(list(children(node))))

@@ -48,8 +48,30 @@ class Decision:
 
 
 @dataclass(frozen=True)
+class ProjectFile:
+    """A module of the project that a script imports, or one that the conversion adds.
+
+    Args:
+        path: the file, named as the script was.
+        place: where it stands below the folder that holds the whole project, with slashes.
+        before: its content; None where the conversion adds it.
+        data: its content after the conversion.
+    """
+
+    path: str
+    place: str
+    before: bytes | None
+    data: bytes
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the conversion changes or adds it."""
+        return self.data != self.before
+
+
+@dataclass(frozen=True)
 class Result:
-    """The outcome of converting one script.
+    """The outcome of converting one script, and with it the modules of its project.
 
     Args:
         outcome: converted, unchanged (nothing to do, or distributed already) or refused.
@@ -58,6 +80,11 @@ class Result:
         plan: what the script is made of, as plain data that JSON can hold.
         decisions: every rule's answers, in the order of the places.
         findings: every remark, in the order of the places.
+        modules: the modules of the project that the script imports, changed or not, and what is
+            added to them.
+        place: where the script itself stands below the folder that holds the whole project; empty
+            where it has no place on disk.
+        bound_to_place: what leads elsewhere once the project is copied to another folder.
     """
 
     outcome: Outcome
@@ -66,6 +93,14 @@ class Result:
     plan: Mapping[str, Any]
     decisions: tuple[Decision, ...]
     findings: tuple[Finding, ...]
+    modules: tuple[ProjectFile, ...] = ()
+    place: str = ""
+    bound_to_place: tuple[Finding, ...] = ()
+
+    @property
+    def changed_modules(self) -> tuple[ProjectFile, ...]:
+        """The modules of the project that are changed or added."""
+        return tuple(module for module in self.modules if module.is_changed)
 
     @property
     def level(self) -> Level:

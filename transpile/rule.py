@@ -57,9 +57,15 @@ class Remark:
 
 @dataclass(frozen=True)
 class Helper:
-    """The request for a helper function, by its name in the framework's prelude."""
+    """The request for a helper function, by its name in the framework's prelude.
+
+    Args:
+        name: the helper.
+        module: where it is called.
+    """
 
     name: str
+    module: Module
 
 
 @dataclass(frozen=True, eq=False)

@@ -79,9 +79,9 @@ def once_of(plan: Plan) -> Once:
     return found
 
 
-def main_process(plan: Plan) -> str:
+def main_process(plan: Plan, module: Module) -> str:
     """The call that tells whether this process is the one that has effects."""
-    return f"{plan.names.fresh('is_main_process')}()"
+    return f"{plan.names_in(module).fresh('is_main_process')}()"
 
 
 def argument_of(effect: Effect, keywords: tuple[str, ...], position: int) -> cst.Arg | None:
@@ -102,11 +102,11 @@ def only_here(plan: Plan, module: Module, node: cst.BaseExpression, other: str) 
 
     The expression stays where it is, so that edits inside it still apply.
     """
-    yield Helper("is_main_process")
+    yield Helper("is_main_process", module)
     before, after = ("", "")
     if isinstance(node, (cst.IfExp, cst.Lambda, cst.NamedExpr)) and not node.lpar:
         before, after = "(", ")"
-    elsewhere = f" if {main_process(plan)} else {other}"
+    elsewhere = f" if {main_process(plan, module)} else {other}"
     if binds_tighter(module, node):
         before, elsewhere = f"({before}", f"{elsewhere})"
     for edit in surround(module, node, before, after + elsewhere):

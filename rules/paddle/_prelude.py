@@ -104,6 +104,7 @@ def $is_main_process():
     return $dist.get_rank() == 0
 ''',
         (DIST,),
+        without_group=True,
     ),
     "print_once": HelperSource(
         '''
@@ -114,6 +115,7 @@ def $print_once(*args, **kwargs):
 ''',
         (),
         ("is_main_process",),
+        without_group=True,
     ),
     "split_batch": HelperSource(
         '''

@@ -329,7 +329,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The condition or number within the helper that agrees on it."""
     node = ruling.node
     assert isinstance(node, cst.BaseExpression)
-    yield Helper(ruling.data)
-    name = plan.names.fresh(ruling.data)
+    yield Helper(ruling.data, ruling.module)
+    name = plan.names_in(ruling.module).fresh(ruling.data)
     for edit in wrap_expression(ruling.module.source, node, f"{name}(", ")", order=-50):
         yield In(ruling.module, edit)

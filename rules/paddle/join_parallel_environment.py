@@ -95,14 +95,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The call of the set-up function and that of its counterpart."""
     start: Start = ruling.data
-    yield Helper("setup_distributed")
-    yield Helper("cleanup_distributed")
+    yield Helper("setup_distributed", plan.entry)
+    yield Helper("cleanup_distributed", plan.entry)
     source = plan.entry.source
-    lines = [f"{plan.names.fresh('setup_distributed')}()"]
+    lines = [f"{plan.names_in(plan.entry).fresh('setup_distributed')}()"]
     if sharing_of(plan) is Sharing.NEEDED:
         helper = "share_all_random_states" if imports_random(plan) else "share_random_state"
-        yield Helper(helper)
-        lines.append(f"{plan.names.fresh(helper)}()")
+        yield Helper(helper, plan.entry)
+        lines.append(f"{plan.names_in(plan.entry).fresh(helper)}()")
     if start.function is None and not inside_main_guard(plan, start):
         lines = ['if __name__ == "__main__":', *(f"    {line}" for line in lines)]
     if start.parsed is not None:
@@ -113,7 +113,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     for change in changes:
         yield In(plan.entry, change)
     last = start.block.body[-1]  # type: ignore[attr-defined]
-    leaving = [f"{plan.names.fresh('cleanup_distributed')}()"]
+    leaving = [f"{plan.names_in(plan.entry).fresh('cleanup_distributed')}()"]
     if start.function is None and isinstance(last, cst.If) and is_main_guard(last):
         changes = append_to_body(source, last, leaving)
     elif start.function is not None and returns_early(start.function) and start.entered:

@@ -131,10 +131,10 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
 def elsewhere_nowhere(plan: Plan, effect: Effect) -> Iterator[Change]:
     """Send what is written through a handle nowhere on the other processes."""
     if effect.word in ROTATING:
-        logging = plan.names.imported("logging", "logging")
+        logging = plan.names_in(effect.module).imported("logging", "logging")
         yield from only_here(plan, effect.module, effect.node, f"{logging}.NullHandler()")
         return
-    nowhere = f"{plan.names.imported('os', 'os')}.devnull"
+    nowhere = f"{plan.names_in(effect.module).imported('os', 'os')}.devnull"
     path = path_of(effect)
     if path is None:
         return

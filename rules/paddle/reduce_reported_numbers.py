@@ -78,7 +78,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Edited]:
     leaf: Leaf = ruling.data
     source = leaf.module.source
     if leaf.change is Change.COUNT:
-        dist = plan.names.imported("paddle.distributed", "dist")
+        dist = plan.names_in(leaf.module).imported("paddle.distributed", "dist")
         span = source.span(leaf.node)
         before, after = "", f" * {dist}.get_world_size()"
         if needs_parentheses(leaf):
@@ -86,8 +86,8 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Edited]:
             yield In(leaf.module, Insert(span.start, before, 0, "open", span))
         yield In(leaf.module, Insert(span.end, after, 0, "close", span))
         return
-    yield Helper(leaf.change.value)
-    name = plan.names.fresh(leaf.change.value)
+    yield Helper(leaf.change.value, leaf.module)
+    name = plan.names_in(leaf.module).fresh(leaf.change.value)
     for edit in wrap_expression(source, leaf.node, f"{name}(", ")"):
         yield In(leaf.module, edit)
 

@@ -125,7 +125,7 @@ def loss_expression(node: cst.CSTNode) -> cst.BaseExpression | None:
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The factor for the backward pass."""
     node: cst.BaseExpression = ruling.data
-    dist = plan.names.imported("paddle.distributed", "dist")
+    dist = plan.names_in(ruling.module).imported("paddle.distributed", "dist")
     span = ruling.module.source.span(node)
     parent = ruling.module.source.parent(node)
     before, after = "", f" * {dist}.get_world_size()"

@@ -107,7 +107,7 @@ def told(plan: Plan) -> bool:
 
 def loader_text(plan: Plan, site: Site, loop: Loop, iteration: Event) -> str | None:
     """How the scope of the epoch loop names the loader."""
-    if loop not in iteration.stack or not loop.module.is_entry:
+    if loop not in iteration.stack:
         return None
     function = function_of(loop.module, loop.node)
     depth = sum(isinstance(frame, Call) for frame in iteration.stack[: iteration.stack.index(loop)])
@@ -140,7 +140,7 @@ def epoch_name(plan: Plan, loop: cst.CSTNode) -> str | None:
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The call at the top of the loop."""
     loader, epoch = ruling.data
-    yield Helper("set_epoch")
-    lines = [f"{plan.names.fresh('set_epoch')}({loader}, {epoch})"]
+    yield Helper("set_epoch", ruling.module)
+    lines = [f"{plan.names_in(ruling.module).fresh('set_epoch')}({loader}, {epoch})"]
     for edit in insert_at_start_of_body(ruling.module.source, ruling.node, lines):
         yield In(ruling.module, edit)

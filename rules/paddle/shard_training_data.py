@@ -300,8 +300,8 @@ def divided_sampler(plan: Plan, data: Sharding) -> Iterator[Change]:
         return
     size = data.sampler.arguments.get("batch_size", 1)
     assert size is not None and isinstance(size.node, cst.BaseExpression)
-    yield Helper("split_batch")
-    split = plan.names.fresh("split_batch")
+    yield Helper("split_batch", data.sampler.module)
+    split = plan.names_in(data.sampler.module).fresh("split_batch")
     for edit in wrap_expression(data.sampler.module.source, size.node, f"{split}(", ")"):
         yield In(data.sampler.module, edit)
 
@@ -310,8 +310,8 @@ def shared_sampler(plan: Plan, data: Sharding) -> Iterator[Change]:
     """Each process takes its part of what the script's batch sampler draws."""
     argument = data.site.loader.argument("batch_sampler")
     assert argument is not None and isinstance(argument.node, cst.BaseExpression)
-    yield Helper("share_batches")
-    share = plan.names.fresh("share_batches")
+    yield Helper("share_batches", data.site.module)
+    share = plan.names_in(data.site.module).fresh("share_batches")
     for edit in wrap_expression(data.site.module.source, argument.node, f"{share}(", ")"):
         yield In(data.site.module, edit)
 
@@ -319,14 +319,14 @@ def shared_sampler(plan: Plan, data: Sharding) -> Iterator[Change]:
 def shared_stream(plan: Plan, data: Sharding) -> Iterator[Change]:
     """Each process takes its part of the stream, and its share of the batch."""
     source, module = data.site.module.source, data.site.module
-    yield Helper("share_stream")
-    share = plan.names.fresh("share_stream")
+    yield Helper("share_stream", data.site.module)
+    share = plan.names_in(data.site.module).fresh("share_stream")
     for edit in wrap_expression(source, data.dataset, f"{share}(", ")"):
         yield In(module, edit)
     if plan.options.batch_size == "per-device":
         return
-    yield Helper("split_batch")
-    split = plan.names.fresh("split_batch")
+    yield Helper("split_batch", data.site.module)
+    split = plan.names_in(data.site.module).fresh("split_batch")
     size = data.site.loader.argument("batch_size")
     if size is None or not isinstance(size.node, cst.BaseExpression):
         changes = add_argument(source, data.site.node, f"batch_size={split}(1)")
@@ -342,7 +342,7 @@ def sharded_set(plan: Plan, data: Sharding) -> Iterator[Change]:
     loader = data.site.loader
     dataset = source.code(data.dataset)
     if not is_simple(data.dataset):
-        dataset = plan.names.fresh("train_dataset", f"dataset {id(call)}")
+        dataset = plan.names_in(data.site.module).fresh("train_dataset", f"dataset {id(call)}")
         yield from bound_above(data, dataset)
     words: list[str] = [dataset]
     size = loader.argument("batch_size")
@@ -356,18 +356,20 @@ def sharded_set(plan: Plan, data: Sharding) -> Iterator[Change]:
     if dropping is not None and dropping.node is not None and drops and not known:
         words.append(f"drop_last={source.code(dropping.node)}")
     helper = "shard_whole_batches" if drops else "shard_batches"
-    yield Helper(helper)
+    yield Helper(helper, data.site.module)
     for argument in call.args:
         if argument.keyword is not None and argument.keyword.value in (
             "batch_size", "shuffle", "drop_last"
         ):  # fmt: skip
             for edit in remove_argument(source, call, argument):
                 yield In(module, edit)
-    sampler = plan.names.fresh(sampler_name(data.site), f"sampler {id(call)}")
+    sampler = plan.names_in(data.site.module).fresh(sampler_name(data.site), f"sampler {id(call)}")
     statement = statement_of(module, call)
     assert statement is not None
     indentation = len(source.indentation_of(source.span(statement).start))
-    lines = written_call(f"{sampler} = {plan.names.fresh(helper)}", words, indentation)
+    lines = written_call(
+        f"{sampler} = {plan.names_in(data.site.module).fresh(helper)}", words, indentation
+    )
     for edit in insert_before(source, statement, lines, order=10):
         yield In(module, edit)
     own = next((a for a in call.args if a.keyword and a.keyword.value == "batch_sampler"), None)

@@ -90,7 +90,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The call behind the statement."""
     statement = statement_of(ruling.module, ruling.node)
     assert statement is not None
-    yield Helper("share_buffers")
-    lines = [f"{plan.names.fresh('share_buffers')}({ruling.data})"]
+    yield Helper("share_buffers", ruling.module)
+    lines = [f"{plan.names_in(ruling.module).fresh('share_buffers')}({ruling.data})"]
     for edit in insert_after(ruling.module.source, statement, lines):
         yield In(ruling.module, edit)

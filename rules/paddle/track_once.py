@@ -64,9 +64,6 @@ def decide(plan: Plan) -> Iterator[Answer]:
             yield answer(effect, Verdict.APPLY, "the tracker is switched off on all ranks but one")
     for effect in once.managers:
         yield answer(effect, Verdict.APPLY, "the tracker records on one rank alone")
-    for effect in once.foreign:
-        if effect.kind in (Kind.TRACKER, Kind.SWITCHED_TRACKER):
-            yield everywhere(effect, "it is made in a module of the project")
 
 
 def answer(effect: Effect, verdict: Verdict, reason: str) -> Ruling:
@@ -148,13 +145,15 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     if effect.kind in (Kind.TRACKER, Kind.TRACK):
         other = "None"
         if isinstance(effect.module.source.parent(effect.node), cst.WithItem):
-            other = f"{plan.names.imported('contextlib.ExitStack', 'ExitStack')}()"
+            other = (
+                f"{plan.names_in(effect.module).imported('contextlib.ExitStack', 'ExitStack')}()"
+            )
         yield from only_here(plan, effect.module, effect.node, other)
         return
-    yield Helper("is_main_process")
+    yield Helper("is_main_process", effect.module)
     keyword, off, on = SWITCHED_TRACKERS[effect.word]
     written = argument_of(effect, (keyword,), 99)
-    test = main_process(plan)
+    test = main_process(plan, effect.module)
     if written is None:
         text = f"{on} if {test} else {off}" if keyword != "disabled" else f"not {test}"
         for edit in add_argument(effect.module.source, effect.node, f"{keyword}={text}"):

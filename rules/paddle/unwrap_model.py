@@ -89,7 +89,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The expression within ``unwrap(...)``."""
     data: Reach = ruling.data
-    yield Helper("unwrap")
-    unwrap = plan.names.fresh("unwrap")
+    yield Helper("unwrap", data.module)
+    unwrap = plan.names_in(data.module).fresh("unwrap")
     for edit in wrap_expression(data.module.source, data.node, f"{unwrap}(", ")"):
         yield In(data.module, edit)

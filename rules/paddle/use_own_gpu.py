@@ -138,7 +138,7 @@ def is_visible_devices(node: cst.CSTNode, plan: Plan) -> bool:
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The launcher's choice in the place of the number."""
-    dist = plan.names.imported("paddle.distributed", "dist")
+    dist = plan.names_in(ruling.module).imported("paddle.distributed", "dist")
     own = f"{dist}.ParallelEnv().device_id"
     text = own if ruling.data else f'"gpu:%d" % {own}'
     for edit in replace_expression(ruling.module.source, ruling.node, text):

@@ -50,7 +50,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if backward.event.detached or backward.batch_loop is None:
             continue
         loop = (*backward.epoch_loops, backward.batch_loop)[0]
-        if id(loop.node) in seen or not loop.module.is_entry:
+        if id(loop.node) in seen:
             continue
         seen.add(id(loop.node))
         yield Ruling(
@@ -78,8 +78,8 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     loop: Loop = ruling.data
     statement = loop.node
     helper = "vary_all_random_numbers" if imports_random(plan) else "vary_random_numbers"
-    yield Helper(helper)
-    lines = [f"{plan.names.fresh(helper)}()"]
+    yield Helper(helper, loop.module)
+    lines = [f"{plan.names_in(loop.module).fresh(helper)}()"]
     assert isinstance(statement, Statement)
     for edit in insert_before(loop.module.source, statement, lines, order=-3):
         yield In(loop.module, edit)

@@ -69,7 +69,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The barrier before the statement."""
     read_back: ReadBack = ruling.data
-    dist = plan.names.imported("paddle.distributed", "dist")
+    dist = plan.names_in(read_back.module).imported("paddle.distributed", "dist")
     lines = [f"if {dist}.get_world_size() > 1:", f"    {dist}.barrier()"]
     for edit in insert_before(read_back.module.source, read_back.statement, lines):  # type: ignore[arg-type]
         yield In(read_back.module, edit)

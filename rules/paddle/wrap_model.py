@@ -231,8 +231,8 @@ def has_batch_norm(plan: Plan, model: Model) -> bool:
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The wrap, under the condition that there are several processes."""
     wrap: Wrap = ruling.data
-    dist = plan.names.imported("paddle.distributed", "dist")
-    paddle = plan.names.imported("paddle", "paddle")
+    dist = plan.names_in(wrap.module).imported("paddle.distributed", "dist")
+    paddle = plan.names_in(wrap.module).imported("paddle", "paddle")
     lines = [f"if {dist}.get_world_size() > 1:"]
     if plan.options.batch_size == "global" and any(has_batch_norm(plan, m) for m in wrap.models):
         convert = f"{wrap.text} = {paddle}.nn.SyncBatchNorm.convert_sync_batchnorm"
@@ -243,7 +243,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     source = wrap.module.source
     indentation = len(source.indentation_of(source.span(wrap.node).start))
     if plan.options.paddle_api == "fleet":
-        fleet = plan.names.imported("paddle.distributed.fleet", "fleet")
+        fleet = plan.names_in(wrap.module).imported("paddle.distributed.fleet", "fleet")
         head, arguments = f"{wrap.text} = {fleet}.distributed_model", [wrap.text]
     else:
         head, arguments = f"{wrap.text} = {paddle}.DataParallel", [wrap.text]

@@ -159,8 +159,6 @@ def find_micro_step(plan: Plan, model: Model, window: Window) -> MicroStep | str
     test = window.test
     if test is None:
         return "the optimizer does not step in the loop over the batches"
-    if not window.module.is_entry:
-        return "the loop is in another module of the project"
     steps = steps_of(model)
     if any(not under(step, test) for step in steps):
         return "the optimizer also steps elsewhere"

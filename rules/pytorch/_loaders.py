@@ -62,11 +62,7 @@ def also_evaluates(plan: Plan, site: Site) -> bool:
 
 def is_indirect(plan: Plan, site: Site) -> bool:
     """Whether a loader must be rebuilt once it is finished: its call cannot be changed."""
-    return (
-        not site.module.is_entry
-        or also_evaluates(plan, site)
-        or in_comprehension(site.module, site.node)
-    )
+    return also_evaluates(plan, site) or in_comprehension(site.module, site.node)
 
 
 def sharded_sibling(plan: Plan, loader: Loader) -> bool:

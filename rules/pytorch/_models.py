@@ -154,8 +154,6 @@ def wrap_at(plan: Plan, model: Model, holders: list[Holder], forwards: list[Even
     """Whether a variable is the right place, and where in its scope."""
     first = holders[0]
     module, depth = first.module, first.depth
-    if not module.is_entry:
-        return "it is held by a variable of another module of the project"
     if any(holder.depth != depth for holder in holders):
         return ""
     uses = [holder.node for holder in holders if not holder.stored]

@@ -68,6 +68,7 @@ def $get_rank():
     return int($os.environ.get("RANK", 0))
 ''',
         (DIST, OS),
+        without_group=True,
     ),
     "get_world_size": HelperSource(
         '''
@@ -85,6 +86,7 @@ def $is_main_process():
 ''',
         (),
         ("get_rank",),
+        without_group=True,
     ),
     "print_once": HelperSource(
         '''
@@ -95,6 +97,7 @@ def $print_once(*args, **kwargs):
 ''',
         (),
         ("is_main_process",),
+        without_group=True,
     ),
     "split_batch": HelperSource(
         '''
@@ -354,6 +357,7 @@ def $own_device(device):
     return device
 ''',
         (OS, TORCH),
+        without_group=True,
     ),
     "own_gpus": HelperSource(
         '''
@@ -364,6 +368,7 @@ def $own_gpus(device_ids=None):
     return device_ids
 ''',
         (OS, TORCH),
+        without_group=True,
     ),
     "own_location": HelperSource(
         '''
@@ -373,6 +378,7 @@ def $own_location(storage, location):
         return storage.cuda()
 ''',
         (OS,),
+        without_group=True,
     ),
     "from_main_process": HelperSource(
         '''

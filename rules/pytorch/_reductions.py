@@ -40,9 +40,9 @@ CONVERSIONS = frozenset({"item", "tolist", "numpy"})
 ON_THE_WAY = frozenset({"cpu", "detach", "data", "numpy", "clone", "cuda", "to"})
 
 
-def world_size(plan: Plan) -> str:
+def world_size(plan: Plan, module: Module) -> str:
     """The call that gives the number of processes."""
-    return f"{plan.names.fresh('get_world_size')}()"
+    return f"{plan.names_in(module).fresh('get_world_size')}()"
 
 
 def multiplied(
@@ -57,10 +57,10 @@ def multiplied(
         degree: to which power.
         receiver: whether a method is called on the result.
     """
-    yield Helper("get_world_size")
+    yield Helper("get_world_size", module)
     operator = "*" if degree > 0 else "/"
     power = f" ** {abs(degree)}" if abs(degree) > 1 else ""
-    before, after = "", f" {operator} {world_size(plan)}{power}"
+    before, after = "", f" {operator} {world_size(plan, module)}{power}"
     if not multiplies_well(node):
         before, after = "(", f"){after}"
     if receiver and not node.lpar:
@@ -107,8 +107,8 @@ def surrounded(
 
 def reduced(plan: Plan, module: Module, node: cst.BaseExpression, helper: str) -> Iterator[Change]:
     """Give an expression to a helper that reduces it over the processes."""
-    yield Helper(helper)
-    name = plan.names.fresh(helper)
+    yield Helper(helper, module)
+    name = plan.names_in(module).fresh(helper)
     span = module.source.span(node)
     text = module.source.text
     if len(node.lpar) == 1 and text[span.start - 1] == "(" and text[span.end] == ")":
@@ -247,8 +247,8 @@ def averaged(plan: Plan, found: Denominator) -> Iterator[Change]:
         yield from reduced(plan, found.module, found.tensor, "reduce_mean")
         return
     yield from reduced(plan, found.module, found.tensor, "reduce_sum")
-    yield Helper("get_world_size")
-    before, after = "", f" / {world_size(plan)}"
+    yield Helper("get_world_size", found.module)
+    before, after = "", f" / {world_size(plan, found.module)}"
     if needs_parentheses(found.module, found.guard):
         before, after = "(", f"{after})"
     yield from surrounded(found.module, found.guard, before, after)
@@ -360,7 +360,7 @@ def rewritten_loss(plan: Plan, module: Module, loss: WeightedLoss) -> Iterator[C
     else:
         criterion = source.code(call.func)
         weight, ignore = f"{criterion}.weight", f"{criterion}.ignore_index"
-        functional = plan.names.imported("torch.nn.functional", "F")
+        functional = plan.names_in(module).imported("torch.nn.functional", "F")
         word = loss.function.rpartition(".")[2]
         for edit in replace_expression(source, call.func, f"{functional}.{word}"):
             yield In(module, edit)
@@ -384,8 +384,8 @@ def rewritten_loss(plan: Plan, module: Module, loss: WeightedLoss) -> Iterator[C
         counted = f"({of} != {ignore}).sum()"
     else:
         helper, counted = "mean_size", of
-    yield Helper(helper)
-    average = f"{plan.names.fresh(helper)}({counted})"
+    yield Helper(helper, module)
+    average = f"{plan.names_in(module).fresh(helper)}({counted})"
     grown = sum(len(setting) + 2 for setting in settings) + len(f" / {average}")
     name = assigned_name(module, call)
     if name and end_of_line(module, call) + grown > LINE_LENGTH:

@@ -86,4 +86,4 @@ def seed_text(plan: Plan, site: Site) -> tuple[str, tuple[str, ...]]:
             own = function_of(module, node)
             if own is None or own is function_of(site.module, site.node):
                 return module.source.code(node), ()
-    return f"{plan.names.fresh('shared_seed')}()", ("shared_seed",)
+    return f"{plan.names_in(site.module).fresh('shared_seed')}()", ("shared_seed",)

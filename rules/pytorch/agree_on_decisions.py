@@ -433,7 +433,7 @@ def differing_part(
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The expression within the helper."""
     data: Agreement = ruling.data
-    yield Helper(data.helper)
-    name = plan.names.fresh(data.helper)
+    yield Helper(data.helper, data.module)
+    name = plan.names_in(data.module).fresh(data.helper)
     for edit in wrap_expression(data.module.source, data.node, f"{name}(", ")"):
         yield In(data.module, edit)

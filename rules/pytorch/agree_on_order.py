@@ -133,7 +133,7 @@ def set_answer(found: Ordering, strings: bool, event: Event, draws: Draws) -> An
     why = "the order of a set differs from process to process"
     if strings:
         return Ruling("PT731", Verdict.APPLY, found.module, found.node, why, data=found)
-    if event.module.is_entry and draws.joined_before(event):
+    if draws.joined_before(event):
         sent = Ordering(found.module, found.node, SENT[found.way])
         return Ruling("PT731", Verdict.APPLY, found.module, found.node, why, data=sent)
     return Remark("PT731", Level.WARNING, found.module, found.node, why, "sort its elements")
@@ -354,7 +354,7 @@ def listings(plan: Plan, data: Data, draws: Draws) -> Iterator[Answer]:
                 node,
                 "all processes take the same listing",
             )
-        elif names & LISTS and event.module.is_entry and draws.joined_before(event):
+        elif names & LISTS and draws.joined_before(event):
             yield Ruling(
                 "PT732",
                 Verdict.APPLY,
@@ -416,12 +416,12 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     data: Ordering = ruling.data
     source = data.module.source
     if data.way == "rank 0":
-        yield Helper("from_main_process")
-        name = plan.names.fresh("from_main_process")
+        yield Helper("from_main_process", data.module)
+        name = plan.names_in(data.module).fresh("from_main_process")
         changes = wrap_expression(source, data.node, f"{name}(", ")")
     elif data.way == "list of rank 0":
-        yield Helper("from_main_process")
-        name = plan.names.fresh("from_main_process")
+        yield Helper("from_main_process", data.module)
+        name = plan.names_in(data.module).fresh("from_main_process")
         changes = wrap_expression(source, data.node, f"{name}(list(", "))")
     elif data.way == "sorted":
         assert isinstance(data.node, cst.Call)

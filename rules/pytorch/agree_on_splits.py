@@ -159,7 +159,7 @@ def sendable(event: Event, name: str) -> bool:
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The draw within the helper."""
     data: Draw = ruling.data
-    yield Helper("from_main_process")
-    name = plan.names.fresh("from_main_process")
+    yield Helper("from_main_process", data.module)
+    name = plan.names_in(data.module).fresh("from_main_process")
     for edit in wrap_expression(data.module.source, data.node, f"{name}(", ")"):
         yield In(data.module, edit)

@@ -278,8 +278,8 @@ def mentions(plan: Plan, node: cst.CSTNode, sources: Sequence[object]) -> list[c
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The expression divided, in its place."""
     data: Share = ruling.data
-    yield Helper("split_batch")
-    split = plan.names.fresh("split_batch")
+    yield Helper("split_batch", data.module)
+    split = plan.names_in(data.module).fresh("split_batch")
     source = data.module.source
     node = data.node
     assert isinstance(node, cst.BaseExpression)

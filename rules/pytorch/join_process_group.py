@@ -129,10 +129,10 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The call of the set-up function and that of its counterpart."""
     joining: Joining = ruling.data
     start, parsing = joining.start, joining.parsing
-    setup = plan.names.fresh("setup_distributed")
-    cleanup = plan.names.fresh("cleanup_distributed")
-    yield Helper("setup_distributed")
-    yield Helper("cleanup_distributed")
+    setup = plan.names_in(plan.entry).fresh("setup_distributed")
+    cleanup = plan.names_in(plan.entry).fresh("cleanup_distributed")
+    yield Helper("setup_distributed", plan.entry)
+    yield Helper("cleanup_distributed", plan.entry)
     source = plan.entry.source
     lines = [f"{setup}()"]
     guarded = start.function is None and not inside_main_guard(plan, start)

@@ -134,9 +134,9 @@ def first_statement(plan: Plan, event: Event) -> cst.CSTNode | None:
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The statement that switches logging off."""
     place: Place = ruling.data
-    yield Helper("is_main_process")
-    logging = plan.names.imported("logging", "logging")
-    lines = [f"if not {main_process(plan)}:", f"    {logging}.disable({logging}.INFO)"]
+    yield Helper("is_main_process", plan.entry)
+    logging = plan.names_in(plan.entry).imported("logging", "logging")
+    lines = [f"if not {main_process(plan, plan.entry)}:", f"    {logging}.disable({logging}.INFO)"]
     source = plan.entry.source
     if place.before is not None:
         changes = insert_before(source, place.before, lines, order=-8)  # type: ignore[arg-type]

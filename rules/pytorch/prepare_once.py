@@ -104,8 +104,8 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The block in which the processes take turns."""
     preparation: Preparation = ruling.data
     source = preparation.module.source
-    yield Helper("main_process_first")
-    header = f"with {plan.names.fresh('main_process_first')}():"
+    yield Helper("main_process_first", preparation.module)
+    header = f"with {plan.names_in(preparation.module).fresh('main_process_first')}():"
     moved = moved_above(preparation, rulings)
     if moved is not None:
         statement = statement_of(preparation.module, moved)

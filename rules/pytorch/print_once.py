@@ -15,7 +15,7 @@ After:
     print_once("loss", evaluate(model))
 
 Refuses when:
-    never: prints of other modules of the project are reported.
+    never.
 
 Source:
     https://pytorch.org/docs/stable/distributed.html#torch.distributed.get_rank
@@ -30,19 +30,15 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.facts.values import External
-from transpile.finding import Level
 from transpile.layout import replace_expression
 from transpile.plan.effects import Effect, Kind
 from transpile.plan.model import Plan
 from transpile.plan.treatment import Once
 from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._once import once_of
 
-CODES = {
-    "PT501": "prints once per job",
-    "PT502": "a module of the project prints in every process",
-}
+CODES = {"PT501": "prints once per job"}
 PRINT = (External("builtins.print"),)
 #: ``print`` that is not called right there.
 REFERENCE = re.compile(r"\bprint\b(?!\s*\()")
@@ -80,17 +76,6 @@ def decide(plan: Plan) -> Iterator[Answer]:
             "it is handed on in order to print",
             data=reference,
         )
-    for effect in once.foreign:
-        if effect.kind in (Kind.PRINT, Kind.CONSOLE):
-            yield Remark(
-                "PT502",
-                Level.WARNING,
-                effect.module,
-                effect.node,
-                "this module of the project prints in every process, and only the script is "
-                "converted",
-                "print where the rank is 0, or return the text to the script",
-            )
 
 
 def passed_on(plan: Plan, once: Once) -> Iterator[cst.Name]:
@@ -133,7 +118,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The helper's name in the place of ``print``."""
     if ruling.data is None:
         return
-    yield Helper("print_once")
-    name = plan.names.fresh("print_once")
+    yield Helper("print_once", ruling.module)
+    name = plan.names_in(ruling.module).fresh("print_once")
     for edit in replace_expression(ruling.module.source, ruling.data, name):
         yield In(ruling.module, edit)

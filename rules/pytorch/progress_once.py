@@ -46,12 +46,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each progress bar."""
     once = once_of(plan)
     for effect in once.effects.values():
-        if effect.kind is not Kind.PROGRESS:
+        if effect.kind is not Kind.PROGRESS or id(effect.node) in once.idle:
             continue
-        if not effect.module.is_entry:
-            if any(effect is other for other in once.foreign):
-                yield everywhere(effect, "it stands in a module of the project")
-        elif is_done(once, effect):
+        if is_done(once, effect):
             yield Ruling(
                 "PT531",
                 Verdict.ALREADY_DONE,
@@ -103,9 +100,9 @@ def is_done(once: Once, effect: Effect) -> bool:
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The argument that switches the bar off."""
     effect: Effect = ruling.data
-    yield Helper("is_main_process")
+    yield Helper("is_main_process", effect.module)
     written = argument_of(effect, ("disable",), 99)
-    test = main_process(plan)
+    test = main_process(plan, effect.module)
     if written is None:
         for edit in add_argument(effect.module.source, effect.node, f"disable=not {test}"):
             yield In(effect.module, edit)

@@ -82,7 +82,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 site.module,
                 site.node,
                 "the same call makes training and evaluation loaders or cannot be changed, and no "
-                "variable of the script holds the training loader",
+                "variable of its own holds the training loader",
                 "bind the training loader to a variable of its own",
             )
             continue
@@ -104,8 +104,6 @@ def rebuildings(plan: Plan, site: Site) -> list[Rebuilding]:
     for loader in site.loaders:
         chosen: Rebuilding | None = None
         for holder, text in variables(plan, loader):
-            if not holder.module.is_entry:
-                continue
             bindings = binding_nodes(plan, holder)
             if len(bindings) != 1:
                 continue
@@ -124,7 +122,7 @@ def rebuildings(plan: Plan, site: Site) -> list[Rebuilding]:
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The rebuilt loader bound to the same variable."""
     data: Rebuilding = ruling.data
-    yield Helper("shard_loader")
-    line = f"{data.text} = {plan.names.fresh('shard_loader')}({data.text})"
+    yield Helper("shard_loader", data.module)
+    line = f"{data.text} = {plan.names_in(data.module).fresh('shard_loader')}({data.text})"
     for edit in insert_after(data.module.source, data.statement, [line], order=-5):
         yield In(data.module, edit)

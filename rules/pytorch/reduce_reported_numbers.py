@@ -109,24 +109,24 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Edited]:
     if leaf.change is Change.COUNT:
         yield from multiplied(plan, leaf.module, leaf.node, leaf.degree)
     elif leaf.change is Change.SHARED_COUNT:
-        yield Helper("shard_count")
-        before, after = "", f" * {plan.names.fresh('shard_count')}({leaf.loader})"
+        yield Helper("shard_count", leaf.module)
+        before, after = "", f" * {plan.names_in(leaf.module).fresh('shard_count')}({leaf.loader})"
         if needs_parentheses(leaf.module, leaf.node):
             before, after = "(", f"{after})"
         yield from surrounded(leaf.module, leaf.node, before, after)
     elif leaf.change is Change.SHARED_SUM:
-        yield Helper("reduce_shards")
-        name = plan.names.fresh("reduce_shards")
+        yield Helper("reduce_shards", leaf.module)
+        name = plan.names_in(leaf.module).fresh("reduce_shards")
         yield from surrounded(leaf.module, leaf.node, f"{name}(", f", {leaf.loader})")
     elif leaf.pending is not None:
         yield from settled(plan, leaf.pending)
     elif leaf.plain:
-        yield Helper("reduce_number")
-        name = plan.names.fresh("reduce_number")
+        yield Helper("reduce_number", leaf.module)
+        name = plan.names_in(leaf.module).fresh("reduce_number")
         before, after = f"{name}(", ")"
         if leaf.change is Change.SUM:
-            yield Helper("get_world_size")
-            after = f") * {world_size(plan)}"
+            yield Helper("get_world_size", leaf.module)
+            after = f") * {world_size(plan, leaf.module)}"
             if needs_parentheses(leaf.module, leaf.node):
                 before, after = f"({before}", f"{after})"
         yield from surrounded(leaf.module, leaf.node, before, after)

@@ -163,8 +163,8 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     if event is None:
         return
     assert isinstance(event.node, cst.Call)
-    yield Helper("own_gpus")
-    own = plan.names.fresh("own_gpus")
+    yield Helper("own_gpus", event.module)
+    own = plan.names_in(event.module).fresh("own_gpus")
     source = event.module.source
     given = event.arguments.get("device_ids", position(event))
     if given is None or not isinstance(given.node, cst.BaseExpression):

@@ -345,8 +345,8 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     helper = "scale_learning_rate"
     if plan.options.scale_lr == "sqrt":
         helper = "scale_learning_rate_by_root"
-    yield Helper(helper)
-    scale = plan.names.fresh(helper)
+    yield Helper(helper, data.module)
+    scale = plan.names_in(data.module).fresh(helper)
     source = data.module.source
     if data.default:
         assert isinstance(data.node, cst.Call)

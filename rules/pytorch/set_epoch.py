@@ -199,9 +199,10 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
             text = data.iteration.module.source.code(node)
             above, epoch = (data.iteration.module, statement), None
         value = epoch or f"{text}.sampler.epoch + 1"
-        yield Helper("get_world_size")
+        place = above[0] if above is not None else module
+        yield Helper("get_world_size", place)
         lines = [
-            f"if {plan.names.fresh('get_world_size')}() > 1:",
+            f"if {plan.names_in(place).fresh('get_world_size')}() > 1:",
             f"    {text}.sampler.set_epoch({value})",
         ]
         if above is not None:

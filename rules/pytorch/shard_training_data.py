@@ -181,7 +181,7 @@ def decide_site(plan: Plan, site: Site) -> Ruling:
     options = options_text(site)
     data = Sharding(
         site,
-        plan.names.fresh(sampler_name(site), f"sampler {id(site.node)}"),
+        plan.names_in(site.module).fresh(sampler_name(site), f"sampler {id(site.node)}"),
         dataset.node,
         shuffle.node if shuffle is not None and shuffle.mapping is None else None,
         drop_last.node if drop_last is not None and drop_last.mapping is None else None,
@@ -293,22 +293,25 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     module = data.site.module
     statement = statement_of(module, data.site.node)
     assert statement is not None
-    yield Helper("get_world_size")
-    world_size = f"{plan.names.fresh('get_world_size')}()"
-    sampler_class = plan.names.imported(
+    yield Helper("get_world_size", data.site.module)
+    world_size = f"{plan.names_in(data.site.module).fresh('get_world_size')}()"
+    sampler_class = plan.names_in(data.site.module).imported(
         "torch.utils.data.distributed.DistributedSampler", "DistributedSampler"
     )
     dataset = source.code(data.dataset)
     indentation = source.indentation_of(source.span(statement).start)
     if not is_simple(data.dataset):
-        name = plan.names.fresh("train_dataset", f"dataset {id(data.site.node)}")
+        name = plan.names_in(data.site.module).fresh(
+            "train_dataset", f"dataset {id(data.site.node)}"
+        )
         for edit in bind_above(data, statement, name, indentation):
             yield In(module, edit)
         dataset = name
     seed, helpers = seed_text(plan, data.site)
-    for helper in helpers:
-        yield Helper(helper)
     arguments = [dataset, *sampler_arguments(data, seed)]
+    for helper in helpers:
+        if any(seed in argument for argument in arguments[1:]):
+            yield Helper(helper, data.site.module)
     columns = len(indentation)
     if data.options is not None:
         head = f'{data.options}["sampler"] = {sampler_class}'

@@ -139,8 +139,8 @@ def shared(plan: Plan, values: Values) -> bool:
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The sampler within the helper."""
     data: Sharing = ruling.data
-    yield Helper(data.helper)
+    yield Helper(data.helper, data.site.module)
     after = ", drop_last=True)" if data.drops else ")"
-    name = plan.names.fresh(data.helper)
+    name = plan.names_in(data.site.module).fresh(data.helper)
     for edit in wrap_expression(data.site.module.source, data.node, f"{name}(", after):
         yield In(data.site.module, edit)

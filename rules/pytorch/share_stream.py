@@ -117,7 +117,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The dataset within the helper."""
     data: tuple[Site, cst.BaseExpression] = ruling.data
     site, node = data
-    yield Helper("share_stream")
-    name = plan.names.fresh("share_stream")
+    yield Helper("share_stream", site.module)
+    name = plan.names_in(site.module).fresh("share_stream")
     for edit in wrap_expression(site.module.source, node, f"{name}(", ")"):
         yield In(site.module, edit)

@@ -145,11 +145,11 @@ def skips(plan: Plan, module: Module, manager: cst.BaseExpression) -> bool:
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The manager around the micro step."""
     micro: MicroStep = ruling.data
-    yield Helper("gradients_synchronised")
+    yield Helper("gradients_synchronised", ruling.module)
     source = ruling.module.source
     base = source.indentation_of(source.span(micro.first).start)
     lines = written_call(
-        f"with {plan.names.fresh('gradients_synchronised')}",
+        f"with {plan.names_in(ruling.module).fresh('gradients_synchronised')}",
         [micro.model, micro.condition],
         len(base),
         ":",

@@ -368,20 +368,20 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     place: Place = ruling.data
     source = place.module.source
     if place.kind == "device":
-        yield Helper("own_device")
-        own = plan.names.fresh("own_device")
+        yield Helper("own_device", place.module)
+        own = plan.names_in(place.module).fresh("own_device")
         assert isinstance(place.node, cst.BaseExpression)
         changes = wrap_expression(source, place.node, f"{own}(", ")")
     elif place.kind == "guard":
-        os = plan.names.imported("os", "os")
+        os = plan.names_in(place.module).imported("os", "os")
         assert isinstance(place.node, cst.BaseSmallStatement)
         changes = guard(source, place.node, place.node, f"if {LAUNCHED.format(os=os)}:")
     else:
         assert isinstance(place.node, cst.Call)
         location = '"cpu"'
         if place.kind == "location":
-            yield Helper("own_location")
-            location = plan.names.fresh("own_location")
+            yield Helper("own_location", place.module)
+            location = plan.names_in(place.module).fresh("own_location")
         changes = add_argument(source, place.node, f"map_location={location}")
     for edit in changes:
         yield In(place.module, edit)

@@ -133,8 +133,8 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     if ruling.code == "PT701":
         start: Start = ruling.data
         helper = f"share_random_state{with_numpy}"
-        yield Helper(helper)
-        lines = [f"{plan.names.fresh(helper)}()"]
+        yield Helper(helper, plan.entry)
+        lines = [f"{plan.names_in(plan.entry).fresh(helper)}()"]
         source = plan.entry.source
         behind = last_chance(plan, start)
         if behind is not None:
@@ -149,10 +149,9 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         return
     loop: Loop = ruling.data
     helper = f"vary_seed{with_numpy}"
-    yield Helper(helper)
+    yield Helper(helper, loop.module)
+    name = plan.names_in(loop.module).fresh(helper)
     statement = statement_of(loop.module, loop.node)
     if statement is not None:
-        for edit in insert_before(
-            loop.module.source, statement, [f"{plan.names.fresh(helper)}()"], order=30
-        ):
+        for edit in insert_before(loop.module.source, statement, [f"{name}()"], order=30):
             yield In(loop.module, edit)

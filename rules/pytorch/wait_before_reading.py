@@ -68,7 +68,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The barrier before the statement."""
     read_back: ReadBack = ruling.data
-    yield Helper("barrier")
-    line = f"{plan.names.fresh('barrier')}()"
+    yield Helper("barrier", read_back.module)
+    line = f"{plan.names_in(read_back.module).fresh('barrier')}()"
     for edit in insert_before(read_back.module.source, read_back.statement, [line]):  # type: ignore[arg-type]
         yield In(read_back.module, edit)

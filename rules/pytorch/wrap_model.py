@@ -239,14 +239,14 @@ def batch_norm_remarks(plan: Plan, wrap: Wrap) -> Iterator[Remark]:
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The wrap, under the condition that there are several processes."""
     wrap: Wrap = ruling.data
-    yield Helper("get_world_size")
-    world_size = plan.names.fresh("get_world_size")
-    ddp = plan.names.imported(
+    yield Helper("get_world_size", wrap.module)
+    world_size = plan.names_in(wrap.module).fresh("get_world_size")
+    ddp = plan.names_in(wrap.module).imported(
         "torch.nn.parallel.DistributedDataParallel", "DistributedDataParallel"
     )
     lines = [f"if {world_size}() > 1:"]
     if synchronises(plan, wrap):
-        torch = plan.names.imported("torch", "torch")
+        torch = plan.names_in(wrap.module).imported("torch", "torch")
         convert = f"{wrap.text} = {torch}.nn.SyncBatchNorm.convert_sync_batchnorm"
         lines += [
             f"    if {torch}.cuda.is_available():",

@@ -55,14 +55,8 @@ from transpile.span import Span
 CODES = {
     "PT511": "writes once per job",
     "PT512": "something is written in every process",
-    "PT513": "a module of the project writes in every process",
     "PT514": "a person is waited for while the other processes go on",
 }
-#: What is reported by other rules.
-ELSEWHERE = frozenset(
-    {Kind.PRINT, Kind.CONSOLE, Kind.DOWNLOAD, Kind.PROGRESS, Kind.ASK, Kind.TRACKER,
-     Kind.SWITCHED_TRACKER}
-)  # fmt: skip
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -107,17 +101,6 @@ def decide(plan: Plan) -> Iterator[Answer]:
             f"{effect.word} {effect.kind.value} in every process: {why}",
             "do it on rank 0 alone",
         )
-    for effect in once.foreign:
-        if effect.kind not in ELSEWHERE:
-            yield Remark(
-                "PT513",
-                Level.ERROR,
-                effect.module,
-                effect.node,
-                f"{effect.word} {effect.kind.value} in every process: it stands in a module of "
-                "the project, and only the script is converted",
-                "do it on rank 0 alone there, or move it into the script",
-            )
     yield from waiting(once.effects.values())
 
 
@@ -144,8 +127,8 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         return
     run: Run = ruling.data
     source = run.module.source
-    yield Helper("is_main_process")
-    test = main_process(plan)
+    yield Helper("is_main_process", run.module)
+    test = main_process(plan, run.module)
     condition = run.condition
     if condition is not None and fits(run, condition, test):
         for edit in extended(run, condition, test):
@@ -217,7 +200,7 @@ def names_first(
     indentation = source.indentation_of(start)
     for position, node in enumerate(bound):
         span = source.span(node)
-        name = plan.names.fresh(name_for(run, node), f"argument at {span.start}")
+        name = plan.names_in(run.module).fresh(name_for(run, node), f"argument at {span.start}")
         several_lines = "\n" in source.text[span.start : span.end]
         opening, closing = ("(", ")") if several_lines and not closed(node) else ("", "")
         order = 3 * position - 100

@@ -14,7 +14,7 @@ from transpile.plan.roles import build_plan
 from transpile.prelude import prelude_edits
 from transpile.project import Project
 from transpile.result import Verdict
-from transpile.rule import Answer, Helper, Remark, Ruling, Rulings
+from transpile.rule import Answer, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch import TABLE
 from transpile.source import read_source
 
@@ -71,12 +71,12 @@ def made(rule: ModuleType, text: str, folder: Path | None = None) -> Made:
     foreign = 0
     for ruling in rulings.of("rule", Verdict.APPLY):
         for change in rule.edits(plan, ruling, rulings):
-            if isinstance(change, Helper):
+            if change.module is not plan.entry:
+                foreign += isinstance(change, In)
+            elif isinstance(change, Helper):
                 helpers.add(change.name)
-            elif change.module is plan.entry:
-                edits.append(change.edit)
             else:
-                foreign += 1
-    after = apply_edits(text, [*edits, *prelude_edits(plan, helpers)])
+                edits.append(change.edit)
+    after = apply_edits(text, [*edits, *prelude_edits(plan, plan.entry, helpers)])
     compile(after, "train.py", "exec")
     return Made(text, after, answers, foreign)

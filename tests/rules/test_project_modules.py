@@ -1,10 +1,12 @@
-"""Modules of the project are read, not edited: what would have to change there is refused."""
+"""Modules of the project are converted with the script that imports them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from transpile import Level, Outcome, convert
+import pytest
+
+from transpile import Level, Options, Outcome, Result, Verdict, convert
 
 TRAIN = """\
 import torch
@@ -24,42 +26,202 @@ for epoch in range(2):
         optimizer.step()
         help(model, x)
 """
+LOADERS = """\
+import torch
+from torch.utils.data import DataLoader, TensorDataset
 
 
-def test_a_checkpoint_written_by_another_module_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "helpers.py").write_text(
-        "import torch\n\n\ndef help(model, x):\n    torch.save(model.state_dict(), 'm.pt')\n"
+def make(size):
+    return DataLoader(TensorDataset(torch.zeros(24, 3), torch.zeros(24, 1)), batch_size=size)
+"""
+LOOP = """\
+import torch
+from torch import nn
+
+from loaders import make
+
+loader = make(6)
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(2):
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(x), y)
+        loss.backward()
+        optimizer.step()
+"""
+
+
+def of(folder: Path, script: str, **modules: str) -> Result:
+    """What becomes of a script and the modules beside it."""
+    for name, text in modules.items():
+        file = folder.joinpath(*name.split("__")).with_suffix(".py")
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+    (folder / "train.py").write_text(script)
+    return convert(script, path="train.py", folder=folder)
+
+
+def text_of(result: Result, place: str) -> str:
+    """The text of a module after the conversion."""
+    return next(one.data.decode() for one in result.modules if one.place == place)
+
+
+def test_a_checkpoint_written_elsewhere_is_guarded_around_the_call(tmp_path: Path) -> None:
+    result = of(
+        tmp_path,
+        TRAIN,
+        helpers="import torch\n\n\n"
+        "def help(model, x):\n    torch.save(model.state_dict(), 'm.pt')\n",
     )
-    result = convert(TRAIN, path="train.py", folder=tmp_path)
-    assert result.outcome is Outcome.REFUSED
-    assert result.text == TRAIN
-    assert {f.code for f in result.findings if f.level is Level.ERROR} <= {"DT006", "PT513"}
+    assert "        if is_main_process():\n            help(model, x)\n" in result.text
+    assert "unwrap(model).state_dict()" in text_of(result, "helpers.py")
 
 
-def test_a_file_written_by_another_module_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "helpers.py").write_text(
-        "def help(model, x):\n"
+def test_a_file_written_elsewhere_amid_other_things_is_guarded_there(tmp_path: Path) -> None:
+    result = of(
+        tmp_path,
+        TRAIN,
+        helpers="def help(model, x):\n"
         "    with open('log.txt', 'a') as log:\n"
-        "        log.write(str(model(x)))\n"
+        "        log.write(str(model(x)))\n",
     )
-    result = convert(TRAIN, path="train.py", folder=tmp_path)
-    assert result.outcome is Outcome.REFUSED
-    assert "PT513" in {f.code for f in result.findings if f.level is Level.ERROR}
+    assert result.outcome is Outcome.CONVERTED
+    assert "        help(model, x)\n" in result.text and "if is_main_process" not in result.text
+    helpers = text_of(result, "helpers.py")
+    assert "open('log.txt' if is_main_process() else os.devnull, 'a')" in helpers
+
+
+def test_what_the_script_does_not_come_to_stays(tmp_path: Path) -> None:
+    idle = "def other():\n    print('x')\n\n\nif __name__ == '__main__':\n    print('demo')\n"
+    helpers = f"class Tool:\n    def work(self):\n        print(1)\n\n\n{idle}"
+    result = of(tmp_path, TRAIN, helpers=f"{helpers}\n\ndef help(model, x):\n    return x\n")
+    assert result.outcome is Outcome.CONVERTED
+    assert not result.changed_modules
 
 
 def test_processes_agree_on_random_numbers_before_a_data_set_draws_some(tmp_path: Path) -> None:
-    (tmp_path / "helpers.py").write_text("def help(model, x):\n    return x\n")
-    text = convert(TRAIN, path="train.py", folder=tmp_path).text
+    text = of(tmp_path, TRAIN, helpers="def help(model, x):\n    return x\n").text
     assert text.index("\nshare_random_state()") < text.index("torch.randn(24, 3)")
     assert text.index("    setup_distributed()\n") < text.index("\nshare_random_state()")
 
 
 def test_a_property_of_another_module_is_called_where_it_is_read(tmp_path: Path) -> None:
-    (tmp_path / "helpers.py").write_text(
-        "import os\n\n\nclass Cache:\n    @property\n    def path(self):\n"
+    result = of(
+        tmp_path,
+        TRAIN.replace("help(model, x)", "help(model, x).path"),
+        helpers="import os\n\n\nclass Cache:\n    @property\n    def path(self):\n"
         "        os.makedirs('cache', exist_ok=True)\n        return 'cache'\n\n\n"
-        "cache = Cache()\n\n\ndef help(model, x):\n    return cache\n"
+        "cache = Cache()\n\n\ndef help(model, x):\n    return cache\n",
     )
-    script = TRAIN.replace("help(model, x)", "help(model, x).path")
-    result = convert(script, path="train.py", folder=tmp_path)
-    assert {f.code for f in result.findings if f.level is Level.ERROR} == {"PT513"}
+    guarded = "        if is_main_process():\n            os.makedirs('cache', exist_ok=True)\n"
+    assert guarded in text_of(result, "helpers.py")
+
+
+def test_a_loader_is_sharded_where_it_is_made(tmp_path: Path) -> None:
+    result = of(tmp_path, LOOP, loaders=LOADERS)
+    loaders = text_of(result, "loaders.py")
+    assert "batch_size=split_batch(size), sampler=train_sampler)" in loaders
+    assert "from distributed_utils import get_world_size, split_batch\n" in loaders
+    assert "loader.sampler.set_epoch(epoch)" in result.text
+    helpers = text_of(result, "distributed_utils.py")
+    assert "def split_batch(" in helpers and "def setup_distributed(" in helpers
+    assert "def " not in result.text
+
+
+def test_a_loader_made_while_its_module_is_imported_is_refused(tmp_path: Path) -> None:
+    script = LOOP.replace("from loaders import make", "from loaders import loader").replace(
+        "loader = make(6)\n", ""
+    )
+    result = of(tmp_path, script, loaders=LOADERS + "\n\nloader = make(6)\n")
+    assert result.outcome is Outcome.REFUSED
+    assert not result.changed_modules
+    codes = {f.code for f in result.findings if f.level is Level.ERROR}
+    assert "DT009" in codes
+
+
+def test_helpers_do_not_take_a_name_that_is_in_use(tmp_path: Path) -> None:
+    (tmp_path / "distributed_utils").mkdir()
+    result = of(tmp_path, LOOP, loaders=f"import os as split_batch\n{LOADERS}")
+    loaders = text_of(result, "loaders.py")
+    assert "distributed_utils_2 import get_world_size, split_batch as split_batch_2\n" in loaders
+    assert "batch_size=split_batch_2(size)" in loaders
+
+
+def test_a_second_script_adds_to_the_helpers_of_the_first(tmp_path: Path) -> None:
+    first = of(tmp_path, LOOP, loaders=LOADERS)
+    for module in first.changed_modules:
+        (tmp_path / module.place).write_bytes(module.data)
+    second = LOOP.replace("loader = make(6)\n", "loader = make(6)\nprint(len(loader))\n")
+    result = convert(second, path="second.py", folder=tmp_path)
+    assert result.outcome is Outcome.CONVERTED
+    assert [one.place for one in result.changed_modules] == []
+    assert "def print_once(" in result.text
+    assert result.text.count("setup_distributed") == 2
+
+
+def test_modules_of_a_package_import_helpers_relatively(tmp_path: Path) -> None:
+    result = of(tmp_path, LOOP.replace("from loaders", "from kit.loaders"), kit__loaders=LOADERS)
+    assert "from .distributed_utils import" in text_of(result, "kit/loaders.py")
+    assert "from kit.distributed_utils import (" in result.text
+    assert any(one.place == "kit/distributed_utils.py" for one in result.modules)
+
+
+def test_a_script_within_a_package_imports_helpers_relatively(tmp_path: Path) -> None:
+    result = of(tmp_path, LOOP.replace("from loaders", "from .loaders"), loaders=LOADERS)
+    assert "from .distributed_utils import" in text_of(result, "loaders.py")
+    assert "from .distributed_utils import (" in result.text
+
+
+def test_names_that_a_star_import_takes_over_are_avoided(tmp_path: Path) -> None:
+    script = LOOP.replace("from loaders import make", "from loaders import *").replace(
+        "loader = make(6)", "get_world_size = 3\nloader = make(6)"
+    )
+    result = of(tmp_path, script, loaders=LOADERS)
+    assert "get_world_size as get_world_size_2" in text_of(result, "loaders.py")
+
+
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [
+        ("from loaders import make\n", Level.NOTE),
+        ("import middle\n", Level.NOTE),
+        (
+            "import torch.distributed as dist\nimport loaders\n"
+            "dist.init_process_group('gloo')\n",
+            Level.WARNING,
+        ),
+    ],
+)
+def test_another_script_that_imports_a_changed_module_is_named(
+    tmp_path: Path, text: str, level: Level
+) -> None:
+    result = of(
+        tmp_path,
+        LOOP,
+        loaders=LOADERS,
+        predict=text,
+        middle="from loaders import make\n",
+        unrelated="import os\n",
+    )
+    named = [(f.path, f.level) for f in result.findings if f.code == "DT006"]
+    expected = [("predict.py", level)]
+    assert [one for one in named if one[0] != "middle.py"] == expected
+
+
+def test_a_converted_project_is_done(tmp_path: Path) -> None:
+    result = of(tmp_path, LOOP, loaders=LOADERS)
+    for module in result.modules:
+        (tmp_path / module.place).write_bytes(module.data)
+    again = convert(result.text, path="train.py", folder=tmp_path)
+    assert again.outcome is Outcome.UNCHANGED and not again.changed_modules
+    options = Options(respect_distributed=False)
+    done = convert(result.text, options, path="train.py", folder=tmp_path)
+    assert done.outcome is Outcome.UNCHANGED and not done.changed_modules
+    assert {one.verdict for one in done.decisions} == {Verdict.ALREADY_DONE}
+
+
+def test_paths_that_start_from_a_file_are_said(tmp_path: Path) -> None:
+    loaders = f"import os\n\nHERE = os.path.dirname(__file__)\n{LOADERS}"
+    result = of(tmp_path, LOOP, loaders=loaders)
+    assert [(one.path, one.line) for one in result.bound_to_place] == [("loaders.py", 3)]

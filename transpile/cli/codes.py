@@ -11,7 +11,8 @@ EXPLANATIONS = {
     UNREADABLE: """an input cannot be read
 
 It does not exist, may not be read, is a pipe, a socket or a device, or is too large to be a script.
-Folders are taken by --check and --diff alone. Nothing was written.
+Folders are taken by --check, --diff, --in-place and
+-o FOLDER/ alone. Nothing was written.
 """,
     UNPARSABLE: """an input is not Python 3 that can be parsed
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from transpile import __version__
-from transpile.cli.conversion import Job, Mode, Task, run
+from transpile.cli.conversion import run
 from transpile.cli.framework_option import FrameworkOption, framework_check
 from transpile.cli.inputs import STANDARD_STREAM, Input, find_scripts
+from transpile.cli.job import Job, Mode, Task
 from transpile.cli.targets import TargetError, choose_targets, is_folder
 from transpile.options import (
     Backend,
@@ -215,7 +216,9 @@ def command(context: click.Context, /, **choices: Any) -> int:
     """Rewrite single-process training scripts into distributed ones.
 
     The converted script goes to standard output, or where -o says; findings go to standard error.
-    FILE is a script, - is standard input, and with --check or --diff it may be a folder.
+    FILE is a script, - is standard input. It may be a folder, which is searched for scripts that
+    train, with --check, --diff, --in-place or -o DIR/. Modules of the project that a script imports
+    are converted with it.
     """
     scripts = [Input(path) for path in choices["files"]]
     mode, output = _mode(choices, scripts)
@@ -230,9 +233,9 @@ def command(context: click.Context, /, **choices: Any) -> int:
     except (ValueError, TargetError) as error:
         raise click.UsageError(f"{error}.") from error
     tasks = [
-        Task(found, target)
+        Task(found, _target(found, target, mode))
         for script, target in zip(scripts, targets, strict=True)
-        for found in (_expand(script) if mode.is_preview else [script])
+        for found in (_expand(script) if mode.takes_folders else [script])
     ]
     job = Job(
         tasks=tasks,
@@ -316,6 +319,15 @@ def _targets(scripts: Sequence[Input], mode: Mode, output: str) -> list[str]:
     if mode is Mode.WRITE:
         return choose_targets(scripts, output)
     return [script.path for script in scripts]
+
+
+def _target(script: Input, target: str, mode: Mode) -> str:
+    """The file that a script goes to; one from a folder keeps its place below it."""
+    if not script.from_folder:
+        return target
+    if mode is Mode.IN_PLACE:
+        return script.path
+    return os.path.join(target, *script.below.split("/"))
 
 
 def _expand(script: Input) -> Iterator[Input]:

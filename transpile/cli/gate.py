@@ -7,14 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-_CONTINUATION = re.compile(r"\\\r?\n")
-_IMPORT = re.compile(
-    r"(?:^|[;:])[ \t]*(?:from[ \t]*(?P<origin>\.*[ \t]*[\w.]*)[ \t]+import[ \t]*"
-    r"(?P<names>\([^)]*\)|[^\n;]*)|import[ \t]+(?P<modules>[^\n;]*))",
-    re.MULTILINE,
-)
-_NAME = re.compile(r"\w+")
-_DOTTED = re.compile(r"[\w.]+")
+from transpile.import_words import imported_words
 
 
 @dataclass(frozen=True)
@@ -79,20 +72,7 @@ class Gate:
             return None
         if self._framework.search(text):
             return _File(names_framework=True)
-        return _File(names_framework=False, imports=tuple(_imports(text)))
-
-
-def _imports(text: str) -> Iterator[str]:
-    """The dotted names that may be modules; leading dots stay."""
-    for match in _IMPORT.finditer(_CONTINUATION.sub(" ", text)):
-        if match["modules"] is not None:
-            yield from _DOTTED.findall(match["modules"])
-            continue
-        origin = re.sub(r"\s", "", match["origin"])
-        yield origin
-        separator = "" if origin.endswith(".") else "."
-        for name in _NAME.findall(match["names"]):
-            yield f"{origin}{separator}{name}"
+        return _File(names_framework=False, imports=tuple(imported_words(text)))
 
 
 def _absolute(dotted: str, importer: str, is_package: bool) -> str:

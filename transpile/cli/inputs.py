@@ -33,12 +33,14 @@ class Input:
     Args:
         path: as the user named it, or as it was found below a folder; ``-`` for standard input.
         from_folder: it was found below a folder.
+        below: its path below that folder, with slashes.
         problem: why it cannot be read, where that is known already.
     """
 
     path: str
     from_folder: bool = False
     problem: str = ""
+    below: str = ""
 
     @property
     def is_standard_input(self) -> bool:
@@ -76,7 +78,8 @@ def find_scripts(folder: str) -> Iterator[Input]:
         for name in sorted(files):
             path = os.path.join(parent, name)
             if name.endswith(".py") and os.path.isfile(path):
-                yield Input(path, from_folder=True)
+                below = os.path.relpath(path, folder).replace(os.sep, "/")
+                yield Input(path, from_folder=True, below=below)
     for error in unlisted:
         problem = f"cannot be listed: {error.strerror}"
         yield Input(os.fspath(error.filename), from_folder=True, problem=problem)
@@ -126,7 +129,7 @@ def _read_file(path: str) -> Content:
 
 def _refuse_special(mode: int) -> None:
     if stat.S_ISDIR(mode):
-        raise InputError("is a folder, which only --check and --diff take")
+        raise InputError("is a folder, which --check, --diff, --in-place and -o FOLDER/ take")
     for is_kind, kind in _KINDS:
         if is_kind(mode):
             raise InputError(f"is {kind}, not a script")

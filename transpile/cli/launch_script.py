@@ -84,7 +84,7 @@ def _folder(path: str) -> Path:
 
 def _imported(data: bytes, path: str) -> Framework | None:
     """The framework of the imports of the script itself."""
-    from transpile.engine import imported_names
+    from transpile.project import imported_names
     from transpile.source import read_source
 
     return _framework_of_names(set(imported_names(read_source(data, path).tree)))

@@ -23,11 +23,15 @@ def choose_targets(scripts: Sequence[Input], output: str) -> list[str]:
         TargetError: two scripts would go to one file, or one would overwrite an input.
     """
     if is_folder(output):
-        targets = [_in_folder(script, output) for script in scripts]
-    elif len(scripts) == 1:
+        targets = [
+            output if os.path.isdir(script.path) else _in_folder(script, output)
+            for script in scripts
+        ]
+    elif len(scripts) == 1 and not os.path.isdir(scripts[0].path):
         targets = [output]
     else:
-        raise TargetError("several inputs need a folder as output: -o FOLDER/")
+        what = "a folder as input needs" if len(scripts) == 1 else "several inputs need"
+        raise TargetError(f"{what} a folder as output: -o FOLDER/")
     _refuse_collisions(scripts, targets)
     return targets
 

@@ -45,13 +45,15 @@ class _Binding:
     def group(self) -> tuple[bool, str]:
         """What it is listed with: its kind of statement, and its top-level package.
 
-        All of the standard library counts as one package.
+        All of the standard library counts as one package, and so does what is imported relatively.
         """
-        package = self.module.partition(".")[0]
+        package = self.module.partition(".")[0] or "."
         return bool(self.name), "" if package in _STANDARD_LIBRARY else package
 
 
-def insert_import(source: Source, lines: Sequence[str], order: int = 0) -> tuple[Edit, ...]:
+def insert_import(
+    source: Source, lines: Sequence[str], order: int = 0, near: frozenset[str] = frozenset()
+) -> tuple[Edit, ...]:
     """Add imports to the leading import section, but none that is there already.
 
     An import goes where a reader looks for it: into the alphabetical order of its package's
@@ -62,6 +64,8 @@ def insert_import(source: Source, lines: Sequence[str], order: int = 0) -> tuple
         source: the script.
         lines: import statements.
         order: rank among the imports that are added at one place; smaller comes first.
+        near: the top-level packages of the script's own project, ``.`` for relative imports, where
+            the lines import from it: they stand together, apart from other people's.
     """
     section = list(_section(source))
     known = {binding for statement in section for binding in _bindings(statement)}
@@ -69,7 +73,7 @@ def insert_import(source: Source, lines: Sequence[str], order: int = 0) -> tuple
     for line in lines:
         wanted = list(_bindings(libcst.parse_statement(line)))
         if not wanted or not known.issuperset(wanted):
-            edits += _insertion(source, section, line, wanted[0] if wanted else None, order)
+            edits += _insertion(source, section, line, wanted[0] if wanted else None, order, near)
     return tuple(edits)
 
 
@@ -119,6 +123,7 @@ def _insertion(
     line: str,
     wanted: _Binding | None,
     order: int,
+    near: frozenset[str],
 ) -> tuple[Edit, ...]:
     """The edits that add one import."""
     imports = [
@@ -128,29 +133,34 @@ def _insertion(
         if binding.module != "__future__"
     ]
     order = 2 * order + (wanted is not None and bool(wanted.name))
+    lines = line.split("\n")
     if wanted is not None:
-        group = [pair for pair in imports if pair[0].group == wanted.group]
+        group = [
+            pair for pair in imports if pair[0].group == wanted.group or pair[0].group[1] in near
+        ]
         if group:
             names = [binding.module for binding, _ in group]
             if names != sorted(names):
-                return insert_after(source, group[-1][1], [line], order)
+                return insert_after(source, group[-1][1], lines, order)
             smaller = [statement for binding, statement in group if binding.module <= wanted.module]
             if smaller:
-                return insert_after(source, smaller[-1], [line], order)
-            return insert_before(source, group[0][1], [line], order)
+                return insert_after(source, smaller[-1], lines, order)
+            return insert_before(source, group[0][1], lines, order)
         package = wanted.group[1]
         related = [statement for binding, statement in imports if binding.group[1] == package]
         if related:
-            return insert_after(source, related[-1], [line], order)
+            return insert_after(source, related[-1], lines, order)
+        if near and section:
+            lines = ["", *lines]
         if not package and imports:
-            return _with_blank_line(source, imports[0][1], insert_before, [line], order)
+            return _with_blank_line(source, imports[0][1], insert_before, lines, order)
     if not section:
         if not source.tree.body:
             return (Insert(len(source.text), line + source.newline, order),)
-        return _with_blank_line(source, source.tree.body[0], insert_before, [line], order)
+        return _with_blank_line(source, source.tree.body[0], insert_before, lines, order)
     if is_docstring(section[-1]):
-        return _with_blank_line(source, section[-1], insert_after, [line], order)
-    return insert_after(source, section[-1], [line], order)
+        return _with_blank_line(source, section[-1], insert_after, lines, order)
+    return insert_after(source, section[-1], lines, order)
 
 
 def _with_blank_line(

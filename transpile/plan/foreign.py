@@ -1,28 +1,67 @@
-"""Effects in other modules of the project, which are not changed."""
+"""Effects in other modules of the project."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import libcst as cst
 
 from transpile.facts.events import Call, Event
 from transpile.facts.module import Module
-from transpile.facts.values import BoundMethod, Function
+from transpile.facts.values import BoundMethod, Class, Function
 from transpile.facts.walk import children
 from transpile.plan.effects import Effect, Kind
+from transpile.plan.places import function_of
+from transpile.plan.start import is_main_guard
 from transpile.plan.treatment import ATTACHING, LOOSE, NEEDING, Once, descendants
 
 
-def find_foreign(once: Once) -> None:
-    """Calls in the entry of functions elsewhere that do nothing but have effects."""
-    quiet = (Kind.LOG, Kind.SWITCHED_TRACK, *ATTACHING)
+def find_idle(once: Once) -> Iterator[int]:
+    """The calls of effects in other modules that this script does not come to, as far as is seen.
+
+    They stay as they are. A method may be called by a library, where the script makes objects of
+    its class.
+    """
+    running: set[int] = set()
+    classes: set[int] = set()
+    for event in once.plan.facts.events:
+        if event.detached:
+            continue
+        running.update(id(frame.function.node) for frame in event.calls())
+        for callee in event.callee if event.kind == "call" else ():
+            if isinstance(callee, Class):
+                classes.update(id(one) for one in callee.ancestry() if isinstance(one, Class))
+    for effect in once.effects.values():
+        module = effect.module
+        if module.is_entry or any(not event.detached for event in effect.events):
+            continue
+        function = function_of(module, effect.node)
+        owners = {id(call.function.owner) for event in effect.events for call in event.calls()}
+        if function is None:
+            runs = not any(
+                isinstance(around, cst.If) and is_main_guard(around)
+                for around in module.source.parents(effect.node)
+            )
+        else:
+            runs = id(function) in running or bool(owners & classes)
+        if not runs:
+            yield id(effect.node)
+
+
+def find_calls(once: Once) -> None:
+    """Calls in the entry of functions elsewhere that do nothing but have effects.
+
+    A guard around such a call is enough; the function stays as it is.
+    """
+    quiet = (Kind.LOG, Kind.SWITCHED_TRACK, Kind.DOWNLOAD, *ATTACHING)
     entry = once.plan.entry
     for effect in list(once.effects.values()):
-        if effect.module is entry or effect.kind in quiet or id(effect.node) in once.done:
+        if effect.module is entry or effect.kind in quiet:
             continue
-        if not any(may_happen(event) for event in effect.events):
+        if id(effect.node) in once.done or id(effect.node) in once.idle:
             continue
         sites: dict[int, cst.Call] = {}
-        placed = effect.kind is not Kind.DOWNLOAD
+        placed = True
         for event in effect.events:
             site = site_in_entry(event, entry)
             if site is None or not calls_effects_only(once, site):
@@ -30,8 +69,8 @@ def find_foreign(once: Once) -> None:
             else:
                 sites[id(site)] = site
         if not placed:
-            once.foreign.append(effect)
             continue
+        once.elsewhere.add(id(effect.node))
         for key, site in sites.items():
             if key not in once.effects:
                 events = once.reads.calls[key]
@@ -42,15 +81,24 @@ def find_foreign(once: Once) -> None:
                     once.done.add(key)
 
 
-def may_happen(event: Event) -> bool:
-    """Whether something elsewhere happens in a run of the script.
+def give_up(once: Once, calls: list[Effect]) -> None:
+    """Leave the effects behind some calls to guards in their own modules.
 
-    A function that nothing calls does not run; a method may be called by a library.
+    With an effect go all calls that lead to it, as one guard is enough.
     """
-    if not event.detached:
-        return True
-    outermost = next(event.calls(), None)
-    return outermost is not None and outermost.function.owner is not None
+    entry = once.plan.entry
+    pending = list(calls)
+    while pending:
+        call = pending.pop()
+        if once.effects.pop(id(call.node), None) is None:
+            continue
+        for effect in list(once.effects.values()):
+            if id(effect.node) not in once.elsewhere:
+                continue
+            sites = {id(site_in_entry(event, entry)) for event in effect.events}
+            if id(call.node) in sites:
+                once.elsewhere.discard(id(effect.node))
+                pending.extend(once.effects[site] for site in sites if site in once.effects)
 
 
 def site_in_entry(event: Event, entry: Module) -> cst.Call | None:

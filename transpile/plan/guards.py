@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
+from transpile.facts.module import Module
 from transpile.facts.walk import children
 from transpile.plan.effect_names import CONTAINERS
 from transpile.plan.effects import Effect, Kind, makers_of
@@ -36,11 +37,16 @@ from transpile.plan.treatment import (
 
 
 class Guards:
-    """Finds the runs of one script."""
+    """Finds the runs of one module.
 
-    def __init__(self, once: Once) -> None:
+    Args:
+        once: the effects.
+        module: the module.
+    """
+
+    def __init__(self, once: Once, module: Module) -> None:
         self.once = once
-        self.module = once.plan.entry
+        self.module = module
         self.source = self.module.source
 
     def block(self, owner: cst.CSTNode) -> None:
@@ -468,6 +474,12 @@ class Guards:
                 and binds_names(inner)
             ):
                 return True
+            # What is bound around the run as well is the same variable.
+            if isinstance(outer, (cst.With, cst.For, cst.FunctionDef, cst.Lambda)):
+                place = self.source.span(outer)
+                if place.start <= start and end <= place.end:
+                    inner = outer
+                    continue
             if isinstance(outer, (cst.With, cst.For)) and word in header_names(outer):
                 return True
             if isinstance(outer, (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)):

@@ -12,7 +12,7 @@ from transpile.facts.interpreter import Facts
 from transpile.facts.module import Module
 from transpile.facts.values import Argument, Instance, Opaque, Value, Values
 from transpile.options import Options
-from transpile.plan.names import Names
+from transpile.plan.names import Names, identifiers, takes_everything
 from transpile.plan.table import Table
 
 
@@ -114,25 +114,36 @@ class Plan:
         facts: what the run saw.
         table: the framework's vocabulary.
         options: what the user chose.
-        names: names for what is inserted into the entry.
         loaders, models, optimizers, backwards: the roles.
         memo: results that rules share, by a key of theirs.
+        names: names for what is inserted, by module; see :meth:`names_in`.
     """
 
     facts: Facts
     table: Table
     options: Options
-    names: Names
     loaders: list[Loader] = field(default_factory=list)
     models: list[Model] = field(default_factory=list)
     optimizers: list[Optimizer] = field(default_factory=list)
     backwards: list[Backward] = field(default_factory=list)
     memo: dict[str, Any] = field(default_factory=dict)
+    names: dict[Module, Names] = field(default_factory=dict)
 
     @property
     def entry(self) -> Module:
         """The script."""
         return self.facts.entry
+
+    def names_in(self, module: Module) -> Names:
+        """The names for what is inserted into a module."""
+        if module not in self.names:
+            used = identifiers(module.source.tree)
+            for other in self.facts.modules.values():
+                # What `import *` takes over must not hide anything there.
+                if other is not module and takes_everything(other.source.tree):
+                    used |= identifiers(other.source.tree)
+            self.names[module] = Names(module, used)
+        return self.names[module]
 
     @property
     def trained_models(self) -> list[Model]:

@@ -17,18 +17,22 @@ def identifiers(tree: cst.CSTNode) -> set[str]:
     return {node.value for node in descendants(tree) if type(node) is cst.Name}
 
 
+def takes_everything(tree: cst.Module) -> bool:
+    """Whether a module imports all names of another one."""
+    return any(
+        isinstance(node, cst.ImportFrom) and isinstance(node.names, cst.ImportStar)
+        for node in descendants(tree)
+    )
+
+
 @dataclass(eq=False)
 class Names:
     """The names that one module's conversion inserts; asking twice gives the same name."""
 
     module: Module
-    used: set[str] = field(default_factory=set)
+    used: set[str]
     given: dict[str, str] = field(default_factory=dict)
     imports: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if not self.used:
-            self.used = identifiers(self.module.source.tree)
 
     def fresh(self, wanted: str, purpose: str | None = None) -> str:
         """A name like `wanted` that the script does not have.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from transpile.plan.effects import Kind, Vocabulary, find_effects
-from transpile.plan.foreign import find_foreign
+from transpile.plan.foreign import find_calls, find_idle, give_up
 from transpile.plan.guards import Guards
 from transpile.plan.model import Plan
 from transpile.plan.preparation import PREPARING, Preparations
@@ -36,10 +36,9 @@ def find_once(
             node.
     """
     once = Once(plan, Ranks(plan, barriers), Reads(plan, vocabulary, together))
-    scope = plan.entry.scope
-    rebound = scope is not None and "print" in scope.names
     for effect in find_effects(plan, vocabulary):
-        if effect.kind is Kind.PRINT and rebound:
+        scope = effect.module.scope
+        if effect.kind is Kind.PRINT and scope is not None and "print" in scope.names:
             # A helper could not call the builtin by its name.
             effect.kind = Kind.CONSOLE
         once.effects[id(effect.node)] = effect
@@ -51,14 +50,37 @@ def find_once(
             once.prepared.add(id(effect.node))
         elif effect.kind in FILES and is_private(effect, vocabulary):
             once.private.add(id(effect.node))
-    find_foreign(once)
-    source = plan.entry.source
-    for effect in once.effects.values():
-        if effect.module.is_entry:
-            once.holders.add(id(effect.node))
-            once.holders.update(id(node) for node in source.parents(effect.node))
+    once.idle.update(find_idle(once))
+    find_calls(once)
+    find_holders(once)
     once.preparations = Preparations(once, joined).find()
-    once.foreign = [effect for effect in once.foreign if not once.settled(effect)]
     once.grades.clear()
-    Guards(once).block(source.tree)
+    Guards(once, plan.entry).block(plan.entry.source.tree)
+    refused = [effect for effect, _ in once.loose if effect.kind is Kind.CALL]
+    if refused:
+        give_up(once, refused)
+        forget_guards(once)
+        find_holders(once)
+        Guards(once, plan.entry).block(plan.entry.source.tree)
+    for module in plan.facts.modules.values():
+        if id(module.source.tree) in once.holders and not module.is_entry:
+            Guards(once, module).block(module.source.tree)
     return once
+
+
+def find_holders(once: Once) -> None:
+    """Note what holds the effects that may need a guard."""
+    once.holders.clear()
+    for effect in once.effects.values():
+        key = id(effect.node)
+        if key not in once.idle and key not in once.elsewhere:
+            once.holders.add(key)
+            once.holders.update(id(node) for node in effect.module.source.parents(effect.node))
+
+
+def forget_guards(once: Once) -> None:
+    """Take back what was decided about guards."""
+    for decided in (once.runs, once.loose, once.inline, once.managers):
+        decided.clear()
+    once.inside.clear()
+    once.grades.clear()

@@ -7,15 +7,16 @@ test for a file comes out differently once the first process is done.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
 from transpile.facts.events import Branch, Call, Event
+from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Opaque
 from transpile.facts.walk import children
 from transpile.plan.effects import Effect, Kind
-from transpile.plan.foreign import may_happen, site_in_entry
+from transpile.plan.foreign import site_in_entry
 from transpile.plan.guards import Guards
 from transpile.plan.model import Plan
 from transpile.plan.treatment import Grade, Once, Preparation, Statement, statements_of
@@ -39,21 +40,56 @@ class Preparations:
     Args:
         once: the effects.
         before: the order of the first event that the process group exists for.
+        module: where the processes take turns; default: the script.
     """
 
-    def __init__(self, once: Once, before: int) -> None:
+    def __init__(self, once: Once, before: int, module: Module | None = None) -> None:
         self.once = once
         self.plan: Plan = once.plan
         self.before = before
-        self.source = self.plan.entry.source
+        self.module = module or self.plan.entry
+        self.source = self.module.source
         self.first_training = min(
             (backward.event.order for backward in self.plan.backwards), default=None
         )
 
     def find(self) -> list[Preparation]:
         """The preparations, neighbours together, in the order of the text."""
-        found: dict[int, Preparation] = {}
+        here: list[tuple[Effect, cst.CSTNode]] = []
+        inside: dict[Module, list[Effect]] = {}
         for effect, node in self.sites():
+            if node in self.source.places.parents:
+                here.append((effect, node))
+            else:
+                inside.setdefault(effect.module, []).append(effect)
+        kept: list[Preparation] = []
+        refused: list[Preparation] = []
+        for preparation in self.placed(here):
+            modules = {effect.module for effect in preparation.effects}
+            if not preparation.why_not or self.module in modules:
+                kept.append(preparation)
+                continue
+            # What cannot be done around a call may be done where it happens.
+            refused.append(preparation)
+            for effect in preparation.effects:
+                inside.setdefault(effect.module, []).append(effect)
+        result = self.grouped(kept)
+        moved: set[int] = set()
+        for module, effects in inside.items():
+            others = Preparations(self.once, self.before, module)
+            for preparation in others.grouped(others.placed((one, one.node) for one in effects)):
+                known = {id(one) for each in refused for one in each.effects}
+                if not preparation.why_not:
+                    moved.update(id(one) for one in preparation.effects)
+                if not preparation.why_not or id(preparation.effects[0]) not in known:
+                    result.append(preparation)
+        result.extend(one for one in refused if not moved.issuperset(map(id, one.effects)))
+        return result
+
+    def placed(self, sites: Iterable[tuple[Effect, cst.CSTNode]]) -> list[Preparation]:
+        """The preparations at some places of the module, each by itself."""
+        found: dict[int, Preparation] = {}
+        for effect, node in sites:
             statement = self.statement_for(node)
             if statement is None:
                 found[id(node)] = Preparation(
@@ -64,7 +100,7 @@ class Preparations:
                     "it stands where no statement can be put around it",
                 )
                 continue
-            known = found.setdefault(id(statement), Preparation(self.plan.entry, [statement]))
+            known = found.setdefault(id(statement), Preparation(self.module, [statement]))
             known.effects.append(effect)
             known.sites.append(node)
         for preparation in found.values():
@@ -73,7 +109,7 @@ class Preparations:
                 preparation.draws = self.draws(preparation.statements[0])
                 if not preparation.why_not:
                     self.take_over(preparation)
-        return self.grouped(list(found.values()))
+        return list(found.values())
 
     def take_over(self, preparation: Preparation) -> None:
         """Take every effect that happens in a preparation alone out of the guards' hands."""
@@ -117,7 +153,9 @@ class Preparations:
                     module = frame.function.module
                 elif module.is_entry and self.asks(frame) and isinstance(frame.node, cst.If):
                     return frame.node.test
-        return effect.node if effect.module.is_entry else site_in_entry(event, self.plan.entry)
+        if effect.module.is_entry:
+            return effect.node
+        return site_in_entry(event, self.plan.entry) or effect.node
 
     def asks(self, frame: object) -> bool:
         """Whether a frame is an ``if`` that looks for a file."""
@@ -129,7 +167,7 @@ class Preparations:
 
     def prepares(self, effect: Effect) -> bool:
         """Whether an effect is a download, or makes a file only where it is missing."""
-        if not any(may_happen(event) for event in effect.events):
+        if id(effect.node) in self.once.idle:
             return False
         if any(self.once.ranks.in_turn(event.stack) for event in effect.events):
             return False
@@ -244,7 +282,7 @@ class Preparations:
         self, block: cst.CSTNode, by_statement: dict[int, Preparation]
     ) -> Iterator[Preparation]:
         """The preparations of one block."""
-        guards = Guards(self.once)
+        guards = Guards(self.once, self.module)
         current: Preparation | None = None
         gap: list[Statement] = []
         folders: list[Statement] = []
@@ -295,7 +333,7 @@ class Preparations:
 
     def lead(self, preparation: Preparation, folders: list[Statement]) -> None:
         """Put the folders that are made right before a preparation into it."""
-        guards = Guards(self.once)
+        guards = Guards(self.once, self.module)
         for effect in (each for folder in folders for each in guards.effects_in(folder)):
             self.once.prepared.add(id(effect.node))
             preparation.effects.append(effect)

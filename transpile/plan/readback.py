@@ -99,7 +99,7 @@ def written(once: Once, vocabulary: Vocabulary) -> Iterator[tuple[Effect, Event,
             continue
         if id(effect.node) in once.prepared or id(effect.node) in once.private:
             continue
-        if not effect.module.is_entry or effect.word in REMOVALS:
+        if id(effect.node) in once.idle or effect.word in REMOVALS:
             continue
         for event in effect.events:
             if not event.detached:
@@ -142,12 +142,7 @@ def reads(once: Once, vocabulary: Vocabulary) -> Iterator[tuple[Event, Values]]:
 
 def path_of(once: Once, event: Event, vocabulary: Vocabulary) -> Values | None:
     """The path that a call reads, or that it needs the folder of; None for other calls."""
-    effect = once.effects.get(id(event.node))
-    if effect is None:
-        return path_read(event, vocabulary)
-    # Other modules write in every process, into folders that one process makes.
-    foreign = any(effect is other for other in once.foreign)
-    return () if foreign and effect.kind in (Kind.OPEN, Kind.WRITE, Kind.LOG_FILE) else None
+    return path_read(event, vocabulary) if id(event.node) not in once.effects else None
 
 
 def places_of(event: Event) -> Iterator[cst.CSTNode]:
@@ -238,21 +233,20 @@ def code(value: Opaque) -> str:
 
 def place_of(once: Once, write: Event, read: Event) -> tuple[Module, cst.CSTNode] | None:
     """The statement to wait before: the one with the read, beside the one with the write."""
-    entry = once.plan.entry
     depth = shared_calls(write, read)
     while depth >= 0:
-        module = entry if depth == 0 else calls_of(read.stack)[depth - 1].function.module
+        module = once.plan.entry if depth == 0 else calls_of(read.stack)[depth - 1].function.module
         writing, reading = site_at(write, depth), site_at(read, depth)
-        if module is entry and writing is not None and reading is not None:
+        if writing is not None and reading is not None:
             if writing is reading:
                 return None
-            for block in blocks_around(entry, reading):
-                beside = statement_in(entry, block, writing)
+            for block in blocks_around(module, reading):
+                beside = statement_in(module, block, writing)
                 if beside is not None:
-                    statement = statement_in(entry, block, reading)
+                    statement = statement_in(module, block, reading)
                     # Two arms of one statement follow each other in a loop alone.
                     apart = beside is not statement or share_loop(write, read)
-                    return (entry, statement) if statement is not None and apart else None
+                    return (module, statement) if statement is not None and apart else None
             return None
         depth -= 1
     return None
@@ -281,7 +275,7 @@ def settles(once: Once, earlier: ReadBack, write: Event, read: Event) -> bool:
     if write.order < read.order and not write.order < earlier.read.order:
         return False
     source = earlier.module.source
-    around = {id(block) for block in blocks_around(once.plan.entry, site_in(earlier, read))}
+    around = {id(block) for block in blocks_around(earlier.module, site_in(earlier, read))}
     parent = source.parent(earlier.statement)
     if isinstance(parent, cst.SimpleStatementLine):
         parent = source.parent(parent)

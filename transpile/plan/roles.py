@@ -35,13 +35,12 @@ from transpile.plan.graph import (
     walk_back,
 )
 from transpile.plan.model import Backward, Loader, Model, Optimizer, Plan
-from transpile.plan.names import Names
 from transpile.plan.table import Table
 
 
 def build_plan(facts: Facts, table: Table, options: Options) -> Plan:
     """The plan of a script."""
-    plan = Plan(facts, table, options, Names(facts.entry))
+    plan = Plan(facts, table, options)
     plan.loaders = list(find_loaders(facts, table))
     plan.optimizers = list(find_optimizers(facts, table))
     find_backwards(plan)

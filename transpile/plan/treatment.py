@@ -101,7 +101,9 @@ class Once:
         loose: effects that need a guard, but have no place for one, with the reason.
         inline: effects whose expression becomes conditional.
         managers: effects that are managers of ``with`` blocks around something else.
-        foreign: effects in other modules that nothing in the script can prevent.
+        elsewhere: the calls of effects in other modules that are guarded where the script calls
+            their function.
+        idle: the calls of effects in other modules that this script does not come to.
         preparations: where the processes take turns.
         prepared: the calls of effects that happen there alone.
         private: the calls of effects in a temporary place of each process's own.
@@ -118,7 +120,8 @@ class Once:
     loose: list[tuple[Effect, str]] = field(default_factory=list)
     inline: list[Effect] = field(default_factory=list)
     managers: list[Effect] = field(default_factory=list)
-    foreign: list[Effect] = field(default_factory=list)
+    elsewhere: set[int] = field(default_factory=set)
+    idle: set[int] = field(default_factory=set)
     preparations: list[Preparation] = field(default_factory=list)
     prepared: set[int] = field(default_factory=set)
     private: set[int] = field(default_factory=set)
@@ -127,21 +130,23 @@ class Once:
     names: dict[int, dict[str, list[cst.Name]]] = field(default_factory=dict)
 
     def pending(self, *kinds: Kind) -> Iterator[Effect]:
-        """The effects of some kinds in the entry that no guard takes care of yet."""
+        """The effects of some kinds that no guard takes care of yet."""
         for effect in self.effects.values():
-            if effect.kind in kinds and effect.module.is_entry:
+            if effect.kind in kinds and id(effect.node) not in self.idle:
                 if not self.settled(effect) and id(effect.node) not in self.inside:
                     yield effect
 
     def settled(self, effect: Effect) -> bool:
         """Whether an effect needs no guard."""
         key = id(effect.node)
-        return key in self.done or key in self.prepared or key in self.private
+        return any(
+            key in settled for settled in (self.done, self.prepared, self.private, self.elsewhere)
+        )
 
     def finished(self, *kinds: Kind) -> Iterator[tuple[Effect, str]]:
-        """The effects of some kinds in the entry that need no guard, with the reason."""
+        """The effects of some kinds that need no guard, with the reason."""
         for effect in self.effects.values():
-            if effect.kind in kinds and effect.module.is_entry:
+            if effect.kind in kinds and id(effect.node) not in self.idle:
                 if id(effect.node) in self.done:
                     yield effect, "on one rank alone"
                 elif id(effect.node) in self.private:

@@ -11,14 +11,14 @@ _COLOURS = {"-": "31", "+": "32", "@": "36"}
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
-def unified_diff(path: str, before: bytes, after: bytes, *, colour: bool = False) -> bytes:
+def unified_diff(path: str, before: bytes | None, after: bytes, *, colour: bool = False) -> bytes:
     r"""Return the unified diff of two versions of the file at `path`; empty where they are equal.
 
     Lines end at ``\n`` alone, as they do for ``patch``, and the encoding plays no part.
 
     Args:
         path: the file as the user named it.
-        before: its content.
+        before: its content; None where there is no file yet.
         after: what it becomes.
         colour: mark the lines with the colours of a terminal.
     """
@@ -27,9 +27,10 @@ def unified_diff(path: str, before: bytes, after: bytes, *, colour: bool = False
     from difflib import unified_diff as compare
 
     # Latin-1 maps each byte to one character and back, whatever the file's encoding is.
-    old, new = (_LINE.findall(data.decode("latin-1")) for data in (before, after))
+    old, new = (_LINE.findall(data.decode("latin-1")) for data in (before or b"", after))
     hunks = list(compare(old, new))[2:]
-    header = b"--- " + _file_name("a", path) + b"\n+++ " + _file_name("b", path) + b"\n"
+    old_name = _file_name("a", path) if before is not None else b"/dev/null"
+    header = b"--- " + old_name + b"\n+++ " + _file_name("b", path) + b"\n"
     body = [line if line.endswith("\n") else line + _NO_NEWLINE for line in hunks]
     if colour:
         header = b"\x1b[1m" + header + b"\x1b[0m"

@@ -42,10 +42,6 @@ class Settlement:
         both. Else all of them become those of the global batch.
         """
         leaves = {id(leaf.node): leaf for group in groups for leaf in group.leaves}
-        if any(not leaf.module.is_entry for leaf in leaves.values()):
-            for group in groups:
-                self.inquiry.doubt(group.part, "it is made in another module of the project")
-            return
         cut = any(leaf.cuts is not None and leaf.degree for leaf in leaves.values())
         fractions = all(is_fraction(value) for group in groups for value in group.part.values)
         if all(group.is_ratio for group in groups) and (fractions or not cut):

@@ -147,7 +147,20 @@ class Shown:
             for part, expression, where in parts:
                 yield from self.split(part, expression, where, event, depth + 1)
         if plain:
-            yield Part(tuple(plain), node, module, event)
+            yield Part(tuple(plain), node, self.home(node, module), event)
+
+    def home(self, node: cst.BaseExpression | None, default: Module) -> Module:
+        """The module that an expression stands in: what a list or dict holds may come from any."""
+        if node is None or node in default.source.places.parents:
+            return default
+        return next(
+            (
+                module
+                for module in self.plan.facts.modules.values()
+                if node in module.source.places.parents
+            ),
+            default,
+        )
 
 
 def checks_for_nan(value: Value) -> bool:

@@ -1,0 +1,274 @@
+"""Delivering what became of a script: printed, shown as a diff, or written with its project."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from transpile.cli.inputs import Content
+from transpile.cli.job import Job, Mode, Task
+from transpile.cli.launch_files import LaunchFileError, check_writable, write
+from transpile.cli.terminal import put, tell, wants_colour
+from transpile.finding import Finding
+from transpile.result import Outcome, Result
+
+if TYPE_CHECKING:
+    from transpile.cli.launch_request import Launch
+
+# No framework, no training: there is nothing to launch.
+_NO_TRAINING = ("DT002", "DT004")
+_NEW_FILE_MODE = 0o666
+
+
+class DeliveryError(Exception):
+    """What became of a script cannot be delivered.
+
+    Args:
+        path: the file in question.
+        message: why, in one line.
+        advice: what to do about it.
+    """
+
+    def __init__(self, path: str, message: str, advice: str = "") -> None:
+        super().__init__(f"{path}: {message}")
+        self.path = path
+        self.message = message
+        self.advice = advice
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file to write.
+
+    Args:
+        path: where.
+        data: what.
+        before: what the file must hold still where it is overwritten in place.
+        mode: its permission bits where it is new.
+    """
+
+    path: str
+    data: bytes
+    before: bytes | None
+    mode: int
+
+
+class Delivery:
+    """Delivers the results of one run, one after the other.
+
+    Args:
+        job: what the run is asked for.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self._shown: set[tuple[str, bytes]] = set()
+        self._written: dict[str, bytes] = {}
+
+    def deliver(self, task: Task, content: Content, result: Result) -> tuple[Finding, ...]:
+        """Print or write one result, and return what there is to say about it.
+
+        Raises:
+            DeliveryError: a file is in the way or cannot be written.
+        """
+        mode = self.job.mode
+        if mode is Mode.PLAN:
+            put(_plan(task.script.name, result))
+        elif result.outcome is Outcome.REFUSED or mode is Mode.CHECK:
+            pass
+        elif mode is Mode.DIFF:
+            self._show(task, content, result)
+        elif mode is Mode.PRINT:
+            _refuse_several(result, "standard output")
+            put(result.data)
+        elif not task.script.from_folder or result.outcome is Outcome.CONVERTED:
+            return self._write(task, content, result)
+        return result.findings
+
+    def _show(self, task: Task, content: Content, result: Result) -> None:
+        from transpile.report.diff import unified_diff
+
+        colour = wants_colour(sys.stdout)
+        name = task.script.name
+        changes: list[tuple[str, bytes | None, bytes]] = [(name, content.data, result.data)]
+        changes += [(file.path, file.before, file.data) for file in result.changed_modules]
+        for path, before, after in changes:
+            if (path, after) not in self._shown:
+                self._shown.add((path, after))
+                put(unified_diff(path, before, after, colour=colour))
+
+    def _write(self, task: Task, content: Content, result: Result) -> tuple[Finding, ...]:
+        """Write the script, its project and its launch files."""
+        in_place = self.job.mode is Mode.IN_PLACE
+        target = task.target
+        findings = result.findings
+        if not in_place and not self.job.new_folder:
+            _refuse_several(result, target)
+        elif not in_place and result.modules:
+            target = _target_in_project(task, result)
+            if not _same_folder(target, task.script.path):
+                found = {*findings, *result.bound_to_place}
+                findings = tuple(sorted(found, key=lambda finding: finding.sort_key))
+        files = [_File(target, result.data, content.data, content.mode)]
+        files += _modules_in_place(result) if in_place else ()
+        if self.job.new_folder and result.modules:
+            files += _modules_beside(target, result)
+        launch = self._launch(target, result)
+        starting = launch.files(os.path.dirname(target)) if launch is not None else ()
+        try:
+            check_writable(starting, force=self.job.force)
+            self._write_files(files)
+            if launch is not None:
+                tell(f"Total: {launch.total}\n")
+                findings = (*findings, *launch.findings)
+            write(starting)
+        except LaunchFileError as error:
+            raise DeliveryError(error.path, error.message, error.advice) from error
+        return findings
+
+    def _launch(self, target: str, result: Result) -> Launch | None:
+        """What starts the output; None where nothing is asked for, or nothing can be started."""
+        if self.job.launch is None:
+            return None
+        if any(finding.code in _NO_TRAINING for finding in result.findings):
+            return None
+        from transpile.cli.launch_script import facts_of_plan
+
+        return self.job.launch.launch(target, facts_of_plan(result.plan))
+
+    def _write_files(self, files: list[_File]) -> None:
+        """Write files all together, those left out that hold what they shall hold."""
+        from transpile.output import NewContent, read_existing, write_atomically, write_together
+
+        pending = []
+        path = files[0].path
+        try:
+            for file in files:
+                path = file.path
+                existing = read_existing(path)
+                if existing == file.data:
+                    continue
+                self._refuse_to_overwrite(file, existing)
+                pending.append(NewContent(path, file.data, file.mode))
+            path = files[0].path
+            if len(pending) == 1:
+                path = pending[0].path
+                if self.job.new_folder:
+                    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+                write_atomically(path, pending[0].data, new_mode=pending[0].new_mode)
+            elif pending:
+                write_together(pending)
+        except OSError as error:
+            named = error.filename if len(pending) > 1 and error.filename else path
+            message = f"cannot be written: {error.strerror or error}"
+            raise DeliveryError(os.fspath(named), message) from error
+        self._written.update((os.path.realpath(file.path), file.data) for file in files)
+
+    def _refuse_to_overwrite(self, file: _File, existing: bytes | None) -> None:
+        """Raise where a file holds something else than may be lost."""
+        if self.job.mode is Mode.IN_PLACE:
+            if existing != file.before:
+                raise DeliveryError(file.path, "has changed while it was converted")
+        elif os.path.realpath(file.path) in self._written:
+            raise DeliveryError(
+                file.path,
+                "is a module that another script of this run needs otherwise",
+                "Convert each script into a folder of its own.",
+            )
+        elif existing and not self.job.force:
+            raise DeliveryError(
+                file.path,
+                "exists and holds something else than what would be written",
+                "Name another output, or overwrite it with --force.",
+            )
+
+
+def _refuse_several(result: Result, target: str) -> None:
+    """Raise where one file is not enough for what changes."""
+    changed = result.changed_modules
+    if changed:
+        raise DeliveryError(
+            target,
+            "cannot hold the conversion, which changes other modules of the project, too: "
+            + ", ".join(file.path for file in changed),
+            "Name a folder with -o DIR/, or overwrite the project with --in-place.",
+        )
+
+
+def _target_in_project(task: Task, result: Result) -> str:
+    """Where the script of a project goes: its place in the project is kept below the folder.
+
+    Raises:
+        DeliveryError: the project would be overwritten.
+    """
+    target, place = task.target, result.place.split("/")
+    own = task.script.below.split("/") if task.script.below else [os.path.basename(target)]
+    if own[-len(place) :] != place:
+        folder = os.path.dirname(target)
+        for _ in own[:-1]:
+            folder = os.path.dirname(folder)
+        target = os.path.join(folder, *place)
+    root = _root(target, result)
+    for path in (task.script.path, *(file.path for file in result.modules)):
+        for written in (target, *(_beside(root, file.place) for file in result.modules)):
+            if os.path.exists(written) and os.path.exists(path) and os.path.samefile(written, path):
+                raise DeliveryError(
+                    written, "is part of the project itself", "--in-place overwrites it."
+                )
+    return target
+
+
+def _root(target: str, result: Result) -> str:
+    """The folder that stands for the one which holds the whole project."""
+    root = target
+    for _ in result.place.split("/"):
+        root = os.path.dirname(root)
+    return root
+
+
+def _beside(root: str, place: str) -> str:
+    return os.path.join(root, *place.split("/"))
+
+
+def _modules_beside(target: str, result: Result) -> Iterator[_File]:
+    """Every module of the project, where the copied script will find it."""
+    root = _root(target, result)
+    for file in result.modules:
+        yield _File(_beside(root, file.place), file.data, None, _mode_of(file.path))
+
+
+def _modules_in_place(result: Result) -> Iterator[_File]:
+    """The modules of the project that change."""
+    for file in result.changed_modules:
+        yield _File(file.path, file.data, file.before, _mode_of(file.path))
+
+
+def _mode_of(path: str) -> int:
+    """The permission bits of a file; those of a new one where there is none."""
+    try:
+        return stat.S_IMODE(os.stat(path).st_mode)
+    except OSError:
+        return _NEW_FILE_MODE
+
+
+def _same_folder(target: str, script: str) -> bool:
+    """Whether the output stands beside the script, so that all paths still hold."""
+    folders = [os.path.realpath(os.path.dirname(path) or ".") for path in (target, script)]
+    return folders[0] == folders[1]
+
+
+def _plan(path: str, result: Result) -> bytes:
+    import json
+
+    from transpile.report.escape import without_surrogates
+
+    document = {
+        "path": without_surrogates(path),
+        "outcome": result.outcome.value,
+        "plan": dict(result.plan),
+    }
+    return f"{json.dumps(document, indent=2)}\n".encode()

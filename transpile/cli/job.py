@@ -1,0 +1,74 @@
+"""What one run of the command is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from transpile.cli.inputs import STANDARD_STREAM, Input
+from transpile.options import Options
+
+if TYPE_CHECKING:
+    from transpile.cli.launch_request import LaunchRequest
+
+
+class Mode(Enum):
+    """What is done with the converted text."""
+
+    PRINT = "print"
+    WRITE = "write"
+    IN_PLACE = "in place"
+    DIFF = "diff"
+    CHECK = "check"
+    PLAN = "plan"
+
+    @property
+    def is_preview(self) -> bool:
+        """Whether it only tells what a conversion would change."""
+        return self in (Mode.DIFF, Mode.CHECK)
+
+    @property
+    def takes_folders(self) -> bool:
+        """Whether an input may be a folder, which is searched for scripts that train."""
+        return self in (Mode.WRITE, Mode.IN_PLACE, Mode.DIFF, Mode.CHECK)
+
+    @property
+    def uses_standard_output(self) -> bool:
+        """Whether code, a diff or a plan goes to standard output."""
+        return self in (Mode.PRINT, Mode.DIFF, Mode.PLAN)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One script and the file that its conversion goes to, ``-`` where it goes to none."""
+
+    script: Input
+    target: str = STANDARD_STREAM
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that one run of the command is asked for.
+
+    Args:
+        tasks: the scripts and where they go.
+        mode: what is done with the converted text.
+        options: the choices of the conversion.
+        new_folder: the folder of the targets, made when the first of them is written; empty where
+            it must be there.
+        force: overwrite a target that holds something else.
+        output_format: the form of the findings.
+        check_framework: raises where a choice does not fit the framework that a script has.
+        launch: what starts each target, written beside it.
+    """
+
+    tasks: Sequence[Task]
+    mode: Mode
+    options: Options
+    new_folder: str
+    force: bool
+    output_format: str
+    check_framework: Callable[[str], None]
+    launch: LaunchRequest | None = None

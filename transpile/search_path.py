@@ -1,0 +1,151 @@
+"""The folders that a script adds to ``sys.path``, where they can be told without running it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import libcst as cst
+
+from transpile.facts.walk import children
+from transpile.source import Source
+
+_BLOCKS = (
+    cst.Module, cst.IndentedBlock, cst.SimpleStatementLine, cst.If, cst.Else, cst.Try,
+    cst.ExceptHandler, cst.Finally, cst.With,
+)  # fmt: skip
+#: Functions and methods that give the same folder in another spelling.
+_SAME = frozenset(
+    {"abspath", "realpath", "normpath", "str", "fspath", "resolve", "absolute", "as_posix", "Path",
+     "PurePath", "expanduser"}
+)  # fmt: skip
+_DIRECTIONS = {"pardir": "..", "curdir": "."}
+
+
+def added_folders(source: Source, file: Path) -> tuple[list[Path], list[Path]]:
+    """The folders that a module puts in front of ``sys.path``, and behind it.
+
+    Args:
+        source: the module.
+        file: where it is; relative folders are taken as relative to its folder.
+    """
+    front: list[Path] = []
+    behind: list[Path] = []
+    if "sys.path" not in source.text and "from sys import" not in source.text:
+        return front, behind
+    known: dict[str, str] = {}
+    for statement in _statements(source.tree):
+        if isinstance(statement, cst.Assign) and len(statement.targets) == 1:
+            target = statement.targets[0].target
+            value = _text(statement.value, file, known)
+            if isinstance(target, cst.Name) and value is not None:
+                known[target.value] = value
+            continue
+        for places, node in _added(statement, front, behind):
+            value = _text(node, file, known)
+            if value is not None:
+                places.append(Path(os.path.normpath(file.parent / value)))
+    return front, behind
+
+
+def _statements(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The small statements that run when a module is imported, in order."""
+    for child in children(node):
+        if isinstance(child, cst.BaseSmallStatement):
+            yield child
+        elif isinstance(child, _BLOCKS):
+            yield from _statements(child)
+
+
+def _added(
+    statement: cst.CSTNode, front: list[Path], behind: list[Path]
+) -> Iterator[tuple[list[Path], cst.BaseExpression]]:
+    """The expressions that a statement adds to the search path, and at which end."""
+    if isinstance(statement, cst.AugAssign) and _dotted(statement.target) == "sys.path":
+        if isinstance(statement.value, (cst.List, cst.Tuple)):
+            yield from ((behind, element.value) for element in statement.value.elements)
+    if not isinstance(statement, cst.Expr) or not isinstance(statement.value, cst.Call):
+        return
+    call = statement.value
+    word = _dotted(call.func)
+    given = [argument.value for argument in call.args]
+    if word == "sys.path.append" and len(given) == 1:
+        yield behind, given[0]
+    elif word == "sys.path.insert" and len(given) == 2:
+        yield front, given[1]
+    elif word == "sys.path.extend" and len(given) == 1:
+        if isinstance(given[0], (cst.List, cst.Tuple)):
+            yield from ((behind, element.value) for element in given[0].elements)
+
+
+def _text(node: cst.BaseExpression, file: Path, known: dict[str, str]) -> str | None:
+    """The path that an expression stands for; None where it cannot be told."""
+    if isinstance(node, (cst.SimpleString, cst.ConcatenatedString)):
+        value = node.evaluated_value
+        return value if isinstance(value, str) else None
+    if isinstance(node, cst.Name):
+        return str(file) if node.value == "__file__" else known.get(node.value)
+    if isinstance(node, cst.Attribute):
+        if node.attr.value in _DIRECTIONS:
+            return _DIRECTIONS[node.attr.value]
+        value = _text(node.value, file, known)
+        return os.path.dirname(value) if value and node.attr.value == "parent" else None
+    if isinstance(node, cst.BinaryOperation):
+        left, right = _text(node.left, file, known), _text(node.right, file, known)
+        if left is None or right is None:
+            return None
+        if isinstance(node.operator, cst.Divide):
+            return os.path.join(left, right)
+        return left + right if isinstance(node.operator, cst.Add) else None
+    if isinstance(node, cst.Subscript):
+        return _ancestor(node, file, known)
+    if isinstance(node, cst.Call):
+        return _called(node, file, known)
+    return None
+
+
+def _called(node: cst.Call, file: Path, known: dict[str, str]) -> str | None:
+    """The path that a call gives."""
+    word = _dotted(node.func).rpartition(".")[2]
+    if word in ("getcwd", "cwd"):
+        return "."
+    given = [_text(argument.value, file, known) for argument in node.args]
+    if not given and isinstance(node.func, cst.Attribute):
+        given = [_text(node.func.value, file, known)]
+    if not given or any(one is None for one in given):
+        return None
+    parts = [one for one in given if one is not None]
+    if word == "dirname":
+        return os.path.dirname(parts[0]) or "."
+    if word == "join":
+        return os.path.join(*parts)
+    if word == "joinpath" and isinstance(node.func, cst.Attribute):
+        base = _text(node.func.value, file, known)
+        return os.path.join(base, *parts) if base is not None else None
+    return parts[0] if word in _SAME else None
+
+
+def _ancestor(node: cst.Subscript, file: Path, known: dict[str, str]) -> str | None:
+    """``Path(...).parents[n]`` and ``os.path.split(...)[0]``."""
+    index = node.slice[0].slice if len(node.slice) == 1 else None
+    if not isinstance(index, cst.Index) or not isinstance(index.value, cst.Integer):
+        return None
+    number = int(index.value.value)
+    if isinstance(node.value, cst.Attribute) and node.value.attr.value == "parents":
+        value = _text(node.value.value, file, known)
+        for _ in range(number + 1):
+            value = os.path.dirname(value) if value is not None else None
+        return value
+    if isinstance(node.value, cst.Call) and _dotted(node.value.func).endswith("path.split"):
+        value = _text(node.value.args[0].value, file, known) if node.value.args else None
+        return os.path.dirname(value) if value is not None and number == 0 else None
+    return None
+
+
+def _dotted(node: cst.CSTNode) -> str:
+    """A dotted name; the last part alone of what is no name all through."""
+    if isinstance(node, cst.Attribute):
+        before = _dotted(node.value)
+        return f"{before}.{node.attr.value}" if before else node.attr.value
+    return node.value if isinstance(node, cst.Name) else ""
