@@ -26,6 +26,8 @@ CHOICES = frozenset(
         "random.choices", "random.randrange",
     }
 )  # fmt: skip
+#: Methods that write what they are given into a tensor.
+COPIES = frozenset({"copy_", "set_", "index_copy_", "masked_scatter_"})
 #: Packages whose results are data, not what delivers it.
 PLAIN = frozenset({"builtins", "numpy", "torch", "itertools", "math"})
 GENERATES = "batches are made by the generator '{}' of the script, not drawn from a DataLoader"
@@ -36,6 +38,7 @@ def why_no_loader(plan: Plan, backward: Backward) -> str:
     behind = list(walk_back(backward.loss, enters))
     return (
         acts_in_environment(behind)
+        or copied_into_buffer(plan, backward)
         or foreign_source(plan, backward, behind)
         or cut_by_index(plan, backward, behind)
         or drawn_at_random(plan, backward, behind)
@@ -62,6 +65,24 @@ def acts_in_environment(behind: list[Value]) -> str:
                             f"the training data comes from acting in an environment ({made}) with "
                             "the model: there is no data set that could be sharded"
                         )
+    return ""
+
+
+def copied_into_buffer(plan: Plan, backward: Backward) -> str:
+    """The reason where batches of a loader are copied into a tensor that is made once."""
+    loops = loops_around(backward)
+    loaders = {id(loader.value) for loader in plan.loaders}
+    for event in plan.facts.events:
+        if event.kind != "call" or not loops.intersection(id(loop.node) for loop in event.loops()):
+            continue
+        if not any(isinstance(c, Opaque) and c.name in COPIES for c in event.callee):
+            continue
+        given = [value for argument in event.arguments.items for value in argument.values]
+        if any(id(value) in loaders for value in walk_back(tuple(given))):
+            return (
+                "the batches of a DataLoader are copied into a tensor that is made once before "
+                "(copy_), so what a step trains on cannot be followed"
+            )
     return ""
 
 

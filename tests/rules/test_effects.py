@@ -502,6 +502,16 @@ def test_no_barrier_stands_under_a_guard() -> None:
     assert "barrier()" not in new_lines(source)
 
 
+def test_a_question_that_matters_to_one_rank_waits_for_nothing() -> None:
+    source = script(
+        top="import torch.distributed as dist",
+        epoch="name = str(args.lr)\nif not os.path.exists(name) and dist.get_rank() == 0:\n"
+        "    os.makedirs(name)\n    os.makedirs('x')\nif dist.get_rank() == 0:\n"
+        "    torch.save(model.state_dict(), name)",
+    )
+    assert "barrier()" not in new_lines(source)
+
+
 #: Parts, a code that they are reported with, and words of its message.
 REPORTED = {
     "a result that decides": ({"epoch": "if os.system('true'):\n    break"}, "PT512", "os.system"),

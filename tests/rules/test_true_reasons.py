@@ -44,6 +44,11 @@ state, _ = env.reset()
 for _ in range(9):
     state, reward, *_ = env.step(0)
     step(torch.tensor(state[:3]), torch.tensor([reward]))"""
+FILLS = """\
+buffer = torch.empty(8, 3)
+for x, y in DataLoader(list(zip(xs, ys)), batch_size=8):
+    buffer.resize_as_(x).copy_(x)
+    step(buffer, 1)"""
 WHOLE = "chosen = torch.randperm(64)[:8]\nfor _ in range(9):\n    step(xs[chosen], ys[chosen])"
 
 
@@ -65,6 +70,7 @@ def reasons(body: str, top: str = "") -> list[str]:
         (ITERATES, "import records", "come from records.Stream, which is no DataLoader"),
         (GETS, "from zoo import registry", "'registry['small'].batches', which is no DataLoader"),
         (ACTS, "import gymnasium", "acting in an environment (gymnasium.make)"),
+        (FILLS, "from torch.utils.data import DataLoader", "copied into a tensor"),
         (WHOLE, "", "no DataLoader can be seen behind this backward pass"),
     ],
 )
@@ -183,3 +189,14 @@ for x, in DataLoader(TensorDataset(torch.randn(64, 3)), batch_size=8):
     (finding,) = [each for each in result.findings if each.code in ("PT302", "PT308")]
     assert "trains itself" in finding.message
     assert "in a method of 'Layer'" in finding.message
+
+
+def test_the_method_next_draws_a_batch() -> None:
+    result = convert(
+        OWN.format(top="", start="train(model)").replace(
+            "for x, y in loader:",
+            "batches = iter(loader)\n    for _ in range(8):\n" "        x, y = batches.next()",
+        )
+    )
+    assert result.outcome is Outcome.CONVERTED
+    assert "DistributedSampler(" in result.text

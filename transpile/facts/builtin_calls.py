@@ -294,6 +294,8 @@ class BuiltinCalls(Expressions):
             return self.mapping_method(receiver, callee.name, arguments, node)
         if isinstance(receiver, Sequence):
             return self.sequence_method(receiver, callee.name, arguments, node)
+        if callee.name in ("next", "__next__") and is_iterator(receiver):
+            return self.builtin_next(Arguments((Argument((receiver,), None),)), node)
         return None
 
     def mapping_method(
@@ -373,3 +375,8 @@ class BuiltinCalls(Expressions):
         if name == "pop":
             return sequence.every() or unknown("an element of a list")
         return None
+
+
+def is_iterator(value: Value) -> bool:
+    """Whether a value is what ``iter`` made of something."""
+    return isinstance(value, Opaque) and value.kind == "operation" and value.name == "iterate"

@@ -136,8 +136,24 @@ def reads(once: Once, vocabulary: Vocabulary) -> Iterator[tuple[Event, Values]]:
         path = path_of(once, event, vocabulary)
         if path is None or once.ranks.some_ranks(event) or once.ranks.in_turn(event.stack):
             continue
+        if matters_to_some_ranks(once, event):
+            continue
         if not any(id(node) in guarded for node in places_of(event)):
             yield event, path
+
+
+def matters_to_some_ranks(once: Once, event: Event) -> bool:
+    """Whether a test uses what is read on some ranks only, as ``exists(path) and rank == 0``."""
+    inner: cst.CSTNode = event.node
+    for outer in event.module.source.parents(event.node):
+        if isinstance(outer, cst.BooleanOperation) and isinstance(outer.operator, cst.And):
+            other = outer.right if inner is outer.left else outer.left
+            if once.ranks.tests_rank(other):
+                return True
+        elif not isinstance(outer, (cst.UnaryOperation, cst.BooleanOperation)):
+            return False
+        inner = outer
+    return False
 
 
 def path_of(once: Once, event: Event, vocabulary: Vocabulary) -> Values | None:
