@@ -31,7 +31,8 @@ for word in sys.argv[1:]:
             found.append(socket.gethostbyname(host) + colon + port)
             break
         except socket.error:
-            time.sleep(1)
+            sys.stderr.write("waiting for the name %s\\n" % host)
+            time.sleep(5)
 print(",".join(found))
 ' "$@"
 }
