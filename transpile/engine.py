@@ -126,7 +126,7 @@ def framework_of(source: Source, options: Options, project: Project) -> str | No
     seen: set[str] = set()
     while pending:
         module = pending.pop(0)
-        names = list(imported_names(module.source.tree))
+        names = list(imported_names(module.source))
         found = framework_of_names(names)
         if found is not None:
             return found

@@ -44,23 +44,25 @@ class Places:
     """Where every node stands, and the node that holds it.
 
     Args:
-        first: for each node the number of tokens before it.
-        last: for each node the number of tokens up to its end.
+        nodes: every node, each before what it holds.
+        first: for each node, by its identity, the number of tokens before it.
+        last: the same for the number of tokens up to its end.
         starts: offset of a beginning by the number of tokens before it.
         ends: offset of an end by the number of tokens before it.
-        parents: for each node the one that holds it.
+        around: for each node, by its identity, the one that holds it.
     """
 
-    first: dict[libcst.CSTNode, int]
-    last: dict[libcst.CSTNode, int]
+    nodes: list[libcst.CSTNode]
+    first: dict[int, int]
+    last: dict[int, int]
     starts: list[int]
     ends: list[int]
-    parents: dict[libcst.CSTNode, libcst.CSTNode | None]
+    around: dict[int, libcst.CSTNode | None]
 
     def span(self, node: libcst.CSTNode) -> Span:
         """Where a node stands."""
-        start = self.starts[self.first[node]]
-        return Span(start, max(start, self.ends[self.last[node]]))
+        start = self.starts[self.first[id(node)]]
+        return Span(start, max(start, self.ends[self.last[id(node)]]))
 
 
 def locate(tree: libcst.Module, parsed: str, text: str) -> Places:
@@ -87,7 +89,7 @@ def locate(tree: libcst.Module, parsed: str, text: str) -> Places:
     ends = starts
     if parsed != text:
         starts, ends = _into_original(starts, text)
-    return Places(state.first, state.last, starts, ends, state.parents)
+    return Places(state.nodes, state.first, state.last, starts, ends, state.around)
 
 
 def _into_original(offsets: list[int], text: str) -> tuple[list[int], list[int]]:
@@ -104,36 +106,40 @@ class _PlacingState(CodegenState):
     """Writes the tree out as libcst does and notes how many tokens stand before each node.
 
     The methods that run for every token and node are closures and a bare ``list.append``: this is
-    most of what a conversion costs beyond parsing.
+    most of what a conversion costs beyond parsing. So are nodes told apart by their identity, as
+    libcst computes their hash in Python.
     """
 
     __slots__ = (
         "add_token",
         "after_codegen",
+        "around",
         "before_codegen",
         "first",
         "last",
-        "parents",
+        "nodes",
         "record_syntactic_position",
     )
 
     def __init__(self, tree: libcst.Module) -> None:
         super().__init__(default_indent=tree.default_indent, default_newline=tree.default_newline)
         tokens = self.tokens
-        first: dict[libcst.CSTNode, int] = {}
-        last: dict[libcst.CSTNode, int] = {}
-        parents: dict[libcst.CSTNode, libcst.CSTNode | None] = {}
-        around: list[libcst.CSTNode | None] = [None]
+        nodes: list[libcst.CSTNode] = []
+        first: dict[int, int] = {}
+        last: dict[int, int] = {}
+        around: dict[int, libcst.CSTNode | None] = {}
+        open_nodes: list[libcst.CSTNode | None] = [None]
 
         def before_codegen(node: libcst.CSTNode) -> None:
-            parents[node] = around[-1]
-            around.append(node)
-            first[node] = len(tokens)
+            identity = id(node)
+            around[identity] = open_nodes[-1]
+            open_nodes.append(node)
+            nodes.append(node)
+            first[identity] = len(tokens)
 
         def after_codegen(node: libcst.CSTNode) -> None:
-            around.pop()
-            if node not in last:
-                last[node] = len(tokens)
+            open_nodes.pop()
+            last.setdefault(id(node), len(tokens))
 
         syntactic = _Syntactic(tokens, first, last)
         under_way = syntactic.under_way
@@ -144,14 +150,15 @@ class _PlacingState(CodegenState):
             start_node: libcst.CSTNode | None = None,
             end_node: libcst.CSTNode | None = None,
         ) -> _Syntactic:
-            first[node] = len(tokens)
+            first[id(node)] = len(tokens)
             under_way.append((node, start_node, end_node))
             return syntactic
 
+        self.nodes = nodes
         self.first = first
         self.last = last
         self.record_syntactic_position = record_syntactic_position  # type: ignore[assignment]
-        self.parents = parents
+        self.around = around
         self.add_token = tokens.append  # type: ignore[assignment, method-assign]
         self.before_codegen = before_codegen  # type: ignore[method-assign]
         self.after_codegen = after_codegen  # type: ignore[method-assign]
@@ -168,8 +175,8 @@ class _Syntactic:
     def __init__(
         self,
         tokens: list[str],
-        first: dict[libcst.CSTNode, int],
-        last: dict[libcst.CSTNode, int],
+        first: dict[int, int],
+        last: dict[int, int],
     ) -> None:
         self.tokens = tokens
         self.first = first
@@ -184,5 +191,6 @@ class _Syntactic:
     def __exit__(self, *error: object) -> None:
         node, start_node, end_node = self.under_way.pop()
         if start_node is not None:
-            self.first[node] = self.first[start_node]
-        self.last[node] = len(self.tokens) if end_node is None else self.last[end_node]
+            self.first[id(node)] = self.first[id(start_node)]
+        end = len(self.tokens) if end_node is None else self.last[id(end_node)]
+        self.last[id(node)] = end

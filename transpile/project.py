@@ -9,7 +9,6 @@ from pathlib import Path
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.facts.walk import children
 from transpile.search_path import added_folders
 from transpile.source import Source, SourceError, read_source
 
@@ -78,7 +77,7 @@ class Project:
         pending = [self.entry]
         while pending:
             module = pending.pop()
-            for dotted in imported_names(module.source.tree):
+            for dotted in imported_names(module.source):
                 name = absolute_name(dotted, module) or ""
                 parts = name.split(".")
                 for count in range(1, len(parts) + 1):
@@ -174,32 +173,18 @@ def absolute_name(dotted: str, importer: Module) -> str | None:
     return ".".join([*kept, stripped] if stripped else kept)
 
 
-def imported_names(tree: cst.Module) -> Iterator[str]:
+def imported_names(source: Source) -> Iterator[str]:
     """The modules that a module imports, wherever the import stands; leading dots stay."""
-    stack: list[cst.CSTNode] = [tree]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, cst.Import):
+    code = source.tree.code_for_node
+    for node in source.nodes:
+        if type(node) is cst.Import:
             for alias in node.names:
-                yield tree.code_for_node(alias.name)
-        elif isinstance(node, cst.ImportFrom):
-            name = tree.code_for_node(node.module) if node.module is not None else ""
+                yield code(alias.name)
+        elif type(node) is cst.ImportFrom:
+            name = code(node.module) if node.module is not None else ""
             dots = "." * len(node.relative)
             yield dots + name
             if not isinstance(node.names, cst.ImportStar):
                 for alias in node.names:
                     separator = "." if name else ""
-                    yield f"{dots}{name}{separator}{tree.code_for_node(alias.name)}"
-        elif isinstance(
-            node,
-            (
-                cst.Module,
-                cst.BaseCompoundStatement,
-                cst.IndentedBlock,
-                cst.Else,
-                cst.Finally,
-                cst.ExceptHandler,
-                cst.SimpleStatementLine,
-            ),
-        ):
-            stack.extend(reversed(list(children(node))))
+                    yield f"{dots}{name}{separator}{code(alias.name)}"

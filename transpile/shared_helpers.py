@@ -71,7 +71,7 @@ class HelperModule:
 
 def in_package(entry: Module) -> bool:
     """Whether a script is run as part of a package, so that it can import relatively."""
-    return any(name.startswith(".") for name in imported_names(entry.source.tree))
+    return any(name.startswith(".") for name in imported_names(entry.source))
 
 
 def shared_helpers(
@@ -128,7 +128,7 @@ def is_free(project: Project, folder: Path, name: str) -> bool:
     return not any(
         name in imported.split(".")
         for module in project.files
-        for imported in imported_names(module.source.tree)
+        for imported in imported_names(module.source)
     )
 
 

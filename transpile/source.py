@@ -90,7 +90,11 @@ class Source:
     @property
     def nodes(self) -> Iterable[libcst.CSTNode]:
         """Every node of the tree, each before what it holds."""
-        return self.places.parents
+        return self.places.nodes
+
+    def has(self, node: libcst.CSTNode) -> bool:
+        """Whether a node is part of this source's tree."""
+        return id(node) in self.places.around
 
     def parent(self, node: libcst.CSTNode) -> libcst.CSTNode | None:
         """The node that holds this one; None for the module.
@@ -98,15 +102,15 @@ class Source:
         Raises:
             KeyError: the node is not part of this source's tree.
         """
-        return self.places.parents[node]
+        return self.places.around[id(node)]
 
     def parents(self, node: libcst.CSTNode) -> Iterator[libcst.CSTNode]:
         """The nodes around this one, from the nearest to the module."""
-        parents = self.places.parents
-        outer = parents[node]
+        around = self.places.around
+        outer = around[id(node)]
         while outer is not None:
             yield outer
-            outer = parents[outer]
+            outer = around[id(outer)]
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column, both 1-based and in characters, of an offset into the text."""
@@ -134,7 +138,7 @@ class Source:
         return tuple(
             sorted(
                 span
-                for node in self.places.parents
+                for node in self.places.nodes
                 if isinstance(node, _STRINGS)
                 and "\n" in text[(span := self.span(node)).start : span.end]
             )

@@ -162,7 +162,7 @@ def find_micro_step(plan: Plan, model: Model, window: Window) -> MicroStep | str
     steps = steps_of(model)
     if any(not under(step, test) for step in steps):
         return "the optimizer also steps elsewhere"
-    block = window.module.source.places.parents.get(test)
+    block = window.module.source.parent(test)
     if not isinstance(block, cst.IndentedBlock):
         return "the test of the step is part of another one"
     region = find_region(plan, model, window.module, block, test)

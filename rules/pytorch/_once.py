@@ -189,7 +189,7 @@ def parts(
 
 def holds(source: Source, statement: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether a node of the script is part of a statement."""
-    return node in source.places.parents and statement in source.parents(node)
+    return source.has(node) and statement in source.parents(node)
 
 
 def blocks_of(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:

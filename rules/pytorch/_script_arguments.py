@@ -242,9 +242,9 @@ def bindings(plan: Plan, name: str) -> Iterator[cst.CSTNode]:
 
 def is_direct(plan: Plan, block: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether an assignment stands in a block itself and not in a statement of it."""
-    parents = plan.entry.source.places.parents
-    line = parents.get(node)
-    return line is not None and parents.get(line) is block
+    source = plan.entry.source
+    line = source.parent(node)
+    return line is not None and source.parent(line) is block
 
 
 def at_top(plan: Plan, node: cst.CSTNode) -> bool:

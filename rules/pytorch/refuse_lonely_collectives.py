@@ -142,7 +142,7 @@ def swallowed(plan: Plan, step: Step, handler: cst.CSTNode, inside: bool) -> Ans
 def module_of(plan: Plan, node: cst.CSTNode) -> Module:
     """The module that a node belongs to."""
     for module in plan.facts.modules.values():
-        if node in module.source.places.parents:
+        if module.source.has(node):
             return module
     return plan.entry
 

@@ -87,7 +87,7 @@ def _imported(data: bytes, path: str) -> Framework | None:
     from transpile.project import imported_names
     from transpile.source import read_source
 
-    return _framework_of_names(set(imported_names(read_source(data, path).tree)))
+    return _framework_of_names(set(imported_names(read_source(data, path))))
 
 
 def _framework_of_names(names: Collection[str]) -> Framework | None:

@@ -6,7 +6,7 @@ import libcst as cst
 
 from transpile.facts.imports import Imports
 from transpile.facts.values import Class, External, Function, Opaque, Scope, Values, join
-from transpile.facts.walk import children
+from transpile.source import Source
 
 
 class Definitions(Imports):
@@ -26,12 +26,19 @@ class Definitions(Imports):
                 scope,
                 self.parameter_defaults(node.params),
                 decorators=decorators,
-                is_generator=contains_yield(node),
+                is_generator=id(node) in self.generators(),
             )
             self.nodes[key] = made
             self.functions[id(node)] = made
         self.bind_name(node.name.value, (made,))
         return True
+
+    def generators(self) -> set[int]:
+        """The generator functions of the module that is running."""
+        name = self.module.name
+        if name not in self.generators_by_module:
+            self.generators_by_module[name] = generators_of(self.module.source)
+        return self.generators_by_module[name]
 
     def define_class(self, node: cst.ClassDef) -> bool:
         """``class``: its body runs now."""
@@ -71,16 +78,13 @@ def is_dataclass_decorator(values: Values) -> bool:
     return False
 
 
-def contains_yield(node: cst.FunctionDef) -> bool:
-    """Whether a function is a generator: a ``yield`` of its own, not of a nested function."""
-    stack: list[cst.CSTNode] = [node.body]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, cst.Yield):
-            return True
-        if isinstance(current, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
-            continue
-        if isinstance(current, (cst.Name, cst.SimpleString, cst.Integer, cst.Float)):
-            continue
-        stack.extend(children(current))
-    return False
+def generators_of(source: Source) -> set[int]:
+    """The functions with a ``yield`` of their own, by the identity of their node."""
+    found: set[int] = set()
+    for node in source.nodes:
+        if type(node) is cst.Yield:
+            for outer in source.parents(node):
+                if type(outer) in (cst.FunctionDef, cst.Lambda, cst.ClassDef):
+                    found.add(id(outer))
+                    break
+    return found

@@ -96,6 +96,7 @@ class State(ABC):
         self.detached = False
         self.modules: dict[str, Module] = {}
         self.call_memo: dict[tuple[object, ...], tuple[Values, int]] = {}
+        self.generators_by_module: dict[str, set[int]] = {}
         self.cut_short = False
         self.unfollowed: list[tuple[Module, cst.CSTNode, str]] = []
 

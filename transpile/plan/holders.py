@@ -49,6 +49,22 @@ class Holder:
         return (id(self.module), id(self.function), self.text)
 
 
+#: What may bind a name.
+BINDING = frozenset(
+    {
+        cst.FunctionDef, cst.ClassDef, cst.Assign, cst.AnnAssign, cst.NamedExpr, cst.AugAssign,
+        cst.For, cst.AsName, cst.Global, cst.Nonlocal,
+    }
+)  # fmt: skip
+#: What binds nothing around it.
+CLOSED = frozenset(
+    {
+        cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp, cst.Name,
+        cst.SimpleString, cst.Integer, cst.Float,
+    }
+)  # fmt: skip
+
+
 def bindings(function: cst.CSTNode) -> dict[str, list[cst.CSTNode | None]]:
     """The names that a function (or module) binds itself, to the expressions assigned.
 
@@ -68,12 +84,12 @@ def bindings(function: cst.CSTNode) -> dict[str, list[cst.CSTNode | None]]:
 
     while stack:
         node = stack.pop()
+        if type(node) not in BINDING:
+            if type(node) not in CLOSED:
+                stack.extend(children(node))
+            continue
         if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
             found.setdefault(node.name.value, []).append(None)
-            continue
-        if isinstance(
-            node, (cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
-        ):
             continue
         if isinstance(node, cst.Assign):
             for target in node.targets:

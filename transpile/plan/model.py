@@ -137,11 +137,11 @@ class Plan:
     def names_in(self, module: Module) -> Names:
         """The names for what is inserted into a module."""
         if module not in self.names:
-            used = identifiers(module.source.tree)
+            used = identifiers(module.source)
             for other in self.facts.modules.values():
                 # What `import *` takes over must not hide anything there.
-                if other is not module and takes_everything(other.source.tree):
-                    used |= identifiers(other.source.tree)
+                if other is not module and takes_everything(other.source):
+                    used |= identifiers(other.source)
             self.names[module] = Names(module, used)
         return self.names[module]
 

@@ -8,20 +8,20 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.facts.values import External
-from transpile.facts.walk import descendants
 from transpile.layout.imports import leading_names
+from transpile.source import Source
 
 
-def identifiers(tree: cst.CSTNode) -> set[str]:
+def identifiers(source: Source) -> set[str]:
     """Every name that occurs in a module, in whatever part."""
-    return {node.value for node in descendants(tree) if type(node) is cst.Name}
+    return {node.value for node in source.nodes if type(node) is cst.Name}
 
 
-def takes_everything(tree: cst.Module) -> bool:
+def takes_everything(source: Source) -> bool:
     """Whether a module imports all names of another one."""
     return any(
-        isinstance(node, cst.ImportFrom) and isinstance(node.names, cst.ImportStar)
-        for node in descendants(tree)
+        type(node) is cst.ImportFrom and isinstance(node.names, cst.ImportStar)
+        for node in source.nodes
     )
 
 

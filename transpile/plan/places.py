@@ -38,10 +38,10 @@ def statement_of(module: Module, node: cst.CSTNode) -> Statement | None:
 def ancestors(module: Module, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """The node and everything around it, inside out."""
     current: cst.CSTNode | None = node
-    parents = module.source.places.parents
+    around = module.source.places.around
     while current is not None:
         yield current
-        current = parents.get(current)
+        current = around.get(id(current))
 
 
 def blocks_around(module: Module, node: cst.CSTNode) -> list[cst.CSTNode]:
@@ -50,7 +50,7 @@ def blocks_around(module: Module, node: cst.CSTNode) -> list[cst.CSTNode]:
     for ancestor in ancestors(module, node):
         if isinstance(ancestor, (cst.IndentedBlock, cst.Module)):
             found.append(ancestor)
-            owner = module.source.places.parents.get(ancestor)
+            owner = module.source.places.around.get(id(ancestor))
             if isinstance(owner, (cst.FunctionDef, cst.ClassDef)):
                 break
     return found

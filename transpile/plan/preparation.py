@@ -58,7 +58,7 @@ class Preparations:
         here: list[tuple[Effect, cst.CSTNode]] = []
         inside: dict[Module, list[Effect]] = {}
         for effect, node in self.sites():
-            if node in self.source.places.parents:
+            if self.source.has(node):
                 here.append((effect, node))
             else:
                 inside.setdefault(effect.module, []).append(effect)

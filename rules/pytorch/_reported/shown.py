@@ -151,14 +151,10 @@ class Shown:
 
     def home(self, node: cst.BaseExpression | None, default: Module) -> Module:
         """The module that an expression stands in: what a list or dict holds may come from any."""
-        if node is None or node in default.source.places.parents:
+        if node is None or default.source.has(node):
             return default
         return next(
-            (
-                module
-                for module in self.plan.facts.modules.values()
-                if node in module.source.places.parents
-            ),
+            (module for module in self.plan.facts.modules.values() if module.source.has(node)),
             default,
         )
 
