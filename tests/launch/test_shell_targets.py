@@ -24,19 +24,35 @@ from transpile.launch.roles import Resources
 from transpile.launch.volumes import Volume
 
 SHELL_TARGETS = ("dmlc", "mpi", "paddle-launch", "slurm", "torchrun")
-PAIRS = [
-    (name, framework)
-    for name, target in targets().items()
-    if name in SHELL_TARGETS
-    for framework in sorted(target.frameworks)
+CASES: list[tuple[str, str, dict[str, Any]]] = [
+    *(
+        (name, framework, {})
+        for name in SHELL_TARGETS
+        for framework in sorted(targets()[name].frameworks)
+    ),
+    ("dmlc", "mxnet", {"dmlc_launcher": "ssh"}),
+    ("dmlc", "mxnet", {"dmlc_launcher": "mpi", "workers": 4}),
+    ("paddle-launch", "paddle", {"paddle_version": "1.8", "gpus_per_node": 2}),
+    ("paddle-launch", "paddle", {"mode": "pserver", "servers": 3}),
+    ("paddle-launch", "fluid", {"mode": "pserver", "workers": 2}),
+    ("paddle-launch", "fluid", {"paddle_version": "1.3"}),
 ]
 _SEEN = f"""#!{sys.executable} -SIE
-import json, os, sys
+import json, os, subprocess, sys
+if "--launcher" in sys.argv:
+    # As launch.py does it: words are joined, and read by one or two shells.
+    line = " ".join(sys.argv[sys.argv.index("sh"):])
+    if "ssh" in sys.argv:
+        line = "bash -c '" + line + "'"
+    told = dict(os.environ, DMLC_ROLE="worker", DMLC_TASK_ID="1")
+    sys.exit(subprocess.call(line, shell=True, executable="bash", env=told))
 if not any(word.endswith(".py") for word in sys.argv):
     sys.exit(0)
 words = [os.fsencode(word).decode("utf-8", "surrogateescape") for word in sys.argv]
-with open(os.environ["RECORD"], "w") as stream:
+own = os.environ["RECORD"] + str(os.getpid())
+with open(own, "w") as stream:
     json.dump([words, dict(os.environ)], stream)
+os.replace(own, os.environ["RECORD"])
 """
 # These run the rest of their words as one process: that with rank 1, or on the second node.
 _SRUN = """#!/bin/sh
@@ -65,6 +81,14 @@ _TOLD = {
     "SLURM_CPUS_PER_TASK": "3",
     "NODE_RANK": "1",
     "MASTER_ADDR": "host",
+    "MASTER": "10.0.0.1:7000",
+    "NODES": "10.0.0.1,10.0.0.2",
+    "NODE": "10.0.0.2",
+    "ROLE": "worker",
+    "INDEX": "1",
+    "PADDLE_TRAINERS_NUM": "99",
+    "TRAINING_ROLE": "PSERVER",
+    "DMLC_ROLE": "server",
 }
 
 
@@ -107,6 +131,8 @@ class FakeMachine:
                 "PATH": f"{self._programs}{os.pathsep}/usr/bin:/bin",
                 "RECORD": str(record),
                 "MACHINES": str(self.folder / "machines"),
+                "SERVERS": ",".join(f"10.0.0.{n}:1" for n in range(job.server_count)),
+                "LAUNCH_PY": str(self.folder / "machines"),
                 "SLURM_SUBMIT_DIR": str(self.folder),
                 **_TOLD,
             },
@@ -129,7 +155,7 @@ def job(**choices: Any) -> Job:
 
 
 @st.composite
-def jobs(draw: st.DrawFn, framework: str) -> Job:
+def jobs(draw: st.DrawFn, framework: str, extra: dict[str, Any]) -> Job:
     """Jobs with everything that a target can be told."""
     nodes = draw(st.sampled_from([1, 2]))
     script = draw(names.map(lambda name: f"{name}.py"))
@@ -153,8 +179,14 @@ def jobs(draw: st.DrawFn, framework: str) -> Job:
         "volumes": draw(st.sampled_from([(), (Volume("/a b", "/$(touch broken)", True),)])),
         "mpi": draw(st.sampled_from([None, "openmpi", "mpich"])),
     }
-    found[draw(st.sampled_from(["gpus_per_node", "processes_without_gpus"]))] = 2
-    return job(**found)
+    if "gpus_per_node" not in extra:
+        counts = (
+            ["gpus_per_node"]
+            if framework == "fluid"
+            else ["gpus_per_node", "processes_without_gpus"]
+        )
+        found[draw(st.sampled_from(counts))] = 2
+    return job(**{**found, **extra})
 
 
 def shellcheck(text: str) -> str:
@@ -169,10 +201,12 @@ def shellcheck(text: str) -> str:
     return done.stdout.decode() + done.stderr.decode() or "?" * done.returncode
 
 
-@pytest.mark.parametrize(("target", "framework"), PAIRS)
-def test_nothing_escapes(machine: FakeMachine, target: str, framework: str) -> None:
-    @settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
-    @given(jobs(framework), st.lists(words, max_size=3))
+@pytest.mark.parametrize(("target", "framework", "extra"), CASES, ids=str)
+def test_nothing_escapes(
+    machine: FakeMachine, target: str, framework: str, extra: dict[str, Any]
+) -> None:
+    @settings(deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
+    @given(jobs(framework, extra), st.lists(words, max_size=3))
     def check(hostile: Job, arguments: list[str]) -> None:
         before = set(machine.folder.iterdir())
         seen = machine.run(hostile, target, ["--", *arguments] if target != "slurm" else arguments)
@@ -195,15 +229,15 @@ def test_nothing_escapes(machine: FakeMachine, target: str, framework: str) -> N
         expected = size * (2 // hostile.nodes) if target == "slurm" else size
         assert seen.environment["EXPECTED_WORLD_SIZE"] == str(expected)
         left = {path.name for path in set(machine.folder.iterdir()) - before}
-        assert left <= {"launch.sh", "record.json"}
+        assert left <= {"launch.sh", "record.json", "paddle-logs", "dmlc-logs"}
 
     check()
 
 
-@pytest.mark.parametrize(("target", "framework"), PAIRS)
-def test_the_checks_of_shells_pass(target: str, framework: str) -> None:
-    @settings(deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
-    @given(jobs(framework))
+@pytest.mark.parametrize(("target", "framework", "extra"), CASES, ids=str)
+def test_the_checks_of_shells_pass(target: str, framework: str, extra: dict[str, Any]) -> None:
+    @settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
+    @given(jobs(framework, extra))
     def check(hostile: Job) -> None:
         (text,) = targets()[target](hostile).values()
         try:
@@ -215,9 +249,12 @@ def test_the_checks_of_shells_pass(target: str, framework: str) -> None:
     check()
 
 
-@pytest.mark.parametrize(("target", "framework"), PAIRS)
-def test_the_head_says_what_it_starts_and_where_the_output_is(target: str, framework: str) -> None:
-    made = job(framework=framework, nodes=2, gpus_per_node=2, name="x\n#SBATCH --nodes=7")
+@pytest.mark.parametrize(("target", "framework", "extra"), CASES, ids=str)
+def test_the_head_says_what_it_starts_and_where_the_output_is(
+    target: str, framework: str, extra: dict[str, Any]
+) -> None:
+    choices = {"framework": framework, "nodes": 2, "gpus_per_node": 2, **extra}
+    made = job(name="x\n#SBATCH --nodes=7", **choices)
     (text,) = targets()[target](made).values()
     head = text.split("\nset -eu\n")[0]
     assert all(line.startswith("#") for line in head.splitlines())

@@ -1,0 +1,46 @@
+"""A launch script that starts a small script of MXNet, to the end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from launch_runs import ARGUMENTS, launched, run
+
+Interpreters = Callable[[str], Path]
+
+MXNET = """
+import os
+import sys
+
+import mxnet as mx
+
+store = mx.kv.create("dist_sync")
+if "--fail" in sys.argv and store.rank == 1:
+    os._exit(7)
+assert store.num_workers == int(os.environ["EXPECTED_WORLD_SIZE"])
+store.init(3, mx.nd.zeros((2,)))
+store.push(3, mx.nd.ones((2,)) * (store.rank + 1))
+pulled = mx.nd.zeros((2,))
+store.pull(3, out=pulled)
+print("rank", store.rank, "pulled", pulled.asnumpy().tolist(), sys.argv[1:], os.environ["A"])
+"""
+
+
+@pytest.mark.slow
+def test_mxnet_local(command: Callable[..., Any], interpreter_of: Interpreters) -> None:
+    interpreter = interpreter_of("mxnet")
+    launched(command, MXNET, "--target", "dmlc", "--workers", "2", "--servers", "1")
+    done = run("train_dist.dmlc.sh", interpreter, "--log-dir", "the logs", "last\n")
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = set(re.findall(r"^\[worker-[01]\] (.*)$", done.stdout, re.MULTILINE))
+    assert lines == {f"rank {rank} pulled [3.0, 3.0] {ARGUMENTS!r} $x" for rank in (0, 1)}
+    logs = {path.name for path in Path("the logs").iterdir()}
+    assert logs == {"scheduler.log", "server-2.log", "worker-0.log", "worker-1.log"}
+    failed = run("train_dist.dmlc.sh", interpreter, "--", "--fail")
+    assert failed.returncode == 1
+    assert "a process has failed, so all are ended" in failed.stderr
+    assert not Path("broken").exists()

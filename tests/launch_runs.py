@@ -1,0 +1,48 @@
+"""Running launch scripts where ``python3`` is the interpreter of a framework."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+#: What a script gets that `launched` launches, with one more word ``last`` and a line's end.
+ARGUMENTS = ["a b", "it's", "$(touch broken)", "last\n"]
+
+
+def launched(command: Callable[..., Any], text: str, *words: str) -> None:
+    Path("train_dist.py").write_text(text)
+    arguments = ("--", "a b", "it's", "$(touch broken)")
+    made = command("launch", "train_dist.py", "--env", "A=$x", *words, *arguments)
+    assert made.status == 0, made.errors
+
+
+def run(
+    script: str, interpreter: Path, *words: str, limit: float = 200
+) -> subprocess.CompletedProcess[str]:
+    """Run a launch script."""
+    programs = Path("programs")
+    programs.mkdir(exist_ok=True)
+    found = programs / "python3"
+    if not found.exists():
+        # A link would not find the packages of its environment.
+        found.write_text(f'#!/bin/sh\nexec {interpreter} "$@"\n')
+        found.chmod(0o755)
+    path = f"{programs.resolve()}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        [f"./{script}", *words],
+        env={**os.environ, "PATH": path, "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=limit,
+    )
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as each:
+        each.bind(("127.0.0.1", 0))
+        return int(each.getsockname()[1])
