@@ -6,6 +6,7 @@ import re
 import textwrap
 
 import pytest
+import rule_examples_mxnet
 import rule_examples_paddle
 from rule_examples import BY_HAND, EXAMPLES, OPTIONS, TOGETHER
 
@@ -15,12 +16,13 @@ from transpile.engine import collect
 from transpile.facts.interpreter import interpret
 from transpile.plan.model import Plan
 from transpile.plan.roles import build_plan
+from transpile.prelude import prelude_edits
 from transpile.project import Project
 from transpile.rule import Rule, Ruling, Rulings
 from transpile.source import read_source
 
 HEADINGS = ("What", "Why", "Before", "After", "Refuses when", "Source")
-EXAMPLES = {**EXAMPLES, **rule_examples_paddle.EXAMPLES}
+EXAMPLES = {**EXAMPLES, **rule_examples_paddle.EXAMPLES, **rule_examples_mxnet.EXAMPLES}
 TOGETHER = {**TOGETHER, **rule_examples_paddle.TOGETHER}
 
 
@@ -58,8 +60,9 @@ def edited_by(rules: list[Rule], script: str) -> str:
     rulings = Rulings({})
     for each in catalog.rules(rules[0].framework):
         rulings.by_rule[each.name] = [a for a in each.decide(plan) if isinstance(a, Ruling)]
-    edits, _ = collect(plan, rulings, rules)
-    return apply_edits(plan.entry.source.text, edits.get(plan.entry, []))
+    edits, helpers = collect(plan, rulings, rules)
+    prelude = prelude_edits(plan, plan.entry, helpers.get(plan.entry, ()))
+    return apply_edits(plan.entry.source.text, [*edits.get(plan.entry, []), *prelude])
 
 
 def squeezed(text: str) -> str:

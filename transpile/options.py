@@ -12,6 +12,8 @@ Evaluation = Literal["replicate", "shard"]
 Backend = Literal["auto", "nccl", "gloo", "mpi"]
 SyncBatchNorm = Literal["auto", "on", "off"]
 PaddleInterface = Literal["parallel", "fleet"]
+KVStore = Literal["dist_sync", "dist_device_sync", "dist_async"]
+Compression = Literal["none", "2bit"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Options:
         sync_batch_norm: whether batch norm takes its statistics over all ranks.
         paddle_api: whether Paddle scripts join through ``init_parallel_env`` and ``DataParallel``
             or through ``fleet``.
+        kvstore: the kind of the store that the workers share.
+        compression: how gradients are compressed on their way.
         allow_partial: give the converted text in spite of errors.
         respect_distributed: leave a script that is already distributed alone; tests switch it off.
         target_python: oldest Python (major, minor) that the emitted syntax must run on.
@@ -45,6 +49,8 @@ class Options:
     timeout_minutes: int | None = None
     sync_batch_norm: SyncBatchNorm = "auto"
     paddle_api: PaddleInterface = "parallel"
+    kvstore: KVStore = "dist_sync"
+    compression: Compression = "none"
     allow_partial: bool = False
     respect_distributed: bool = True
     target_python: tuple[int, int] = (3, 6)

@@ -58,6 +58,12 @@ def prelude_of(framework: str, options: Options | None = None) -> Mapping[str, H
     }
 
 
+def sources_of(plan: Plan) -> Mapping[str, HelperSource]:
+    """The helpers for one plan: rules leave variants that it needs in its memo."""
+    variants: Mapping[str, HelperSource] = plan.memo.get("helpers", {})
+    return {**prelude_of(plan.table.framework, plan.options), **variants}
+
+
 def closed(names: Iterable[str], sources: Mapping[str, HelperSource]) -> list[str]:
     """The helpers and everything that they call, in the order of the mapping."""
     wanted: set[str] = set()
@@ -72,7 +78,7 @@ def closed(names: Iterable[str], sources: Mapping[str, HelperSource]) -> list[st
 
 def prelude_edits(plan: Plan, module: Module, helpers: Iterable[str]) -> Iterable[Edit]:
     """The edits that insert helpers into a module, and the imports that its edits need."""
-    sources = prelude_of(plan.table.framework, plan.options)
+    sources = sources_of(plan)
     names = plan.names_in(module)
     blocks = []
     for name in closed(helpers, sources):
@@ -119,6 +125,8 @@ def import_order(line: str) -> tuple[int, str]:
     """Standard library first, as people sort imports."""
     standard = line.split()[1].split(".")[0] in {
         "contextlib",
+        "copy",
+        "itertools",
         "os",
         "random",
         "logging",

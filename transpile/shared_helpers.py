@@ -12,7 +12,7 @@ from transpile.facts.module import Module
 from transpile.layout import insert_import
 from transpile.layout.calls import LINE_LENGTH
 from transpile.plan.model import Plan
-from transpile.prelude import HelperSource, helper_module, prelude_of
+from transpile.prelude import HelperSource, helper_module, sources_of
 from transpile.project import Project, imported_names
 
 NAME = "distributed_utils"
@@ -92,7 +92,7 @@ def shared_helpers(
     others = [module for module in users if not module.is_entry]
     package = common_package(others)
     folder = home.joinpath(*package)
-    sources = prelude_of(plan.table.framework, plan.options)
+    sources = sources_of(plan)
     wanted = {name for module in users for name in helpers[module]}
     name, count = NAME, 1
     while True:

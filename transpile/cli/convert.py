@@ -18,8 +18,10 @@ from transpile.cli.targets import TargetError, choose_targets, is_folder
 from transpile.options import (
     Backend,
     BatchSize,
+    Compression,
     Evaluation,
     Framework,
+    KVStore,
     Options,
     PaddleInterface,
     ScaleLearningRate,
@@ -188,6 +190,24 @@ class _Command(click.Command):
     help="Whether Paddle's processes join by paddle.distributed or by its fleet.",
 )
 @click.option(
+    "--kvstore",
+    cls=FrameworkOption,
+    frameworks=("mxnet",),
+    type=_choice(KVStore),
+    default=_DEFAULTS.kvstore,
+    show_default=True,
+    help="The kind of the store that the workers share.",
+)
+@click.option(
+    "--compression",
+    cls=FrameworkOption,
+    frameworks=("mxnet",),
+    type=_choice(Compression),
+    default=_DEFAULTS.compression,
+    show_default=True,
+    help="How gradients are compressed on their way.",
+)
+@click.option(
     "--launch",
     multiple=True,
     callback=_launch_targets,
@@ -310,6 +330,8 @@ def _options(choices: dict[str, Any]) -> Options:
         timeout_minutes=choices["timeout"],
         sync_batch_norm=choices["sync_bn"],
         paddle_api=choices["paddle_api"],
+        kvstore=choices["kvstore"],
+        compression=choices["compression"],
         allow_partial=choices["allow_partial"],
         target_python=choices["target_python"],
     )

@@ -90,6 +90,7 @@ class Vocabulary:
 
     Args:
         writes: functions that write a file.
+        write_methods: methods that do, whatever they belong to.
         reads: functions that read a file.
         saves: functions that write checkpoints.
         loads: functions that read them.
@@ -103,6 +104,7 @@ class Vocabulary:
     """
 
     writes: frozenset[str] = frozenset()
+    write_methods: frozenset[str] = frozenset()
     reads: frozenset[str] = frozenset()
     saves: frozenset[str] = frozenset()
     loads: frozenset[str] = frozenset()
@@ -300,7 +302,8 @@ def classify_method(callee: Opaque, event: Event, vocabulary: Vocabulary) -> Kin
         return path_open_kind(event)
     if name in PATH_WRITES and any(is_path(value) for value in receivers):
         return Kind.WRITE
-    if name in WRITE_METHODS or (name in ("to_json", "to_html") and event.arguments.items):
+    writes = name in WRITE_METHODS or name in vocabulary.write_methods
+    if writes or (name in ("to_json", "to_html") and event.arguments.items):
         return Kind.HANDLE if writes_into_handle(event, vocabulary) else Kind.WRITE
     if name == "save" and event.arguments.items and saves_file(receivers):
         return Kind.HANDLE if writes_into_handle(event, vocabulary) else Kind.WRITE

@@ -65,7 +65,7 @@ class Ranks:
             names = called_names(value)
             if any(name in self.plan.table.rank_calls for name in names):
                 return True
-            if reads_rank_variable(value):
+            if reads_rank_variable(value) or self.reads_rank_attribute(value):
                 return True
             if value.kind == "operation" and COMPARING.issuperset(value.name.split()):
                 for operands in value.operands:
@@ -74,6 +74,14 @@ class Ranks:
                 for argument in value.arguments.items:
                     stack.extend(argument.values)
         return False
+
+    def reads_rank_attribute(self, value: Opaque) -> bool:
+        """Whether a value is the rank as an attribute of what a call of the framework gives."""
+        return value.kind == "attribute" and any(
+            (name, value.name) in self.plan.table.rank_attributes
+            for base in value.operands[0]
+            for name in called_names(base)
+        )
 
     def tests_rank(self, test: cst.CSTNode) -> bool:
         """Whether a condition depends on the rank."""

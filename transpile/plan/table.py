@@ -44,6 +44,7 @@ class Table:
             name that people know.
         gradient_functions: functions that take gradients without a backward pass.
         rank_calls: calls whose result differs from rank to rank.
+        rank_attributes: calls and attributes of what they give that differ from rank to rank.
         world_size_calls: calls whose result is the number of processes.
         distributed: a framework's own way to see how a script is distributed already, asked after
             the common one; empty text where it is not.
@@ -73,6 +74,7 @@ class Table:
     distributed_engines: dict[str, str] = field(default_factory=dict)
     gradient_functions: frozenset[str] = frozenset()
     rank_calls: frozenset[str] = frozenset()
+    rank_attributes: frozenset[tuple[str, str]] = frozenset()
     world_size_calls: frozenset[str] = frozenset()
     distributed: Callable[[Plan], str] | None = None
     trains: Callable[[Plan], bool] | None = None

@@ -1,0 +1,88 @@
+"""MXNet: the vocabulary that gives roles to what a script calls."""
+
+from __future__ import annotations
+
+from transpile.facts.state import Dialect
+from transpile.plan.table import Table
+from transpile.rules.mxnet._gate import distributed, sites, trains
+from transpile.rules.mxnet._vocabulary import (
+    ARRAY_ITERATOR,
+    GLUON_LOADER,
+    IMAGE_ITERATOR,
+    PARTS,
+    WHOLE,
+)
+
+#: Other spellings of modules, to the documented one; the first that fits counts.
+MODULES = (
+    ("mxnet.kv.", "mxnet.kvstore."),
+    ("mxnet.kvstore.kvstore.", "mxnet.kvstore."),
+    ("mxnet.mod.", "mxnet.module."),
+    ("mxnet.module.module.", "mxnet.module."),
+    ("mxnet.module.bucketing_module.", "mxnet.module."),
+    ("mxnet.ndarray.", "mxnet.nd."),
+    ("mxnet.symbol.", "mxnet.sym."),
+    ("mxnet.initializer.", "mxnet.init."),
+    ("mxnet.img.", "mxnet.image."),
+    ("mxnet.model.FeedForward", "mxnet.model.FeedForward"),
+    ("mxnet.gluon.metric.", "mxnet.metric."),
+    ("mxnet.io.io.", "mxnet.io."),
+    ("mxnet.gluon.trainer.", "mxnet.gluon."),
+    ("mxnet.gluon.block.", "mxnet.gluon."),
+    ("mxnet.gluon.nn.Block", "mxnet.gluon.Block"),
+    ("mxnet.gluon.nn.HybridBlock", "mxnet.gluon.HybridBlock"),
+    ("mxnet.gluon.data.dataloader.", "mxnet.gluon.data."),
+    ("mxnet.gluon.data.dataset.", "mxnet.gluon.data."),
+    ("mxnet.gluon.data.sampler.", "mxnet.gluon.data."),
+    ("mxnet.contrib.amp.amp.", "mxnet.contrib.amp."),
+    ("mxnet.random.seed", "mxnet.random.seed"),
+)
+
+
+def canonical(name: str) -> str:
+    """The documented spelling of a dotted name."""
+    for other, documented in MODULES:
+        if name.startswith(other):
+            return documented + name[len(other) :]
+    return name
+
+
+LOADERS: dict[str, tuple[str, ...]] = {
+    "mxnet.gluon.data.DataLoader": GLUON_LOADER,
+    "mxnet.io.NDArrayIter": ARRAY_ITERATOR,
+    **dict.fromkeys(PARTS | WHOLE, ()),
+    "mxnet.image.ImageIter": IMAGE_ITERATOR,
+    "mxnet.image.ImageDetIter": IMAGE_ITERATOR,
+}
+
+TABLE = Table(
+    framework="mxnet",
+    prefix="MX",
+    packages=frozenset({"mxnet"}),
+    dialect=Dialect(
+        canonical=canonical,
+        instance_call={"mxnet.gluon.Block": "forward", "mxnet.gluon.HybridBlock": "forward"},
+        iterates_argument=frozenset(
+            {"tqdm.tqdm", "rich.progress.track", "itertools.islice", "itertools.cycle"}
+        ),
+    ),
+    module_bases=frozenset({"mxnet.gluon.Block", "mxnet.gluon.HybridBlock"}),
+    loader_parameters=LOADERS,
+    optimizer_packages=("mxnet.gluon.Trainer",),
+    parameter_methods=frozenset({"collect_params"}),
+    backward_methods=frozenset({"backward", "forward_backward"}),
+    backward_functions=frozenset({"mxnet.autograd.backward"}),
+    step_methods=frozenset({"step", "update", "allreduce_grads"}),
+    no_gradient=frozenset({"mxnet.autograd.pause", "mxnet.autograd.predict_mode"}),
+    layer_packages=("mxnet.gluon.nn.", "mxnet.gluon.rnn."),
+    distributed_engines={
+        "horovod.mxnet.init": "Horovod",
+        "byteps.mxnet.init": "BytePS",
+        "gluoncv.auto.": "GluonCV",
+    },
+    rank_attributes=frozenset({("mxnet.kvstore.create", "rank")}),
+    world_size_calls=frozenset(),
+    distributed=distributed,
+    trains=trains,
+    sites=sites,
+)

@@ -1,0 +1,88 @@
+"""What several rules ask about the training data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+from transpile.facts.module import Module
+from transpile.facts.values import Argument, Instance, Opaque, Values, only_constant
+from transpile.plan.graph import called_names, walk_back
+from transpile.plan.model import Loader, Plan
+from transpile.rules.mxnet._roles import training_loaders
+from transpile.rules.mxnet._vocabulary import STORE
+
+GLUON = "mxnet.gluon.data.DataLoader"
+ARRAYS = "mxnet.io.NDArrayIter"
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """One place in the text that makes training data."""
+
+    module: Module
+    node: cst.Call
+    loaders: tuple[Loader, ...]
+
+    @property
+    def loader(self) -> Loader:
+        """One of its loaders: their texts are the same."""
+        return self.loaders[0]
+
+    @property
+    def kind(self) -> str:
+        """The dotted name of the class; empty for one of the project."""
+        names = called_names(self.loader.value)
+        return names[0] if names and not isinstance(self.loader.value, Instance) else ""
+
+
+def sites(plan: Plan) -> list[Site]:
+    """The places that make training data, in the order of the run."""
+    found: dict[int, list[Loader]] = {}
+    for loader in training_loaders(plan):
+        if isinstance(loader.node, cst.Call):
+            found.setdefault(id(loader.node), []).append(loader)
+    return [
+        Site(loaders[0].event.module, loaders[0].node, tuple(loaders))  # type: ignore[arg-type]
+        for loaders in found.values()
+    ]
+
+
+def also_evaluates(plan: Plan, site: Site) -> bool:
+    """Whether the place makes data, too, that nothing is trained on."""
+    own = {id(loader) for loader in site.loaders}
+    return any(each.node is site.node and id(each) not in own for each in plan.loaders)
+
+
+def constant_of(argument: Argument | None, default: object) -> object:
+    """The constant that an argument is; `default` without it; ``...`` where it is not known."""
+    if argument is None:
+        return default
+    constant = only_constant(argument.values)
+    if constant is None or argument.maybe:
+        return ...
+    return constant.value
+
+
+def from_store(values: Values, attribute: str) -> bool:
+    """Whether values come from an attribute of a store, such as ``rank``."""
+    return any(
+        isinstance(value, Opaque)
+        and value.kind == "attribute"
+        and value.name == attribute
+        and any(STORE in called_names(base) for base in value.operands[0])
+        for value in walk_back(values)
+    )
+
+
+def written(site: Site, argument: Argument) -> bool:
+    """Whether an argument stands in the call itself."""
+    return argument.mapping is None and any(arg.value is argument.node for arg in site.node.args)
+
+
+def is_simple(node: cst.CSTNode) -> bool:
+    """Whether an expression may be written twice: names, attributes, literals."""
+    if isinstance(node, (cst.Name, cst.Integer, cst.SimpleString)):
+        return True
+    return isinstance(node, cst.Attribute) and is_simple(node.value)

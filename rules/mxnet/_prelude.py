@@ -1,0 +1,373 @@
+"""The helper functions that MXNet conversions insert, in the order in which they are written.
+
+Each works without a launcher, where there is no shared store and everything is as it was.
+"""
+
+from __future__ import annotations
+
+from transpile.options import Options
+from transpile.prelude import HelperSource, HelperTemplate
+
+MX = ("mx", "mxnet")
+NUMPY = ("np", "numpy")
+OS = ("os", "os")
+RANDOM = ("random", "random")
+COPY = ("copy", "copy")
+ITERTOOLS = ("itertools", "itertools")
+LOGGING = ("logging", "logging")
+CONTEXTMANAGER = ("contextmanager", "contextlib.contextmanager")
+
+CREATE_STORE = '''
+def $create_store():
+    """Make the store that the workers share; there is none without a launcher."""
+    counts = [$os.environ.get("OMPI_COMM_WORLD_SIZE"), $os.environ.get("PMI_SIZE")]
+    if "SLURM_STEP_ID" in $os.environ:
+        counts.append($os.environ.get("SLURM_NTASKS"))
+    launched = "DMLC_ROLE" in $os.environ
+    if not launched and any(int(count or 1) > 1 for count in counts):
+        raise SystemExit("several tasks but no DMLC_ROLE: use MXNet's tools/launch.py")
+    names = ["DMLC_PS_ROOT_URI", "DMLC_PS_ROOT_PORT", "DMLC_NUM_SERVER", "DMLC_NUM_WORKER"]
+    for name in names if launched else []:
+        if name not in $os.environ:
+            raise SystemExit(f"DMLC_ROLE is set but not {name}: use MXNet's tools/launch.py")
+    workers = int($os.environ["DMLC_NUM_WORKER"]) if launched else 1
+    expected = int($os.environ.get("EXPECTED_WORLD_SIZE", workers))
+    if expected != workers:
+        raise SystemExit(f"{workers} workers started, {expected} expected")
+    return $mx.kv.create("@kind") if launched else None
+'''
+
+
+READY = """
+    if not launched:
+        return None
+    store = $mx.kv.create("@kind")
+    hand_out = store.broadcast
+
+    def hand_out_and_wait(*args, **kwargs):
+        hand_out(*args, **kwargs)
+        $mx.nd.waitall()
+
+    # A trainer hands parameters out under the keys that gradients are pushed to next: on CPUs
+    # MXNet does not keep the two in order.
+    store.broadcast = hand_out_and_wait
+"""
+APART = """
+    def push_and_pull(key, value, out=None, priority=0):
+        store.push(key, value, priority)
+        store.pull(key, out=value if out is None else out, priority=priority)
+
+    # Both at once cannot be compressed.
+    store.pushpull = push_and_pull
+"""
+
+
+def adds_up(options: Options) -> bool:
+    """Whether the servers add up numbers at any time, exactly and without an optimizer."""
+    return options.kvstore != "dist_async" and options.compression == "none"
+
+
+def create_store(options: Options) -> HelperSource:
+    """The helper that makes the store, of the kind that the options want."""
+    code = CREATE_STORE.replace('    return $mx.kv.create("@kind") if launched else None\n', "")
+    code = code.rstrip("\n") + READY
+    if options.compression != "none":
+        code = code.rstrip("\n") + "\n" + APART
+    code = code.rstrip("\n") + "\n    return store\n"
+    return HelperSource(code.replace("@kind", options.kvstore), (MX, OS))
+
+
+SAMPLER = '''
+class $ShardSampler($mx.gluon.data.Sampler):
+    """This worker's samples of each batch that all workers take together."""
+
+    def __init__(self, length, shuffle=False, drop_last=False):
+        self.length = length
+        self.shuffle = shuffle
+        self.drop_last = drop_last
+@seed
+    def __len__(self):
+        workers = $get_num_workers()
+        return self.length // workers if self.drop_last else -(-self.length // workers)
+
+    def __iter__(self):
+        order = $np.arange(self.length)
+        if self.shuffle:
+@draw
+        order = order[$np.arange(len(self) * $get_num_workers()) % self.length]
+        return iter(order[$get_rank() :: $get_num_workers()].tolist())
+'''
+DRAWN = """            $np.random.shuffle(order)
+            order = $all_reduce(order * $is_main_process()).astype(int)"""
+SEED = """        seed = $mx.nd.array([$np.random.randint(2**24)])
+        $broadcast([seed])
+        self.random = $np.random.RandomState(int(seed.asscalar()))
+"""
+SEEDED = "            self.random.shuffle(order)"
+
+
+def shard_sampler(options: Options) -> HelperSource:
+    """The sampler; each worker draws the common order itself where servers cannot hand it out."""
+    helpers = ("get_num_workers", "get_rank")
+    if adds_up(options):
+        code = SAMPLER.replace("@seed", "").replace("@draw", DRAWN)
+        return HelperSource(code, (MX, NUMPY), (*helpers, "is_main_process", "all_reduce"))
+    code = SAMPLER.replace("@seed", SEED).replace("@draw", SEEDED)
+    return HelperSource(code, (MX, NUMPY), (*helpers, "broadcast"))
+
+
+HELPERS: dict[str, HelperTemplate] = {
+    "create_store": create_store,
+    "store": HelperSource("$store = $create_store()", (), ("create_store",)),
+    "get_rank": HelperSource(
+        '''
+def $get_rank():
+    """Return the rank of this worker."""
+    return $store.rank if $store is not None else 0
+''',
+        (),
+        ("store",),
+    ),
+    "get_num_workers": HelperSource(
+        '''
+def $get_num_workers():
+    """Return the number of workers; 1 without a launcher."""
+    return $store.num_workers if $store is not None else 1
+''',
+        (),
+        ("store",),
+    ),
+    "is_main_process": HelperSource(
+        '''
+def $is_main_process():
+    """Tell whether this is the worker with rank 0, which alone writes files and prints."""
+    return $get_rank() == 0
+''',
+        (),
+        ("get_rank",),
+    ),
+    "print_once": HelperSource(
+        '''
+def $print_once(*args, **kwargs):
+    """Print on the worker with rank 0 alone."""
+    if $is_main_process():
+        print(*args, **kwargs)
+''',
+        (),
+        ("is_main_process",),
+    ),
+    "quiet_logging": HelperSource(
+        """
+if not $is_main_process():
+    $logging.disable($logging.INFO)
+""",
+        (LOGGING,),
+        ("is_main_process",),
+    ),
+    "main_process_first": HelperSource(
+        '''
+@$contextmanager
+def $main_process_first():
+    """Let the workers in one after the other, that with rank 0 first."""
+    for turn in range($get_num_workers()):
+        if turn == $get_rank():
+            yield
+        if $store is not None:
+            $store._barrier()
+''',
+        (CONTEXTMANAGER,),
+        ("get_rank", "get_num_workers", "store"),
+    ),
+    "on_main_process": HelperSource(
+        '''
+def $on_main_process(callback):
+    """Return a callback that does what it did on the worker with rank 0, and nothing elsewhere."""
+    return callback if $is_main_process() else lambda *args: None
+''',
+        (),
+        ("is_main_process",),
+    ),
+    "use_store": HelperSource(
+        '''
+def $use_store(kind):
+    """Return the store that the workers share; without a launcher one of the kind asked for."""
+    if $store is None:
+        return $mx.kv.create(kind)
+    if "dist" in kind and kind != $store.type:
+        raise SystemExit(f"this script was converted for {$store.type}, not for {kind}")
+    return $store
+''',
+        (MX,),
+        ("store",),
+    ),
+    "split_batch": HelperSource(
+        '''
+def $split_batch(batch_size):
+    """Return this worker's share of a batch that all workers take together."""
+    workers = $get_num_workers()
+    if batch_size % workers != 0:
+        nearest = max(1, round(batch_size / workers)) * workers
+        raise SystemExit(
+            f"batch size {batch_size} is not divisible by {workers} workers: "
+            f"the nearest that is: {nearest}"
+        )
+    return batch_size // workers
+''',
+        (),
+        ("get_num_workers",),
+    ),
+    "keys": HelperSource(
+        "$keys = $itertools.count(100000)  # beyond those of trainers", (ITERTOOLS,)
+    ),
+    "broadcast": HelperSource(
+        '''
+def $broadcast(arrays):
+    """Give copies of one array the value that they have on the worker with rank 0."""
+    key = next($keys)
+    $store.init(key, arrays[0])
+    $store.pull(key, out=arrays)
+''',
+        (),
+        ("store", "keys"),
+    ),
+    "share_random_state": HelperSource(
+        '''
+def $share_random_state():
+    """Give every worker the random numbers of rank 0, so that data and splits agree."""
+    if $store is not None:
+        seed = $mx.nd.array([$np.random.randint(2**31)], dtype="float64")
+        $broadcast([seed])
+        $np.random.seed(int(seed.asscalar()))
+
+
+$share_random_state()
+''',
+        (MX, NUMPY),
+        ("store", "broadcast"),
+    ),
+    "share_random_states": HelperSource(
+        '''
+def $share_random_states():
+    """Give every worker the random numbers of rank 0, so that data and splits agree."""
+    if $store is not None:
+        seed = $mx.nd.array([$np.random.randint(2**31)], dtype="float64")
+        $broadcast([seed])
+        $np.random.seed(int(seed.asscalar()))
+        $random.seed(int(seed.asscalar()))
+
+
+$share_random_states()
+''',
+        (MX, NUMPY, RANDOM),
+        ("store", "broadcast"),
+    ),
+    "all_reduce": HelperSource(
+        '''
+def $all_reduce(numbers):
+    """Return the sums of numbers over all workers."""
+    total = $mx.nd.array(numbers, dtype="float64")
+    if len(numbers) not in $all_reduce.keys:
+        $all_reduce.keys[len(numbers)] = next($keys)
+        $store.init($all_reduce.keys[len(numbers)], total)
+    $store.push($all_reduce.keys[len(numbers)], total)
+    $store.pull($all_reduce.keys[len(numbers)], out=total)
+    return total.asnumpy()
+
+
+$all_reduce.keys = {}
+''',
+        (MX,),
+        ("store", "keys"),
+    ),
+    "reduce_metric": HelperSource(
+        '''
+def $reduce_metric(metric):
+    """Return a metric of what all workers have counted."""
+    if $store is None:
+        return metric
+    reduced = $copy.deepcopy(metric)
+    for part in getattr(reduced, "metrics", [reduced]):
+        total, count = $all_reduce([float(part.sum_metric), float(part.num_inst)])
+        part.sum_metric, part.num_inst = total, int(count)
+    return reduced
+''',
+        (COPY,),
+        ("store", "all_reduce"),
+    ),
+    "share_parameters": HelperSource(
+        '''
+def $share_parameters(params):
+    """Give every worker the initial parameters of rank 0, as soon as they have values."""
+
+    def share_later(param):
+        initialise = param._init_impl
+
+        def initialise_and_share(*args):
+            initialise(*args)
+            $broadcast(param.list_data())
+
+        param._init_impl = initialise_and_share
+
+    if $store is not None:
+        $share_parameters.params = list(params.values() if hasattr(params, "values") else params)
+        for param in $share_parameters.params:
+            try:
+                arrays = param.list_data()
+            except $mx.gluon.parameter.DeferredInitializationError:
+                share_later(param)
+            else:
+                $broadcast(arrays)
+    return params
+''',
+        (MX,),
+        ("store", "broadcast"),
+    ),
+    "share_statistics": HelperSource(
+        '''
+def $share_statistics():
+    """Make what no trainer updates, such as running means, the mean over the workers."""
+    params = $share_parameters.params if $store is not None else []
+    params = [p for p in params if p.grad_req == "null" and p._data is not None]
+    if params:
+        values = [param.data(param.list_ctx()[0]).asnumpy() for param in params]
+        total = $all_reduce($np.concatenate([value.ravel() for value in values]))
+        ends = $np.cumsum([value.size for value in values])
+        for param, value, mean in zip(params, values, $np.split(total / $get_num_workers(), ends)):
+            param.set_data($mx.nd.array(mean.reshape(value.shape), dtype=value.dtype))
+''',
+        (MX, NUMPY),
+        ("share_parameters", "all_reduce", "get_num_workers", "store"),
+    ),
+    "ShardSampler": shard_sampler,
+    "shard": HelperSource(
+        '''
+def $shard(data, drop_last=False):
+    """Return this worker's samples of arrays, as many as every other worker has."""
+    if $store is None or data is None:
+        return data
+    if isinstance(data, dict):
+        return {name: $shard(array, drop_last) for name, array in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [$shard(array, drop_last) for array in data]
+    workers = $get_num_workers()
+    length = len(data) // workers if drop_last else -(-len(data) // workers)
+    return data[$np.arange($get_rank(), length * workers, workers) % len(data)]
+''',
+        (NUMPY,),
+        ("store", "get_rank", "get_num_workers"),
+    ),
+    "agree_on_length": HelperSource(
+        '''
+def $agree_on_length(iterator):
+    """Return an iterator of as many batches as the worker with the fewest has."""
+    if $store is None:
+        return iterator
+    counts = [0] * $get_num_workers()
+    counts[$get_rank()] = sum(1 for _ in iterator)
+    iterator.reset()
+    return $mx.io.ResizeIter(iterator, int(min($all_reduce(counts))))
+''',
+        (MX,),
+        ("store", "get_num_workers", "get_rank", "all_reduce"),
+    ),
+}

@@ -1,0 +1,242 @@
+"""What trains in an MXNet script: trainers, modules, the loops they update in, and their data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from transpile.facts.events import Event, Loop
+from transpile.facts.values import Argument, Constant, External, Opaque, Value, Values
+from transpile.plan.graph import called_names, walk_back
+from transpile.plan.model import Loader, Optimizer, Plan
+from transpile.plan.roles import enters_iterator
+from transpile.rules.mxnet._vocabulary import (
+    CREATE,
+    FEED_FORWARD,
+    FEED_FORWARD_CREATE,
+    FEED_FORWARD_FIT,
+    FIT,
+    INIT_OPTIMIZER,
+    MODULES,
+    STORE,
+    TRAINER,
+    TRAINER_PARAMETERS,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A call that trains by itself, or that sets the optimizer of a module up.
+
+    Args:
+        event: the call.
+        word: what it is called.
+        parameters: its parameters, in order.
+        data: the parameter of the training data; empty for ``init_optimizer``.
+    """
+
+    event: Event
+    word: str
+    parameters: tuple[str, ...]
+    data: str
+
+    def argument(self, name: str) -> Argument | None:
+        """The argument for a parameter, by keyword or by position."""
+        position = self.parameters.index(name) if name in self.parameters else None
+        return self.event.arguments.get(name, position)
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """A call that changes the parameters: a step of a trainer or of a module.
+
+    Args:
+        event: the call.
+        trainer: the trainer; None for a module.
+        loop: the loop that draws the batches; None where there is none.
+        loaders: what that loop draws from.
+    """
+
+    event: Event
+    trainer: Optimizer | None
+    loop: Loop | None
+    loaders: tuple[Loader, ...]
+
+
+def trainers(plan: Plan) -> list[Optimizer]:
+    """The Gluon trainers."""
+    return [each for each in plan.optimizers if TRAINER in called_names(each.value)]
+
+
+def trainer_argument(trainer: Optimizer, name: str) -> Argument | None:
+    """An argument of a trainer, by keyword or by position."""
+    return trainer.event.arguments.get(name, TRAINER_PARAMETERS.index(name))
+
+
+def receivers_of(event: Event, name: str) -> Values:
+    """The objects whose method of that name a call calls; empty for another call."""
+    found: list[Value] = []
+    for callee in event.callee:
+        if isinstance(callee, Opaque) and callee.kind == "attribute" and callee.name == name:
+            found.extend(callee.operands[0])
+    return tuple(found)
+
+
+def made_by(values: Values, makers: frozenset[str]) -> bool:
+    """Whether some value is what one of these calls gives."""
+    return any(name in makers for value in values for name in called_names(value))
+
+
+def fits(plan: Plan) -> list[Fit]:
+    """The calls that train by themselves or set a module's optimizer up."""
+    if "fits" not in plan.memo:
+        plan.memo["fits"] = list(find_fits(plan))
+    found: list[Fit] = plan.memo["fits"]
+    return found
+
+
+def find_fits(plan: Plan) -> Iterator[Fit]:
+    """See :func:`fits`."""
+    seen: set[int] = set()
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached or id(event.node) in seen:
+            continue
+        fit = None
+        if made_by(receivers_of(event, "fit"), MODULES):
+            fit = Fit(event, "Module.fit", FIT, "train_data")
+        elif made_by(receivers_of(event, "fit"), FEED_FORWARD):
+            fit = Fit(event, "FeedForward.fit", FEED_FORWARD_FIT, "X")
+        elif made_by(receivers_of(event, "init_optimizer"), MODULES):
+            fit = Fit(event, "init_optimizer", INIT_OPTIMIZER, "")
+        elif External(FEED_FORWARD_CREATE) in event.callee:
+            fit = Fit(event, "FeedForward.create", CREATE, "X")
+        if fit is not None:
+            seen.add(id(event.node))
+            yield fit
+
+
+def updates(plan: Plan) -> list[Update]:
+    """The calls that change parameters, outside of ``fit``."""
+    if "updates" not in plan.memo:
+        plan.memo["updates"] = list(find_updates(plan))
+    found: list[Update] = plan.memo["updates"]
+    return found
+
+
+def find_updates(plan: Plan) -> Iterator[Update]:
+    """See :func:`updates`."""
+    for trainer in trainers(plan):
+        for event in trainer.steps:
+            if not event.detached:
+                yield Update(event, trainer, *drawn_around(plan, event))
+    for event in plan.facts.events:
+        if event.kind == "call" and not event.detached:
+            if made_by(receivers_of(event, "update"), MODULES):
+                yield Update(event, None, *drawn_around(plan, event))
+
+
+def drawn_around(plan: Plan, event: Event) -> tuple[Loop | None, tuple[Loader, ...]]:
+    """The innermost loop around an event that draws batches, and what it draws from."""
+    loops = [frame for frame in event.stack if isinstance(frame, Loop)]
+    for loop in reversed(loops):
+        found = tuple(
+            loader
+            for loader in plan.loaders
+            if any(drawn_by(drawing, loop) for drawing in drawings(plan, loader))
+        )
+        if found:
+            return loop, found
+    return None, ()
+
+
+def drawn_by(drawing: Event, loop: Loop) -> bool:
+    """Whether a loop draws by an event: as its head, or by ``next`` directly inside it."""
+    if drawing.node is loop.node:
+        return True
+    own = [frame for frame in drawing.stack if isinstance(frame, Loop)]
+    return drawing.name in ("next", "") and bool(own) and own[-1].node is loop.node
+
+
+def drawings(plan: Plan, loader: Loader) -> list[Event]:
+    """The events that draw batches from a loader: loops, ``next(it)`` and ``it.next()``."""
+    key = f"drawings {id(loader)}"
+    if key not in plan.memo:
+        found = list(loader.iterations)
+        for event in plan.facts.events:
+            if event.kind == "call":
+                for receiver in receivers_of(event, "next"):
+                    if any(value is loader.value for value in walk_back((receiver,), enters)):
+                        found.append(event)
+        plan.memo[key] = found
+    events: list[Event] = plan.memo[key]
+    return events
+
+
+def enters(value: Value) -> bool:
+    """Whether drawing from a value draws from what it is made of."""
+    return enters_iterator(value)
+
+
+def training_loaders(plan: Plan) -> list[Loader]:
+    """The loaders whose batches change parameters, in the order of the run."""
+    if "training loaders" not in plan.memo:
+        found = {id(loader): loader for loader in plan.training_loaders}
+        for update in updates(plan):
+            found.update((id(loader), loader) for loader in update.loaders)
+        for fit in fits(plan):
+            found.update((id(loader), loader) for loader in fed(plan, fit))
+        plan.memo["training loaders"] = [each for each in plan.loaders if id(each) in found]
+    loaders: list[Loader] = plan.memo["training loaders"]
+    return loaders
+
+
+def fed(plan: Plan, fit: Fit) -> list[Loader]:
+    """The loaders that a call trains on."""
+    argument = fit.argument(fit.data) if fit.data else None
+    if argument is None:
+        return []
+    reached = {id(value) for value in walk_back(argument.values, enters)}
+    return [loader for loader in plan.loaders if id(loader.value) in reached]
+
+
+def stores(plan: Plan) -> list[Event]:
+    """The calls that make a store."""
+    return [
+        event
+        for event in plan.facts.events
+        if event.kind == "call" and External(STORE) in event.callee
+    ]
+
+
+def kinds(values: Values) -> set[str]:
+    """The names of stores that values may be; those of stores that were made from names, too."""
+    found = set()
+    for value in values:
+        if isinstance(value, Constant) and isinstance(value.value, str):
+            found.add(value.value)
+        elif STORE in called_names(value):
+            assert isinstance(value, Opaque)
+            first = value.arguments.get("name", 0)
+            found.update(kinds(first.values) if first is not None else {"local"})
+        elif isinstance(value, Opaque) and value.kind == "operation":
+            for operands in value.operands:
+                found.update(kinds(operands))
+    return found
+
+
+def is_shared(values: Values) -> bool:
+    """Whether some value is, or may be, a store that several workers share."""
+    return any("dist" in kind for kind in kinds(values))
+
+
+def call_of(event: Event) -> cst.Call:
+    """The call expression of an event.
+
+    Raises:
+        TypeError: the event stands at something else.
+    """
+    if not isinstance(event.node, cst.Call):
+        raise TypeError("this event is no call expression")
+    return event.node

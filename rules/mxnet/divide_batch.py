@@ -1,0 +1,218 @@
+"""Divide the batch, so that all workers together take the batch of the script.
+
+What:
+    The batch size of the training data becomes this worker's share of it; data for evaluation
+    keeps its own. With ``--batch-size per-device`` each worker takes the script's batch.
+
+Why:
+    N workers with the script's batch size train with an N times larger batch: other gradients,
+    fewer steps, another schedule. A batch that N does not divide stops the script at its start.
+
+Before:
+    train_iter = mx.io.NDArrayIter(images, labels, batch_size=args.batch_size)
+
+After:
+    train_iter = mx.io.NDArrayIter(images, labels, batch_size=split_batch(args.batch_size))
+
+Refuses when:
+    the batch size of the training data cannot be followed, or the script itself counts what each
+    worker takes.
+
+Source:
+    Goyal et al., Accurate, Large Minibatch SGD (arXiv:1706.02677), section 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from transpile.facts.events import Event
+from transpile.facts.module import Module
+from transpile.facts.values import Argument, External, Opaque, Unknown
+from transpile.facts.walk import children
+from transpile.finding import Level
+from transpile.layout import add_argument, wrap_expression
+from transpile.plan.graph import walk_back
+from transpile.plan.model import Plan
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.mxnet._loaders import ARRAYS, Site, from_store, sites, written
+from transpile.rules.mxnet._roles import receivers_of, training_loaders
+
+CODES = {
+    "MX211": "the workers share the batch of the script",
+    "MX212": "the batch size of the training data cannot be followed",
+    "MX213": "each worker takes the batch of the script",
+    "MX214": "the batch size is used for something else, too",
+}
+BY_HAND = "divide the batch size of the training data by the number of workers by hand"
+#: What the record iterators and MNISTIter take without an argument.
+DEFAULTS = {ARRAYS: "1", "mxnet.io.MNISTIter": "128"}
+#: What takes its shape from a batch size.
+SHAPED = (
+    "mxnet.nd.zeros", "mxnet.nd.ones", "mxnet.nd.full", "mxnet.nd.empty", "mxnet.nd.random",
+    "mxnet.np.zeros", "mxnet.np.ones", "mxnet.np.full", "mxnet.np.random", "mxnet.random.",
+)  # fmt: skip
+SHAPED_METHODS = frozenset({"begin_state", "reshape", "bind", "simple_bind"})
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """An expression to divide; where it is missing, the default that stands for it."""
+
+    module: Module
+    node: cst.BaseExpression
+    default: str = ""
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each call that makes training data."""
+    for site in sites(plan):
+        argument = batch_size(site)
+        if argument is not None and from_store(argument.values, "num_workers"):
+            yield Ruling(
+                "MX211",
+                Verdict.ALREADY_DONE,
+                site.module,
+                site.node,
+                "the batch size is divided by the number of workers",
+            )
+        elif plan.options.batch_size == "per-device":
+            yield Remark(
+                "MX213",
+                Level.NOTE,
+                site.module,
+                site.node,
+                "each worker takes the batch size of the script: the global batch is that times "
+                "the number of workers",
+            )
+        else:
+            yield share_of(site, argument)
+            if argument is not None:
+                yield from other_uses(plan, site, argument)
+
+
+def batch_size(site: Site) -> Argument | None:
+    """The argument that says how large a batch is."""
+    named: Argument | None = site.loader.argument("batch_size")
+    return named or site.loader.event.arguments.keyword("batch_size")
+
+
+def share_of(site: Site, argument: Argument | None) -> Ruling:
+    """The answer for one call."""
+    why = ""
+    if argument is None and site.kind not in DEFAULTS:
+        why = "it is not known what the batch size is"
+    elif argument is not None and any(isinstance(value, Unknown) for value in argument.values):
+        why = "it is not known what the batch size is"
+    elif argument is not None and (argument.maybe or not written(site, argument)):
+        why = "the batch size does not stand in the call that makes the training data"
+    if why:
+        return Ruling("MX212", Verdict.REFUSE, site.module, site.node, why, BY_HAND)
+    node: cst.CSTNode = site.node
+    if argument is not None and argument.node is not None:
+        node = argument.node
+    assert isinstance(node, cst.BaseExpression)
+    default = DEFAULTS.get(site.kind, "") if argument is None else ""
+    return Ruling(
+        "MX211",
+        Verdict.APPLY,
+        site.module,
+        node,
+        "the workers share this batch",
+        data=Share(site.module, node, default),
+    )
+
+
+def other_uses(plan: Plan, site: Site, argument: Argument) -> Iterator[Answer]:
+    """Shapes in training that follow the batch size: they take the share, too."""
+    losses = tuple(value for backward in plan.backwards for value in backward.loss)
+    reached = {id(value) for value in walk_back(losses)}
+    text = site.module.source.code(argument.node) if argument.node is not None else ""
+    seen: set[int] = set()
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached or not shapes(event):
+            continue
+        if not isinstance(event.node, cst.Call):
+            continue
+        if not any(id(value) in reached for value in event.result):
+            continue
+        for given in event.node.args:
+            for node in mentions(plan, event.module, given.value, argument, text):
+                if id(node) not in seen:
+                    seen.add(id(node))
+                    yield Ruling(
+                        "MX211",
+                        Verdict.APPLY,
+                        event.module,
+                        node,
+                        "this shape follows the batch of one worker",
+                        data=Share(event.module, node),
+                    )
+    yield from counted(plan, {id(loader.value) for loader in training_loaders(plan)})
+
+
+def mentions(
+    plan: Plan, module: Module, node: cst.CSTNode, argument: Argument, text: str
+) -> list[cst.BaseExpression]:
+    """The outermost names below an expression that are the batch size itself."""
+    if isinstance(node, (cst.Name, cst.Attribute)):
+        values = plan.facts.values_of(node)
+        same = bool(values) and all(value in argument.values for value in values)
+        opaque = all(isinstance(value, Opaque) for value in values)
+        return [node] if same and (opaque or module.source.code(node) == text) else []
+    return [
+        found for child in children(node) for found in mentions(plan, module, child, argument, text)
+    ]
+
+
+def counted(plan: Plan, made: set[int]) -> Iterator[Answer]:
+    """Uses of the number of samples that a part of the data has."""
+    for module in plan.facts.modules.values():
+        for node in module.source.nodes:
+            if not isinstance(node, cst.Attribute) or node.attr.value != "num_data":
+                continue
+            if any(id(value) in made for value in plan.facts.values_of(node.value)):
+                yield Remark(
+                    "MX214",
+                    Level.ERROR,
+                    module,
+                    node,
+                    "num_data of the training data is that of one worker's part, and is used here "
+                    "for something else",
+                    "use the number of samples of the arrays themselves",
+                )
+
+
+def shapes(event: Event) -> bool:
+    """Whether a call's result takes its shape from its arguments."""
+    for callee in event.callee:
+        if isinstance(callee, External) and callee.name.startswith(SHAPED):
+            return True
+        if isinstance(callee, Opaque) and callee.name in SHAPED_METHODS:
+            return bool(receivers_of(event, callee.name))
+    return False
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The expression divided, in its place."""
+    data: Share = ruling.data
+    yield Helper("split_batch", data.module)
+    split = plan.names_in(data.module).fresh("split_batch")
+    source = data.module.source
+    changes = (
+        add_argument(source, call_at(data), f"batch_size={split}({data.default})")
+        if data.default
+        else wrap_expression(source, data.node, f"{split}(", ")")
+    )
+    for edit in changes:
+        yield In(data.module, edit)
+
+
+def call_at(data: Share) -> cst.Call:
+    """The call that lacks a batch size."""
+    assert isinstance(data.node, cst.Call)
+    return data.node

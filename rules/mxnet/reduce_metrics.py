@@ -1,0 +1,186 @@
+"""Report training metrics over the samples of all workers.
+
+What:
+    A metric that is updated in the training loop is read through a helper that adds up what all
+    workers have counted. Other numbers of the training loop that are reported are those of one
+    worker, and a warning says so. Evaluation goes over all its data in every worker.
+
+Why:
+    A worker has seen its part of the training data only.
+
+Before:
+    name, accuracy = metric.get()
+
+After:
+    name, accuracy = reduce_metric(metric).get()
+
+Refuses when:
+    never: metrics that do not add up, and numbers that are no metrics, are reported.
+
+Source:
+    https://mxnet.apache.org/versions/1.9.1/api/python/docs/api/metric/index.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Event, Loop
+from transpile.facts.values import Opaque
+from transpile.finding import Level
+from transpile.layout import wrap_expression
+from transpile.plan.effects import Kind
+from transpile.plan.graph import called_names
+from transpile.plan.model import Plan
+from transpile.plan.roles import data_sources
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.mxnet._prelude import adds_up
+from transpile.rules.mxnet._roles import fits, receivers_of, updates
+
+CODES = {
+    "MX601": "a training metric counts the samples of all workers",
+    "MX602": "a reported number is that of one worker",
+}
+READING = frozenset({"get", "get_name_value"})
+#: Metrics that are more than a sum over a count.
+UNUSUAL = ("F1", "MCC", "PCC", "PearsonCorrelation", "Fbeta", "BinaryAccuracy")
+
+
+def reduced(plan: Plan) -> list[Event]:
+    """The calls that read a metric of the training loop and can be reduced."""
+    if "reduced" not in plan.memo:
+        found = [] if not can_reduce(plan) else list(reading(plan))
+        plan.memo["reduced"] = [event for event in found if is_sum(event)]
+    events: list[Event] = plan.memo["reduced"]
+    return events
+
+
+def can_reduce(plan: Plan) -> bool:
+    """Whether numbers can be added up over the workers at any time: servers only add then."""
+    return adds_up(plan.options) and not fits(plan)
+
+
+def metrics_in_training(plan: Plan) -> set[int]:
+    """The metrics that are updated in a loop whose batches change parameters."""
+    loops = {id(update.loop.node) for update in updates(plan) if update.loop is not None}
+    return {
+        id(value)
+        for event in plan.facts.events
+        if event.kind == "call"
+        and any(isinstance(frame, Loop) and id(frame.node) in loops for frame in event.stack)
+        for value in (*receivers_of(event, "update"), *receivers_of(event, "update_dict"))
+        if is_metric(value)
+    }
+
+
+def is_metric(value: object) -> bool:
+    """Whether a value is a metric of MXNet."""
+    return isinstance(value, Opaque) and any(
+        name.startswith("mxnet.metric.") for name in called_names(value)
+    )
+
+
+def reading(plan: Plan) -> Iterator[Event]:
+    """The calls that read a metric which is updated in training."""
+    trained = metrics_in_training(plan)
+    seen: set[int] = set()
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached or id(event.node) in seen:
+            continue
+        receivers = [v for name in READING for v in receivers_of(event, name)]
+        if any(copied(value) for value in receivers):
+            continue
+        if any(id(value) in trained for value in receivers):
+            seen.add(id(event.node))
+            yield event
+
+
+def is_sum(event: Event) -> bool:
+    """Whether the metric that a call reads is a sum over a count."""
+    return not any(
+        name.rpartition(".")[2] in UNUSUAL
+        for word in READING
+        for value in receivers_of(event, word)
+        for name in called_names(value)
+    ) and isinstance(getattr(event.node, "func", None), cst.Attribute)
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each reading of a training metric, and each number that is reported."""
+    chosen = {id(event.node) for event in reduced(plan)}
+    for event in reduced(plan):
+        yield Ruling(
+            "MX601",
+            Verdict.APPLY,
+            event.module,
+            event.node,
+            "the metric counts the samples of all workers",
+            data=event,
+        )
+    for event in reading(plan):
+        if id(event.node) not in chosen:
+            yield one_worker(event, "this training metric")
+    for event in done(plan):
+        yield Ruling(
+            "MX601",
+            Verdict.ALREADY_DONE,
+            event.module,
+            event.node,
+            "it counts all workers' samples",
+        )
+    yield from reported(plan)
+
+
+def done(plan: Plan) -> Iterator[Event]:
+    """The readings of what a function has added up over the workers."""
+    for event in plan.facts.events:
+        if event.kind == "call" and not event.detached:
+            receivers = [v for name in READING for v in receivers_of(event, name)]
+            if any(copied(value) for value in receivers):
+                yield event
+
+
+def copied(value: object) -> bool:
+    """Whether a value is a copy of a metric."""
+    return isinstance(value, Opaque) and "copy.deepcopy" in called_names(value)
+
+
+def one_worker(event: Event, what: str) -> Remark:
+    """The warning about a number that is not that of all workers."""
+    return Remark(
+        "MX602",
+        Level.WARNING,
+        event.module,
+        event.node,
+        f"{what} is that of one worker's part of the training data",
+        "take it for what one worker has seen, or report a metric",
+    )
+
+
+def reported(plan: Plan) -> Iterator[Remark]:
+    """Prints and messages with numbers that come from the training batches of one worker."""
+    from transpile.rules.mxnet._once import once_of
+
+    for effect in once_of(plan).effects.values():
+        if effect.kind not in (Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.TRACK):
+            continue
+        for event in effect.events:
+            values = tuple(v for each in event.arguments.items for v in each.values)
+            if not event.detached and data_sources(values, plan):
+                if any(loader.training for loader, _ in data_sources(values, plan)):
+                    yield one_worker(event, "a number that is reported here")
+                    break
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The helper around the metric that is read."""
+    event: Event = ruling.data
+    function = event.node.func  # type: ignore[attr-defined]
+    assert isinstance(function, cst.Attribute)
+    yield Helper("reduce_metric", event.module)
+    opening = f"{plan.names_in(event.module).fresh('reduce_metric')}("
+    for edit in wrap_expression(event.module.source, function.value, opening, ")"):
+        yield In(event.module, edit)

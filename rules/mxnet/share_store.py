@@ -1,0 +1,161 @@
+"""Make one store that all workers share.
+
+What:
+    Right below the imports a helper makes the store of ``--kvstore`` (``dist_sync`` unless said
+    otherwise) where a launcher has started the workers; without one there is no store and the
+    script does what it did. The random numbers of numpy and of Python start from those of rank 0.
+
+Why:
+    Workers find each other through a store, and a process can have only one. Servers and the
+    scheduler run the same script and never return from ``import mxnet``: what stands before it
+    happens in them, too.
+
+Before:
+    import mxnet as mx
+
+After:
+    store = create_store()
+
+Refuses when:
+    the script trains with a module and a Gluon trainer, or with several trainers, whose keys would
+    meet in the store.
+
+Source:
+    https://mxnet.apache.org/versions/1.9.1/api/faq/distributed_training
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transpile.facts.values import External
+from transpile.finding import Level
+from transpile.plan.effects import Kind, find_effects
+from transpile.plan.model import Plan
+from transpile.prelude import HelperSource
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, Remark, Ruling, Rulings
+from transpile.rules.mxnet._once import VOCABULARY
+from transpile.rules.mxnet._prelude import ITERTOOLS
+from transpile.rules.mxnet._roles import fits, is_shared, stores, trainers, updates
+
+CODES = {
+    "MX101": "the workers share one store",
+    "MX102": "servers and the scheduler have this effect, too",
+    "MX103": "the keys of several trainers would meet in the store",
+    "MX104": "asynchronous updates use parameters that are not the newest",
+    "MX105": "the script uses a store by itself",
+}
+#: Methods of a store that a script calls where it spreads its training over devices by itself.
+BY_HAND = frozenset({"push", "pull", "pushpull", "broadcast", "init", "row_sparse_pull"})
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """The store, and what stands in its way."""
+    node = plan.entry.source.tree
+    made = [event for event in stores(plan) if makes_shared(event)]
+    if made:
+        yield Ruling(
+            "MX101", Verdict.ALREADY_DONE, plan.entry, made[0].node, "there is a shared store"
+        )
+    else:
+        yield Ruling("MX101", Verdict.APPLY, plan.entry, node, "the workers share one store")
+    modules = bool(fits(plan)) or any(update.trainer is None for update in updates(plan))
+    places = {id(trainer.event.node): trainer for trainer in trainers(plan)}
+    if len(places) > 1 or (places and modules):
+        last = list(places.values())[-1].event
+        yield Ruling(
+            "MX103",
+            Verdict.REFUSE,
+            last.module,
+            last.node,
+            "every trainer numbers its parameters from 0, so that those of two trainers would "
+            "meet in the store that the workers share",
+            "train all parameters with one trainer",
+        )
+    yield from early_effects(plan)
+    yield from by_hand(plan)
+    if plan.options.kvstore == "dist_async":
+        yield Remark(
+            "MX104",
+            Level.WARNING,
+            plan.entry,
+            None,
+            "with dist_async every worker updates the parameters on its own: gradients are those "
+            "of older parameters, and the result is not that of one process",
+            "use a smaller learning rate, or dist_sync",
+        )
+
+
+def makes_shared(event: object) -> bool:
+    """Whether a call makes a store that several workers share."""
+    first = event.arguments.get("name", 0)  # type: ignore[attr-defined]
+    return first is not None and is_shared(first.values)
+
+
+def early_effects(plan: Plan) -> Iterator[Remark]:
+    """What happens before MXNet is imported, and so in servers and the scheduler, too."""
+    imports = [
+        event.order
+        for event in plan.facts.events
+        if event.kind == "import"
+        and any(isinstance(v, External) and v.name.split(".")[0] == "mxnet" for v in event.callee)
+    ]
+    if not imports:
+        return
+    for effect in find_effects(plan, VOCABULARY):
+        first = effect.event
+        if first.order < min(imports) and not first.detached and effect.kind is not Kind.LOG:
+            yield Remark(
+                "MX102",
+                Level.WARNING,
+                effect.module,
+                effect.node,
+                f"{effect.word} {effect.kind.value} before mxnet is imported: servers and the "
+                "scheduler, which never come further than that import, do it, too",
+                "import mxnet first",
+            )
+
+
+def by_hand(plan: Plan) -> Iterator[Ruling]:
+    """Refusals of scripts that push to a store and pull from it themselves."""
+    made = {id(value) for event in stores(plan) for value in event.result}
+    seen: set[int] = set()
+    for event in plan.facts.events:
+        for callee in event.callee if event.kind == "call" else ():
+            name = getattr(callee, "name", "")
+            operands = getattr(callee, "operands", ())
+            if name not in BY_HAND or not operands or id(event.node) in seen:
+                continue
+            if any(id(value) in made for value in operands[0]) and not shares(plan):
+                seen.add(id(event.node))
+                yield Ruling(
+                    "MX105",
+                    Verdict.REFUSE,
+                    event.module,
+                    event.node,
+                    f"the script calls {name} of a store itself: what it means for several "
+                    "workers cannot be told",
+                    "leave the store to a Trainer or a Module",
+                )
+
+
+def shares(plan: Plan) -> bool:
+    """Whether a store is shared by the script already, which then knows what it does."""
+    return any(makes_shared(event) for event in stores(plan))
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The helper that makes the store, and the random numbers."""
+    if not trainers(plan):
+        # Modules name their parameters, and the keys of one store are all numbers or all names.
+        plan.memo["helpers"] = {
+            "keys": HelperSource(
+                '$keys = map("shared {}".format, $itertools.count())', (ITERTOOLS,)
+            )
+        }
+    yield Helper("store", plan.entry)
+    draws = any(
+        event.kind == "import" and External("random") in event.callee for event in plan.facts.events
+    )
+    yield Helper("share_random_states" if draws else "share_random_state", plan.entry)

@@ -1,0 +1,65 @@
+"""Scripts around the examples in the docstrings of MXNet's rules: ``@`` is the example."""
+
+from __future__ import annotations
+
+HEAD = """\
+import argparse
+import logging
+
+import mxnet as mx
+import numpy as np
+from mxnet import autograd, gluon
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--batch-size", type=int, default=64)
+args = parser.parse_args()
+images = np.zeros((640, 8), dtype="float32")
+labels = np.zeros(640, dtype="float32")
+train_set = gluon.data.ArrayDataset(images, labels)
+net = gluon.nn.Dense(2)
+net.initialize()
+loss_fn = gluon.loss.SoftmaxCrossEntropyLoss()
+"""
+LOADER = "loader = gluon.data.DataLoader(train_set, 64)\n"
+TRAINER = 'trainer = gluon.Trainer(net.collect_params(), "sgd")\n'
+STEP = """\
+for epoch in range(3):
+    for data, label in loader:
+        with autograd.record():
+            loss = loss_fn(net(data), label)
+        loss.backward()
+"""
+TRAINING = STEP + "        trainer.step(data.shape[0])\n"
+SYMBOL = 'module = mx.mod.Module(mx.sym.SoftmaxOutput(mx.sym.var("data"), name="softmax"))\n'
+
+#: Rule to the script around its example.
+EXAMPLES = {
+    "mxnet/call-back-on-one-worker": HEAD
+    + SYMBOL
+    + "train_iter = mx.io.NDArrayIter(images, labels, 64)\n@\n"
+    + "module.fit(train_iter, epoch_end_callback=checkpoint, num_epoch=1)\n",
+    "mxnet/divide-batch": HEAD + SYMBOL + "@\nmodule.fit(train_iter, num_epoch=1)\n",
+    "mxnet/log-on-one-worker": HEAD
+    + "@\n"
+    + LOADER
+    + TRAINER
+    + TRAINING
+    + '    logging.info("epoch %d", epoch)\n',
+    "mxnet/share-store": "@\n" + HEAD + LOADER + TRAINER + TRAINING,
+    "mxnet/prepare-in-turn": HEAD
+    + "@\nloader = gluon.data.DataLoader(train_set, 64)\n"
+    + TRAINER
+    + TRAINING,
+    "mxnet/print-on-one-worker": HEAD + LOADER + TRAINER + TRAINING + "    @\n",
+    "mxnet/reduce-metrics": HEAD
+    + LOADER
+    + TRAINER
+    + "metric = mx.metric.Accuracy()\n"
+    + TRAINING
+    + "        metric.update(label, net(data))\n    @\n",
+    "mxnet/scale-step": HEAD + LOADER + TRAINER + STEP + "        @\n",
+    "mxnet/shard-data": HEAD + "@\n" + TRAINER + TRAINING,
+    "mxnet/share-parameters": HEAD + LOADER + "@\n" + TRAINING,
+    "mxnet/use-store": HEAD + LOADER + "params = net.collect_params()\n@\n" + TRAINING,
+    "mxnet/write-on-one-worker": HEAD + LOADER + TRAINER + TRAINING + "@\n",
+}
