@@ -80,14 +80,16 @@ else:
     print("rank", index, "trained", [round(float(value), 2) for value in weight], sys.argv[1:])
     executor.close()
 """
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 ARGUMENTS = ("--tag", "it's $(here); a: b", "")
 
 pytestmark = pytest.mark.slow
 
 
-def trained(
+def run_all(
     tmp_path: Path, target: str, framework: str, script: str, ends: str = "", **choices: Any
 ) -> list[Ended]:
+    """Run all pods to their ends, or until those of the role `ends` have ended."""
     environment = ENVIRONMENTS[framework]
     if not environment.is_complete:
         pytest.skip(f"needs {environment.folder.name}: python3 tests/run_frameworks.py {framework}")
@@ -96,9 +98,14 @@ def trained(
     found = on_loopback(pods(manifest(target, wanted)))
     files = {"train_dist.py": script}
     ended = run(found, tmp_path, files, environment.interpreter.parent, ends=ends)
-    logs = all_logs(ended)
     waited = [each for each in ended if ends in ("", each.pod.role)]
-    assert [each.status for each in waited] == [0] * len(waited), logs
+    assert [each.status for each in waited] == [0] * len(waited), all_logs(ended)
+    return ended
+
+
+def trained(ended: list[Ended]) -> list[Ended]:
+    """See that both workers have trained one model with what both have."""
+    logs = all_logs(ended)
     said = re.findall(r"rank (\d) trained (\[.*?\]) (\[.*\])", logs)
     weights = "[1.5, 3.0, 4.5]"
     assert sorted(said) == [(str(rank), weights, str(list(ARGUMENTS))) for rank in range(2)], logs
@@ -107,16 +114,25 @@ def trained(
 
 @pytest.mark.parametrize("target", ["kubernetes", "jobset", "volcano", "mxjob"])
 def test_scheduler_servers_and_workers_of_mxnet(tmp_path: Path, target: str) -> None:
-    ended = trained(tmp_path, target, "mxnet", MXNET, servers=2)
+    ended = trained(run_all(tmp_path, target, "mxnet", MXNET, servers=2))
     roles = [each.pod.role for each in ended]
     assert roles == ["scheduler", "server", "server", "worker", "worker"]
 
 
 @pytest.mark.parametrize("target", ["kubernetes", "volcano", "paddlejob"])
 def test_workers_of_paddle(tmp_path: Path, target: str) -> None:
-    trained(tmp_path, target, "paddle", PADDLE)
+    trained(run_all(tmp_path, target, "paddle", PADDLE))
 
 
 @pytest.mark.parametrize("target", ["kubernetes", "jobset"])
 def test_servers_and_workers_of_fluid(tmp_path: Path, target: str) -> None:
-    trained(tmp_path, target, "fluid", FLUID, ends="worker", mode="pserver", servers=2)
+    trained(run_all(tmp_path, target, "fluid", FLUID, ends="worker", mode="pserver", servers=2))
+
+
+@pytest.mark.parametrize("target", ["kubernetes", "paddlejob"])
+def test_a_converted_script_of_paddle(tmp_path: Path, target: str) -> None:
+    fixture = FIXTURES / "paddle" / "main_mlp" / "train_dist.py"
+    ended = run_all(tmp_path, target, "paddle", fixture.read_text("utf-8"), script_arguments=())
+    logs = all_logs(ended)
+    assert logs.count("epoch 1: loss") == 1, logs
+    assert len(list(tmp_path.glob("*/output/model.pdparams"))) == 1, logs
