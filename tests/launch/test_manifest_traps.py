@@ -68,6 +68,8 @@ def test_a_pytorchjob_has_one_master_and_counts_processes_in_a_text() -> None:
     (world,) = {pod.environment["WORLD_SIZE"] for pod in training("pytorchjob", nodes=3)}
     assert world == "3"
     assert list(only("pytorchjob")["spec"]["pytorchReplicaSpecs"]) == ["Master"]
+    head = manifest("pytorchjob", job(nodes=3)).partition("---\n")[0]
+    assert "the pod called master" in head and "index 0" not in head
 
 
 def test_an_elastic_pytorchjob_has_only_workers_and_is_never_alone() -> None:
@@ -188,6 +190,8 @@ def test_nccl_and_threads_are_set_for_a_pod(target: str) -> None:
         assert pod.environment["NCCL_DEBUG"] == "WARN"
         assert pod.environment["NCCL_SOCKET_IFNAME"] == "eth0"
         assert "NCCL_IB_DISABLE" not in pod.environment
+    assert "value: eth0 # change" in manifest(target, job())
+    assert "value: ib0\n" in manifest(target, job(nccl_socket_interface="ib0"))
     for pod in training(target, nccl_socket_interface="ib0", nccl_disable_infiniband=True):
         assert pod.environment["NCCL_SOCKET_IFNAME"] == "ib0"
         assert pod.environment["NCCL_IB_DISABLE"] == "1"
@@ -331,6 +335,8 @@ def test_the_head_says_how_the_log_of_each_role_is_read(
         assert selector in head or "replicatedjob-name=node" in head
     if choices["framework"] == "pytorch":
         assert "[rank 0]" in head
+        with_master = "master" in {pod.role for pod in pods(text)}
+        assert ("in\n# the pod called master" in head) == with_master
         for pod in pods(text):
             assert "--tee=3" in pod.words
             template = pod.environment["TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE"]

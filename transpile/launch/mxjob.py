@@ -6,6 +6,7 @@ same script.
 
 from __future__ import annotations
 
+from transpile.launch import peers
 from transpile.launch.job import Job
 from transpile.launch.pod import Pods, Program, expected_world_size, script_words
 from transpile.launch.training_operator import Kind, kubeflow_manifest
@@ -13,9 +14,7 @@ from transpile.launch.training_operator import Kind, kubeflow_manifest
 FRAMEWORKS = ("mxnet",)
 
 _KIND = Kind("MXJob", "mxReplicaSpecs", "mxnet", "mxjob-port", 9091)
-_LOGS = """\
-The names of the pods tell scheduler, servers and workers apart. The rank of a worker is not the
-index of its pod: the script has it as kv.rank.
+_VERSIONS = """
 
 Only training-operator 1.8.1 and older knows MXJobs: 1.9.0 and later rejects this file. The target
 kubernetes needs no operator."""
@@ -32,5 +31,5 @@ def files(job: Job) -> dict[str, str]:
         role.name.capitalize(): Pods(role.name, role.count, program, role.gpus or 0, role.resources)
         for role in job.roles
     }
-    text = kubeflow_manifest(job, _KIND, roles, _LOGS, jobMode="MXTrain")
+    text = kubeflow_manifest(job, _KIND, roles, peers.logs(job) + _VERSIONS, jobMode="MXTrain")
     return {f"{job.stem}.mxjob.yaml": text}

@@ -56,8 +56,8 @@ exec python "$@"
 """
 
 _SERVER_LOGS = """\
-The names of the pods, and of their containers, tell servers and workers apart; PADDLE_TRAINER_ID
-is the index of a worker's pod."""
+The names of the pods tell servers and workers apart; PADDLE_TRAINER_ID is the index of a worker's
+pod."""
 
 
 def collective(job: Job, hosts: Sequence[str], index: str) -> Program:

@@ -36,8 +36,8 @@ exec python "$@"
 _TENSORFLOW_PORT = 2222
 _MXNET_PORT = 9091
 _MXNET_LOGS = """\
-The names of the pods, and of their containers, tell scheduler, servers and workers apart. The rank
-of a worker is not the index of its pod: the script has it as kv.rank."""
+The names of the pods tell scheduler, servers and workers apart. The rank of a worker is not the
+index of its pod: the script has it as kv.rank."""
 _TENSORFLOW_LOGS = "The worker with index 0 is the chief."
 
 

@@ -19,6 +19,8 @@ ROLE_LABEL = "app.kubernetes.io/component"
 #: Texts, in which ``$(NAME)`` stands for another variable, or where else a value comes from.
 Variables = Mapping[str, str | Object]
 
+_INTERFACE = "NCCL_SOCKET_IFNAME"
+_USUAL_INTERFACE = "eth0"
 _MOST_SHARED_MEMORY = 8 * 2**30
 _SHARED_MEMORY_PATH = "/dev/shm"
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -193,7 +195,10 @@ def variables_of(job: Job, program: Program) -> dict[str, Object]:
     settings = {"PYTHONUNBUFFERED": "1", **_settings(job)}
     settings = {name: settings[name] for name in settings if name not in program.injected}
     settings |= dict(job.environment)
-    return found | {name: {"value": literal(value)} for name, value in settings.items()}
+    found |= {name: {"value": literal(value)} for name, value in settings.items()}
+    if found.get(_INTERFACE) == {"value": _USUAL_INTERFACE} and not job.nccl_socket_interface:
+        found[_INTERFACE] = {"value": Noted(_USUAL_INTERFACE, "change: what pods call theirs")}
+    return found
 
 
 def _settings(job: Job) -> dict[str, str]:
@@ -201,7 +206,7 @@ def _settings(job: Job) -> dict[str, str]:
     found = {}
     if job.framework != "mxnet" and not job.has_servers:
         found["NCCL_DEBUG"] = "WARN"
-        found["NCCL_SOCKET_IFNAME"] = job.nccl_socket_interface or "eth0"
+        found[_INTERFACE] = job.nccl_socket_interface or _USUAL_INTERFACE
         if job.nccl_disable_infiniband:
             found["NCCL_IB_DISABLE"] = "1"
     cpus = job.worker_resources.cpus

@@ -35,7 +35,8 @@ def files(job: Job) -> dict[str, str]:
             "maxReplicas": job.nodes,
             "maxRestarts": job.restarts,
         }
-    text = kubeflow_manifest(job, _KIND, _roles(job, elastic), torchrun_pod.LOGS, **fields)
+    explanation = torchrun_pod.LOGS if elastic else torchrun_pod.LOGS_OF_MASTER
+    text = kubeflow_manifest(job, _KIND, _roles(job, elastic), explanation, **fields)
     return {f"{job.stem}.pytorchjob.yaml": text}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from transpile.launch import peers
 from transpile.launch.job import Job
 from transpile.launch.pod import Program, expected_world_size, script_words, training_pods
 from transpile.launch.training_operator import Kind, kubeflow_manifest
@@ -9,7 +10,6 @@ from transpile.launch.training_operator import Kind, kubeflow_manifest
 FRAMEWORKS = ("tensorflow",)
 
 _KIND = Kind("TFJob", "tfReplicaSpecs", "tensorflow", "tfjob-port", 2222)
-_LOGS = "The worker with index 0 is the chief."
 
 
 def files(job: Job) -> dict[str, str]:
@@ -20,5 +20,5 @@ def files(job: Job) -> dict[str, str]:
     """
     program = Program(("python",), script_words(job), expected_world_size(job))
     roles = {"Worker": training_pods(job, "worker", job.worker_count, program)}
-    text = kubeflow_manifest(job, _KIND, roles, _LOGS, successPolicy="AllWorkers")
+    text = kubeflow_manifest(job, _KIND, roles, peers.logs(job), successPolicy="AllWorkers")
     return {f"{job.stem}.tfjob.yaml": text}

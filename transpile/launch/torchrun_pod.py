@@ -8,10 +8,14 @@ from transpile.launch.job import Job
 from transpile.launch.manifest import Block
 from transpile.launch.pod import Program, expected_world_size, literal, script_words
 
-#: How the ranks of one pod are told apart in its log.
+#: How the ranks of one pod are told apart in its log, where all pods have one role.
 LOGS = """\
-Each line of a log begins with the rank of the process that wrote it, such as [rank 0]; the master
-is the pod with index 0, where rank 0 is."""
+Each line of a log begins with the rank of the process that wrote it, such as [rank 0]. Rank 0 is in
+the pod with index 0, which is the master."""
+#: The same where the master is a role of its own.
+LOGS_OF_MASTER = """\
+Each line of a log begins with the rank of the process that wrote it, such as [rank 0]. Rank 0 is in
+the pod called master."""
 PORT = 29500
 _PREFIX = {"TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE": "[rank ${rank}] "}
 

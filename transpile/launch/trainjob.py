@@ -58,6 +58,7 @@ def files(job: Job) -> dict[str, str]:
     logs = kubectl.selected_logs(job, _LABELS.format(label=job.label), job.nodes)
     notes = [
         kubectl.start(job),
+        "The cluster has the runtime torch-distributed, which comes with Kubeflow Trainer.",
         f"Logs, each line with the name of its pod:\n{logs}\n{torchrun_pod.LOGS}",
     ]
     with_what = f"a TrainJob of Kubeflow Trainer {job.trainer_version}"
