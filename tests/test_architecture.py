@@ -23,7 +23,7 @@ FORBIDDEN = {
 }
 # The machine underneath the engine: it knows neither rules nor those who call it.
 MACHINE = {"source", "facts", "project", "plan", "rule", "edit", "changes", "layout", "span"}
-MACHINE |= {"finding", "options", "result", "decoding", "nesting"}
+MACHINE |= {"finding", "options", "result", "decoding", "nesting", "records"}
 for part in MACHINE:
     FORBIDDEN[part] = {"catalog", "engine", "rules", "cli", "output", "report", "launch", "verify"}
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from transpile.records import dataclass
 from transpile.span import Span
 
 Side: TypeAlias = Literal["plain", "before", "after", "open", "close"]

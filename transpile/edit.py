@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Literal
 
 from transpile.changes import (
@@ -24,6 +23,7 @@ from transpile.changes import (
     wrap,
 )
 from transpile.comma_list import lower_lists
+from transpile.records import dataclass, field
 from transpile.span import Span
 
 __all__ = [

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from itertools import accumulate
 
 import libcst
 from libcst._nodes.internal import CodegenState
 
 from transpile.decoding import SourceError
+from transpile.records import dataclass
 from transpile.span import Span
 
 _FORM_FEED = re.compile(r"^\f+(?=\S)", re.MULTILINE)

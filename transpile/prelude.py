@@ -8,7 +8,6 @@ so that nothing of the script is shadowed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from string import Template
 
@@ -18,6 +17,7 @@ from transpile.layout import insert_after_imports, insert_import
 from transpile.options import Options
 from transpile.plan.model import Plan
 from transpile.plan.names import import_line
+from transpile.records import dataclass
 
 
 @dataclass(frozen=True)

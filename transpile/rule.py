@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import libcst as cst
@@ -12,6 +11,7 @@ from transpile.changes import Edit
 from transpile.facts.module import Module
 from transpile.finding import Finding, Level
 from transpile.plan.model import Plan
+from transpile.records import dataclass
 from transpile.result import Verdict
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from transpile.edit import Edit
@@ -14,6 +13,7 @@ from transpile.layout.calls import LINE_LENGTH
 from transpile.plan.model import Plan
 from transpile.prelude import HelperSource, helper_module, sources_of
 from transpile.project import Project, imported_names
+from transpile.records import dataclass
 
 NAME = "distributed_utils"
 DOCSTRING = "What this project needs in order to train in several processes."

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import libcst
@@ -13,6 +12,7 @@ import libcst
 from transpile.decoding import DecodedText, SourceError, decode
 from transpile.nesting import OLD_KEYWORD, check_nesting, find_python2, find_readable_python2
 from transpile.places import Places, locate, parsable
+from transpile.records import dataclass
 from transpile.span import Span
 
 __all__ = ["Source", "SourceError", "read_source"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -19,6 +18,7 @@ from transpile.plan.places import (
     index_in,
     statement_in,
 )
+from transpile.records import dataclass
 from transpile.rules.pytorch._divergence import Divergence
 from transpile.rules.pytorch._models import training_forwards
 from transpile.rules.pytorch._script_arguments import is_path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import libcst as cst
 
@@ -11,6 +10,7 @@ from transpile.facts.events import Branch, Call, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.walk import children, descendants
 from transpile.plan.places import ancestors, function_of
+from transpile.records import dataclass, field
 
 Binding = tuple[cst.CSTNode, cst.CSTNode | None]
 

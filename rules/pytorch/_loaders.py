@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from transpile.facts.events import Event, Loop
@@ -25,6 +23,7 @@ from transpile.plan.holders import Holder, trace
 from transpile.plan.model import Loader, Plan
 from transpile.plan.places import ancestors, function_of
 from transpile.plan.roles import enters_iterator
+from transpile.records import dataclass
 
 ITERABLE_DATASETS = ("webdataset.", "torch.utils.data.ChainDataset", "torchdata.")
 SAMPLER = "torch.utils.data.distributed.DistributedSampler"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from enum import Enum
 
 import libcst as cst
@@ -14,6 +13,7 @@ from transpile.facts.values import Constant, External, Instance, Opaque, Sequenc
 from transpile.facts.walk import children
 from transpile.plan.graph import method_calls
 from transpile.plan.model import Plan
+from transpile.records import dataclass, field
 from transpile.rules.pytorch._quantity import (
     Analysis,
     Kind,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from transpile.facts.events import Event
@@ -22,6 +20,7 @@ from transpile.plan.places import (
     statement_in,
 )
 from transpile.plan.roles import gradients_off
+from transpile.records import dataclass
 
 DDP = "torch.nn.parallel.DistributedDataParallel"
 #: Methods that change where a model is or what of it learns: they come before the wrap.

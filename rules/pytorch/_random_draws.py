@@ -6,12 +6,11 @@ training begins, each goes on with random numbers of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from transpile.facts.events import Branch, Event, Loop
 from transpile.facts.values import Constant, External, Opaque
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
+from transpile.records import dataclass, field
 from transpile.rules.pytorch._divergence import loop_position
 from transpile.rules.pytorch._seeds import imports
 from transpile.rules.pytorch._setting_up import set_up_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -13,6 +12,7 @@ from transpile.facts.values import Class, External, Instance, Opaque, Value
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of, start
+from transpile.records import dataclass
 from transpile.rules.pytorch._models import Wrap
 
 #: What DistributedDataParallel itself does as the model would.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -20,6 +19,7 @@ from transpile.layout import (
 )
 from transpile.layout.calls import LINE_LENGTH
 from transpile.plan.model import Plan
+from transpile.records import dataclass
 from transpile.rule import Change, Helper, In
 from transpile.rules.pytorch._quantity import Duty, Kind, Pending, WeightedLoss, analysis
 from transpile.rules.pytorch._quantity.vocabulary import GUARDS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -16,6 +15,7 @@ from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, ancestors, index_in, statement_in, statement_of
 from transpile.plan.start import PARSERS, Start
+from transpile.records import dataclass
 
 PARSER_CLASS = "argparse.ArgumentParser"
 OPTIONS = ("backend", "init_method", "rank", "world_size")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.plan.model import Plan
 from transpile.plan.places import index_in, site_at, statement_in
 from transpile.plan.start import find_start
+from transpile.records import dataclass
 from transpile.rules.pytorch.join_process_group import set_up_statement
 
 

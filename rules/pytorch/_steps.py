@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -14,6 +13,7 @@ from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.places import function_of
+from transpile.records import dataclass
 from transpile.rules.pytorch._loaders import depends_on_world_size
 
 #: Schedulers to the parameters that count their steps, with positions.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import libcst as cst
 
@@ -24,6 +23,7 @@ from transpile.facts.values import (
 from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.roles import gradients_off, inside_module
+from transpile.records import dataclass, field
 from transpile.rules.pytorch._models import has_batch_norm, walk_parts
 
 #: Calls of the script itself in which every process takes part.

@@ -29,7 +29,6 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -40,6 +39,7 @@ from transpile.facts.walk import descendants
 from transpile.finding import Level
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
+from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._conditions import assigned, choices, controls_of

@@ -26,7 +26,6 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -39,6 +38,7 @@ from transpile.layout import replace_expression, wrap_expression
 from transpile.plan.graph import called_names, method_calls, parents
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of
+from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._data import Data, agreed_nodes, calls, names_called

@@ -25,7 +25,6 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -34,6 +33,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Mapping, Opaque, Sequence, Value, Values
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
+from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._data import Data, agreed_nodes, calls

@@ -27,7 +27,6 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -40,6 +39,7 @@ from transpile.layout import add_argument, wrap_expression
 from transpile.plan.graph import walk_back
 from transpile.plan.holders import trace
 from transpile.plan.model import Plan
+from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._loaders import (

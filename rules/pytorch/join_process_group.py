@@ -35,7 +35,6 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 
 import libcst as cst
 
@@ -46,6 +45,7 @@ from transpile.layout.calls import written_call
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement
 from transpile.plan.start import Start, find_start, is_main_guard, relevant
+from transpile.records import dataclass, replace
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._script_arguments import Parsing, find_parsing

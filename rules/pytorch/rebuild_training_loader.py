@@ -26,12 +26,12 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from transpile.facts.module import Module
 from transpile.layout import insert_after
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, statement_of
+from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._loaders import (

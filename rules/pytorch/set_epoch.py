@@ -27,7 +27,6 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -39,6 +38,7 @@ from transpile.plan.graph import called_names
 from transpile.plan.holders import Holder, bindings, parameters
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, ancestors, function_of, statement_of
+from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._loaders import (

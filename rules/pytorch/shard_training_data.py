@@ -32,7 +32,6 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -45,6 +44,7 @@ from transpile.layout.calls import written_call
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, statement_of
+from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._batch_sources import why_no_loader

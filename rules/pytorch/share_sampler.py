@@ -30,7 +30,6 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -38,6 +37,7 @@ from transpile.facts.values import Constant, Instance, Unknown, Values
 from transpile.layout import wrap_expression
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
+from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._loaders import (

@@ -30,7 +30,6 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
@@ -44,6 +43,7 @@ from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, calls_of, statement_of
 from transpile.plan.start import find_start
+from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._checkpoints import only_fills_models

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from transpile.facts.values import Arguments, Function, Values
+from transpile.records import dataclass
 
 if TYPE_CHECKING:
     from transpile.facts.module import Module

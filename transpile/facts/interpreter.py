@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import libcst as cst
@@ -22,6 +21,7 @@ from transpile.facts.values import (
     Scope,
     Values,
 )
+from transpile.records import dataclass
 
 
 @dataclass(frozen=True)

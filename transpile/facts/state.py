@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 import libcst as cst
 
@@ -23,6 +22,7 @@ from transpile.facts.values import (
     Values,
     join,
 )
+from transpile.records import dataclass, field
 
 #: Evaluations after which the script counts as too complex to follow.
 MOST_STEPS = 400_000

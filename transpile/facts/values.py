@@ -10,10 +10,11 @@ are made once for a place and a calling context, so loops give cycles and not en
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Union
 
 import libcst as cst
+
+from transpile.records import dataclass, field
 
 if TYPE_CHECKING:
     from transpile.facts.events import Branch

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import libcst
 
 from transpile.edit import Edit, Insert
 from transpile.layout.lines import Statement, in_file_style
 from transpile.layout.statements import end_of_statement, insert_after, insert_before, is_docstring
+from transpile.records import dataclass
 from transpile.source import Source
 
 _BLOCK_ORDER = 1000

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from transpile.facts.values import Argument, Constant, Opaque, Value, Values
 from transpile.plan.gate import distributed_already
 from transpile.plan.model import Plan
+from transpile.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ by its dotted name or by the object that a method belongs to, never from a varia
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import Enum
 
 import libcst as cst
@@ -56,6 +55,7 @@ from transpile.plan.effect_names import (
 )
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
+from transpile.records import dataclass, field
 
 
 class Kind(Enum):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from transpile.facts.events import Event
@@ -11,6 +9,7 @@ from transpile.facts.walk import children
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, index_in, site_at, statement_in
 from transpile.plan.start import Start, find_start
+from transpile.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,6 @@ A model that is called in ``train(model, ...)`` is the parameter there, a local 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from transpile.facts.events import Call, Event, Stack
@@ -17,6 +15,7 @@ from transpile.facts.values import Instance
 from transpile.facts.walk import children
 from transpile.plan.graph import SAME_OBJECT
 from transpile.plan.places import calls_of, function_of
+from transpile.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

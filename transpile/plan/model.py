@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import libcst as cst
@@ -14,6 +13,7 @@ from transpile.facts.values import Argument, Instance, Opaque, Value, Values
 from transpile.options import Options
 from transpile.plan.names import Names, identifiers, takes_everything
 from transpile.plan.table import Table
+from transpile.records import dataclass, field
 
 
 @dataclass(eq=False)

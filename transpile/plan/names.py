@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.facts.values import External
 from transpile.layout.imports import leading_names
+from transpile.records import dataclass, field
 from transpile.source import Source
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -16,6 +15,7 @@ from transpile.plan.graph import called_names, walk_back
 from transpile.plan.places import blocks_around, calls_of, function_of, site_at, statement_in
 from transpile.plan.preparation import DIRECTORIES
 from transpile.plan.treatment import Once
+from transpile.records import dataclass
 
 #: Writing functions whose path is not their first argument: keyword and position.
 PATHS = {

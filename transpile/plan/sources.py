@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from transpile.facts.events import Event, Loop
@@ -20,6 +18,7 @@ from transpile.plan.graph import called_names, walk_back
 from transpile.plan.holders import Holder, trace
 from transpile.plan.model import Loader, Plan
 from transpile.plan.places import ancestors, function_of
+from transpile.records import dataclass
 
 ITERABLE_DATASETS = ("webdataset.", "torch.utils.data.ChainDataset", "torchdata.")
 SAMPLER = "torch.utils.data.distributed.DistributedSampler"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from transpile.facts.events import Event, Loop
@@ -11,6 +9,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import External, Instance, Opaque
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, calls_of, site_at, statement_in, statement_of
+from transpile.records import dataclass
 
 PARSERS = frozenset({"parse_args", "parse_known_args", "parse_intermixed_args"})
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from transpile.facts.state import Dialect
+from transpile.records import dataclass, field
 
 if TYPE_CHECKING:
     import libcst as cst

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import IntEnum
 
 import libcst as cst
@@ -14,6 +13,7 @@ from transpile.plan.effects import Effect, Kind
 from transpile.plan.model import Plan
 from transpile.plan.ranks import Ranks
 from transpile.plan.reads import Reads
+from transpile.records import dataclass, field
 
 Statement = cst.BaseSmallStatement | cst.BaseCompoundStatement
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import Enum
 
 import libcst as cst
@@ -11,6 +10,7 @@ import libcst as cst
 from transpile.facts.events import Loop
 from transpile.facts.module import Module
 from transpile.plan.model import Plan
+from transpile.records import dataclass, field
 
 
 class Cause(Enum):

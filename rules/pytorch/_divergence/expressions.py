@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import libcst as cst
 
@@ -12,6 +11,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import BoundMethod, External, Function
 from transpile.plan.model import Plan
 from transpile.plan.places import function_of
+from transpile.records import dataclass, field
 from transpile.rules.pytorch._conditions import (
     Bindings,
     assigned,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from transpile.plan.model import Plan
+from transpile.records import dataclass
 from transpile.rules.pytorch._once import VOCABULARY
 from transpile.rules.pytorch._reported import Change, reported
 

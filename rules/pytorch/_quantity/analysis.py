@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import libcst as cst
 
@@ -24,6 +23,7 @@ from transpile.facts.values import join as join_values
 from transpile.plan.graph import called_names, is_instance_of, origin, parents, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.roles import enters_wrapper
+from transpile.records import replace
 
 from . import domain
 from .calls import Calls

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from transpile.facts.values import (
     BoundMethod,
     Class,
@@ -18,6 +16,7 @@ from transpile.facts.values import (
     Value,
 )
 from transpile.plan.graph import called_names, is_instance_of, origin
+from transpile.records import replace
 
 from . import domain
 from .domain import Kind, Quantity

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from transpile.facts.values import Constant
+from transpile.records import replace
 
 from . import domain
 from .domain import Kind, Quantity

@@ -8,13 +8,13 @@ number of samples 1, the reciprocal of that number -1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
 
 import libcst as cst
 
 from transpile.facts.module import Module
+from transpile.records import dataclass, replace
 
 
 class Kind(Enum):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import libcst as cst
 
 from transpile.facts.values import Opaque
+from transpile.records import replace
 
 from . import domain
 from .domain import Duty, Kind, Pending, Quantity, WeightedLoss

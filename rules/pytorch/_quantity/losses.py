@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from transpile.facts.values import Arguments, Constant, Values
+from transpile.records import dataclass
 
 FUNCTIONAL = "torch.nn.functional."
 

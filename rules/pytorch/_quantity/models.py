@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from transpile.facts.values import Constant, Instance, Mapping, Opaque, Sequence, Value, Values
 from transpile.plan.graph import called_names, is_instance_of, method_calls, origin
+from transpile.records import replace
 
 from . import domain
 from .domain import Kind, Quantity

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 import libcst as cst
 
 from transpile.facts.values import Arguments, Sequence, Values, only_constant
+from transpile.records import dataclass, replace
 
 from .domain import Kind, Quantity, unknown
 

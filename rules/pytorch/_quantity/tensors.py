@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from transpile.facts.values import Opaque
+from transpile.records import replace
 
 from . import domain
 from .dimensions import along, concatenated, is_elementwise_pair, reduced_over

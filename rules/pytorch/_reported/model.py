@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 
 import libcst as cst
@@ -10,6 +9,7 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Values
+from transpile.records import dataclass, field
 from transpile.rules.pytorch._quantity import Kind, Pending, Quantity
 
 
