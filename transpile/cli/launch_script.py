@@ -61,6 +61,7 @@ def facts_of_script(path: str, framework: str | None) -> ScriptFacts:
         path: the script.
         framework: what the user says that it trains with; None where the imports shall tell.
     """
+    from transpile import catalog
     from transpile.engine import convert
     from transpile.options import Options
     from transpile.source import SourceError
@@ -71,11 +72,12 @@ def facts_of_script(path: str, framework: str | None) -> ScriptFacts:
             data = stream.read()
         options = Options(framework=named or "auto", allow_partial=True)
         found = facts_of_plan(convert(data, options, path=path, folder=_folder(path)).plan)
+        imported = _imported(data, path)
     except (OSError, SourceError):
         return ScriptFacts(named)
-    if named or found.framework is None:
-        return ScriptFacts(named or _imported(data, path), found.batch_size)
-    return found
+    if named is None and imported in catalog.frameworks():
+        named = found.framework
+    return ScriptFacts(named or imported or found.framework, found.batch_size)
 
 
 def _folder(path: str) -> Path:
