@@ -129,6 +129,16 @@ def test_servers_and_workers_of_fluid(tmp_path: Path, target: str) -> None:
     trained(run_all(tmp_path, target, "fluid", FLUID, ends="worker", mode="pserver", servers=2))
 
 
+@pytest.mark.parametrize("target", ["kubernetes", "mxjob"])
+def test_a_converted_script_of_mxnet(tmp_path: Path, target: str) -> None:
+    fixture = FIXTURES / "mxnet" / "gluon_mlp" / "train_dist.py"
+    words = ("--epochs", "2")
+    ended = run_all(tmp_path, target, "mxnet", fixture.read_text("utf-8"), script_arguments=words)
+    logs = all_logs(ended)
+    assert logs.count("epoch 1 train") == 1, logs
+    assert len(list(tmp_path.glob("*/net.params"))) == 1, logs
+
+
 @pytest.mark.parametrize("target", ["kubernetes", "paddlejob"])
 def test_a_converted_script_of_paddle(tmp_path: Path, target: str) -> None:
     fixture = FIXTURES / "paddle" / "main_mlp" / "train_dist.py"

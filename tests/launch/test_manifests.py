@@ -18,6 +18,7 @@ from validation import (
     TRAINER_RELEASES,
     check_core,
     check_with_operators,
+    load,
     needs_operators,
 )
 
@@ -59,6 +60,8 @@ HOSTILE = (
     *("\n", "\nspec:\n  x: y\n", "---\n", "...\n", "\r\n", "\t", "a\n\n b\n", " a "),
     *("é ü 漢字 \u200b\u2028\u2029\u00a0\ufeff\x85", "😀", "\x01\x1b[31m\x7f\x81", "“quoted”"),
 )
+
+SCRIPTS = ("-x.py", "--", "- a: b.py", "it's $(here).py", "a\n b.py", "yes", "# x.py")
 
 words = st.one_of(
     st.sampled_from(HOSTILE),
@@ -148,7 +151,7 @@ def hostile_jobs(draw: st.DrawFn) -> tuple[str, Job]:
     target, choices = draw(st.sampled_from(FITTING))
     gpus = draw(st.integers(1, 8)) if choices["framework"] == "fluid" else None
     hostile: dict[str, Any] = {
-        "script": draw(names),
+        "script": draw(st.sampled_from(SCRIPTS) | names),
         "command": tuple(draw(st.lists(words, min_size=1, max_size=4))),
         "name": draw(words),
         "script_arguments": tuple(draw(st.lists(words, max_size=5))),
@@ -183,7 +186,14 @@ def test_every_text_arrives_as_it_was_given(wanted: tuple[str, Job]) -> None:
             assert pod.environment[name] == value
 
 
+@pytest.fixture(scope="module")
+def operators() -> None:
+    """Their schemas, read before a test's time is measured."""
+    load()
+
+
 @needs_operators
+@pytest.mark.usefixtures("operators")
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(hostile_jobs())
 def test_the_operators_accept_every_text(wanted: tuple[str, Job]) -> None:

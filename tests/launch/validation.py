@@ -52,6 +52,12 @@ def check_with_operators(text: str, release: str | None = None) -> None:
         assert not notes or not _has_cel(), notes
 
 
+def load() -> None:
+    """Read the schemas of the operators."""
+    _validator()
+    _schemas()
+
+
 @cache
 def _validator() -> ModuleType:
     specification = spec_from_file_location("validate_manifest", VALIDATOR)
