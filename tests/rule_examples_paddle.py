@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from transpile import Options
+
 HEAD = """\
 import argparse
 import logging
@@ -53,6 +55,8 @@ SETTING = HEAD + LOADER + MODEL + CRITERION
 
 #: Rules whose example shows the work of another rule, too.
 TOGETHER = {"paddle/wait-before-reading": "paddle/write-once"}
+#: Rules that do something only when asked to.
+OPTIONS = {"paddle/scale-learning-rate": Options(batch_size="per-device", scale_lr="linear")}
 #: Rule to the script around its example.
 BY_NAME = {
     "agree-on-decisions": SETTING
@@ -70,6 +74,10 @@ best, wait = 0.0, 0
         wait += 1
     @
 """,
+    "evaluate-everywhere": SETTING
+    + "test_loader = DataLoader(test_set, batch_size=32)\n"
+    + TRAINING
+    + "    correct = 0\n    with paddle.no_grad():\n        @\n    print(correct)\n",
     "join-parallel-environment": HEAD
     + PARSER
     + """\
@@ -153,6 +161,14 @@ for epoch in range(3):
         @
         optimizer.step()
 """,
+    "scale-learning-rate": PLAIN
+    + LOADER
+    + """\
+model = Net()
+@
+"""
+    + CRITERION
+    + TRAINING,
     "set-epoch": HEAD
     + "train_loader = DataLoader(train_set, batch_size=32, shuffle=True)\n"
     + MODEL
@@ -161,6 +177,11 @@ for epoch in range(3):
     + STEP,
     "shard-training-data": HEAD + "@\n" + MODEL + CRITERION + TRAINING,
     "share-buffers": SETTING + TRAINING + "    @\n",
+    "skip-synchronisation": PLAIN
+    + LOADER.replace("train_loader", "loader")
+    + MODEL
+    + CRITERION
+    + "for epoch in range(3):\n    @\n",
     "track-once": HEAD.replace("import paddle\n", "import paddle\nfrom visualdl import LogWriter\n")
     + "@\n"
     + LOADER

@@ -23,6 +23,7 @@ from transpile.source import read_source
 
 HEADINGS = ("What", "Why", "Before", "After", "Refuses when", "Source")
 EXAMPLES = {**EXAMPLES, **rule_examples_paddle.EXAMPLES, **rule_examples_mxnet.EXAMPLES}
+OPTIONS = {**OPTIONS, **rule_examples_paddle.OPTIONS}
 TOGETHER = {**TOGETHER, **rule_examples_paddle.TOGETHER}
 
 

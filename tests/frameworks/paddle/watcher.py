@@ -35,8 +35,9 @@ def watch_steps() -> None:
 
     base = paddle.optimizer.Optimizer
     for kind in [base, *base.__subclasses__()]:
-        if "step" in vars(kind):
-            kind.step = counting(kind.step)
+        for word in ("step", "minimize"):
+            if word in vars(kind):
+                setattr(kind, word, counting(getattr(kind, word)))
 
 
 def watch_samples() -> None:
@@ -57,7 +58,8 @@ def watch_samples() -> None:
 
         def record() -> Any:
             for batch in inner:
-                if isinstance(batch, (list, tuple)):
+                # A stream has no indices.
+                if isinstance(batch, (list, tuple)) and None not in batch:
                     batches.append([int(index) for index in batch])
                 yield batch
 
