@@ -10,7 +10,7 @@ import libcst as cst
 
 from transpile.facts.events import Branch, Event, Loop
 from transpile.facts.module import Module
-from transpile.facts.values import Constant, External, Opaque
+from transpile.facts.values import BoundMethod, Constant, External, Function, Opaque
 from transpile.facts.walk import children
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
@@ -77,10 +77,12 @@ SHOWING = frozenset(
 )  # fmt: skip
 SHOWING_METHODS = frozenset(
     {
-        "append", "info", "debug", "warning", "add_scalar", "write", "set_postfix",
-        "set_description", "extend", "writerow",
+        "info", "debug", "warning", "add_scalar", "write", "set_postfix", "set_description",
+        "writerow",
     }
 )  # fmt: skip
+#: Methods of lists.
+KEEPING = frozenset({"append", "extend"})
 #: What texts are put together by: the numbers stand in the arguments.
 TEXTS = (cst.SimpleString, cst.ConcatenatedString, cst.FormattedString)
 TEXT_FUNCTIONS = frozenset(
@@ -103,43 +105,60 @@ def together(plan: Plan) -> frozenset[int]:
 
 
 def find_numbers(plan: Plan) -> Numbers:
-    """See :func:`numbers`."""
+    """See :func:`numbers`.
+
+    What is kept is looked at in the order of the run, so that a number is taken over all processes
+    where it leaves the batch and not again where it is used; what is shown comes last.
+    """
     found = Numbers()
-    before = analysis(plan)
     used = reached_by_losses(plan)
+    events = [event for event in plan.facts.events if not event.detached]
     converted: set[int] = set()
-    by_node: dict[int, list[Quantity]] = {}
-    training = [e for e in plan.facts.events if not e.detached and plan.in_training(e.stack)]
-    for event in plan.facts.events:
-        node = number_of(event)
-        if node is None or event.detached:
-            continue
-        quantity = before.of(plan.facts.values_of(node))
-        by_node.setdefault(id(node), []).append(quantity)
-    for event in training:
-        node = number_of(event)
-        if node is None or any(id(value) in used for value in event.result):
-            continue
-        quantity = before.of(plan.facts.values_of(node))
-        if quantity.kind in REDUCIBLE:
-            consider(plan, found, before, event, node, quantity)
-            if id(node) in found.leaves:
-                converted.add(id(event.node))
-        elif quantity.kind is Kind.UNKNOWN:
-            found.doubts[id(node)] = Doubt(event.module, node, quantity.reason)
-    after = Analysis(plan, frozenset(converted))
-    for _ in range(2):
-        for event in training:
-            for node in sinks(event):
-                quantity = after.of(plan.facts.values_of(node))
-                if isinstance(event.node, cst.AugAssign) and any(
-                    id(value) in used for value in event.result
-                ):
-                    continue
-                look(plan, found, after, event, node, quantity, used)
-        after = Analysis(plan, frozenset({*converted, *found.leaves}))
-    found.after = after
+    known = 0
+    after = analysis(plan)
+
+    def settled() -> Analysis:
+        nonlocal known, after
+        if len(found.leaves) + len(converted) > known:
+            known = len(found.leaves) + len(converted)
+            after = Analysis(plan, frozenset({*converted, *found.leaves}))
+        return after
+
+    for event in events:
+        for node in counted(event, settled(), used):
+            found.leaves[id(node)] = Leaf(event.module, node, Change.COUNT)
+    for event in events:
+        if convert_number(plan, found, settled(), event, used):
+            converted.add(id(event.node))
+        for node in kept(event, used):
+            quantity = settled().of(plan.facts.values_of(node))
+            look(plan, found, settled(), event, node, quantity, used)
+    for event in events:
+        for node in shown_by(event):
+            quantity = settled().of(plan.facts.values_of(node))
+            look(plan, found, settled(), event, node, quantity, used)
+    found.after = settled()
     return found
+
+
+def convert_number(
+    plan: Plan, found: Numbers, quantities: Analysis, event: Event, used: set[int]
+) -> bool:
+    """Look at a tensor that becomes a number; whether it is taken over all processes."""
+    node = number_of(event)
+    if node is None or any(id(value) in used for value in event.result):
+        return False
+    if id(node) in found.leaves:
+        return True
+    if number_inside(node, found):
+        return False
+    values = plan.facts.values_of(node)
+    quantity = quantities.of(values)
+    if quantity.kind in REDUCIBLE:
+        consider(plan, found, quantities, event, node, quantity)
+    elif quantity.kind is Kind.UNKNOWN and quantities.of_training(values):
+        found.doubts[id(node)] = Doubt(event.module, node, quantity.reason)
+    return id(node) in found.leaves
 
 
 def number_of(event: Event) -> cst.BaseExpression | None:
@@ -155,28 +174,54 @@ def number_of(event: Event) -> cst.BaseExpression | None:
     return None
 
 
-def sinks(event: Event) -> Iterator[cst.BaseExpression]:
-    """The expressions that are added up, kept or shown at an event."""
+def counted(event: Event, quantities: Analysis, used: set[int]) -> Iterator[cst.BaseExpression]:
+    """The numbers of samples that a function of the project is given, such as a meter's."""
+    if event.kind != "call" or not isinstance(event.node, cst.Call):
+        return
+    if not event.callee or not all(isinstance(c, (Function, BoundMethod)) for c in event.callee):
+        return
+    if any(id(value) in used for value in event.result):
+        return
+    for argument, written in zip(event.arguments.items, event.node.args, strict=False):
+        if written.star or argument.node is not written.value:
+            continue
+        if isinstance(written.value, (cst.Call, cst.Subscript)):
+            if quantities.of(argument.values).kind is Kind.COUNT:
+                yield written.value
+
+
+def kept(event: Event, used: set[int]) -> Iterator[cst.BaseExpression]:
+    """The expressions that are added up or put into a list at an event."""
     if event.kind == "operate" and isinstance(event.node, cst.AugAssign):
-        yield event.node.value
-    if event.kind == "call" and isinstance(event.node, cst.Call) and shows(event):
+        if not any(id(value) in used for value in event.result):
+            yield event.node.value
+    if calls_method(event, KEEPING):
+        yield from arguments_of(event)
+
+
+def shown_by(event: Event) -> Iterator[cst.BaseExpression]:
+    """The expressions that are printed, logged or recorded at an event."""
+    names = {callee.name for callee in event.callee if isinstance(callee, External)}
+    if (event.kind == "call" and names & SHOWING) or calls_method(event, SHOWING_METHODS):
+        yield from arguments_of(event)
+
+
+def arguments_of(event: Event) -> Iterator[cst.BaseExpression]:
+    """The arguments of a call as they are written."""
+    if isinstance(event.node, cst.Call):
         for argument in event.node.args:
             if not argument.star:
                 yield argument.value
 
 
-def shows(event: Event) -> bool:
-    """Whether a call shows or keeps its arguments."""
-    for callee in event.callee:
-        if isinstance(callee, External) and callee.name in SHOWING:
-            return True
-        if isinstance(callee, Opaque) and callee.kind == "attribute":
-            if callee.name in SHOWING_METHODS:
-                return True
-    function = event.node.func if isinstance(event.node, cst.Call) else None
-    return (
-        isinstance(function, cst.Attribute) and function.attr.value == "append" and not event.callee
-    )
+def calls_method(event: Event, words: frozenset[str]) -> bool:
+    """Whether a call is that of a method of something that is not the project's own."""
+    if event.kind != "call" or not isinstance(event.node, cst.Call):
+        return False
+    if any(isinstance(callee, (Function, BoundMethod)) for callee in event.callee):
+        return False
+    function = event.node.func
+    return isinstance(function, cst.Attribute) and function.attr.value in words
 
 
 def look(
@@ -212,7 +257,7 @@ def look(
     elif quantity.kind is Kind.COUNT:
         found.leaves[id(node)] = Leaf(event.module, node, Change.COUNT)
     elif quantity.kind is Kind.UNKNOWN and isinstance(node, (cst.Name, cst.Call, cst.Attribute)):
-        if not isinstance(event.node, cst.AugAssign):
+        if not isinstance(event.node, cst.AugAssign) and after.of_training(values):
             found.doubts.setdefault(id(node), Doubt(event.module, node, quantity.reason))
 
 

@@ -25,7 +25,13 @@ from transpile.facts.values import (
     Value,
     Values,
 )
-from transpile.plan.graph import called_names, is_instance_of, method_calls, walk_back
+from transpile.plan.graph import (
+    called_names,
+    is_instance_of,
+    method_calls,
+    parents,
+    walk_back,
+)
 from transpile.plan.model import Plan
 from transpile.plan.roles import enters_wrapper
 from transpile.rules.paddle import _words as words
@@ -164,13 +170,57 @@ class Analysis:
         self.kept: list[Value] = []
         self.training = {id(loader.value) for loader in plan.training_loaders}
         self.loaders = {id(loader.value) for loader in plan.loaders}
+        self.visited: set[int] = set()
+        self.gathering: set[int] = set()
+        self.gathering = self.find_gathering()
+        self.known.clear()
+        self.visited.clear()
+
+    def find_gathering(self) -> set[int]:
+        """The objects from elsewhere, such as metrics, that training puts samples into."""
+        found: set[int] = set()
+        for event in self.plan.facts.events:
+            if event.kind != "call" or event.detached or not self.plan.in_training(event.stack):
+                continue
+            for callee in event.callee:
+                if not isinstance(callee, Opaque) or callee.kind != "attribute":
+                    continue
+                if callee.name not in words.GATHERING:
+                    continue
+                given = [self.of(argument.values) for argument in event.arguments.items]
+                if any(one.kind in (Kind.SAMPLES, Kind.UNKNOWN) for one in given):
+                    found.update(id(one) for one in callee.operands[0] if called_names(one))
+        return found
+
+    def of_training(self, values: Values) -> bool:
+        """Whether values were computed from batches of a training loader."""
+        return any(
+            id(value) in self.gathering or self.batch_of(value) is True
+            for value in walk_back(values)
+        )
 
     def of(self, values: Values) -> Quantity:
         """The quantity of an expression that may be any of the values."""
+        if not self.pending:
+            self.settle(values)
         found = NOTHING
         for value in values:
             found = join(found, self.of_one(value))
         return found
+
+    def settle(self, values: Values) -> None:
+        """Find what the values depend on first: a long chain would be too deep otherwise."""
+        stack: list[tuple[Value, bool]] = [(value, False) for value in values]
+        while stack:
+            value, left = stack.pop()
+            if left:
+                self.of_one(value)
+            elif id(value) not in self.visited:
+                self.visited.add(id(value))
+                self.kept.append(value)
+                stack.append((value, True))
+                for group in parents(value):
+                    stack.extend((other, False) for other in group)
 
     def of_one(self, value: Value) -> Quantity:
         """The quantity of one value; neutral where it depends on itself, as in a loop."""
@@ -395,6 +445,8 @@ class Analysis:
             return given[0] if given else EQUAL
         if callee.name in words.NEUTRAL_METHODS:
             return EQUAL
+        if any(id(one) in self.gathering for one in receivers):
+            return unknown("it is gathered from the batches of this process")
         return self.word(callee.name, value.arguments, [receiver, *given], method=True)
 
     def function(self, name: str, arguments: Arguments, given: list[Quantity]) -> Quantity:

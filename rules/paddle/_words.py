@@ -22,6 +22,8 @@ SAME = words("""
 SEVERAL = words("topk split chunk unbind unstack kthvalue mode")
 NEUTRAL_ATTRIBUTES = words("dtype place stop_gradient ndim name persistable size training")
 NEUTRAL_METHODS = words("dim ndimension element_size backward clear_grad get_lr clear_gradients")
+#: Methods of metrics that put samples into them.
+GATHERING = words("update add")
 #: Make tensors that do not depend on their arguments' values.
 FACTORIES = words("""
     zeros ones full empty rand randn randint randperm arange linspace eye normal uniform
