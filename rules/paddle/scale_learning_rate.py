@@ -125,7 +125,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     helper = HELPERS[plan.options.scale_lr]
     node = ruling.node
     assert isinstance(node, cst.BaseExpression)
-    yield Helper(helper)
-    name = plan.names.fresh(helper)
+    yield Helper(helper, ruling.module)
+    name = plan.names_in(ruling.module).fresh(helper)
     for edit in wrap_expression(ruling.module.source, node, f"{name}(", ")"):
         yield In(ruling.module, edit)

@@ -174,8 +174,8 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The manager around the micro step."""
     found: MicroStep = ruling.data
     source = found.module.source
-    yield Helper("gradients_synchronised")
-    name = plan.names.fresh("gradients_synchronised")
+    yield Helper("gradients_synchronised", found.module)
+    name = plan.names_in(found.module).fresh("gradients_synchronised")
     indentation = len(source.indentation_of(source.span(found.first).start))
     arguments = [found.model, source.code(found.condition)]
     header = written_call(f"with {name}", arguments, indentation, ":")
