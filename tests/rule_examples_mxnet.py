@@ -61,5 +61,10 @@ EXAMPLES = {
     "mxnet/shard-data": HEAD + "@\n" + TRAINER + TRAINING,
     "mxnet/share-parameters": HEAD + LOADER + "@\n" + TRAINING,
     "mxnet/use-store": HEAD + LOADER + "params = net.collect_params()\n@\n" + TRAINING,
+    "mxnet/wait-for-files": HEAD
+    + LOADER
+    + TRAINER
+    + TRAINING
+    + 'net.save_parameters("best.params")\n@\n',
     "mxnet/write-on-one-worker": HEAD + LOADER + TRAINER + TRAINING + "@\n",
 }

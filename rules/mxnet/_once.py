@@ -33,7 +33,10 @@ VOCABULARY = Vocabulary(
         }
     ),  # fmt: skip
     reads=frozenset({"mxnet.nd.load", "mxnet.sym.load", "mxnet.model.load_checkpoint",
-                     "mxnet.image.imread"}),  # fmt: skip
+                     "mxnet.image.imread", "mxnet.io.MNISTIter", "mxnet.io.ImageRecordIter",
+                     "mxnet.io.LibSVMIter", "mxnet.image.ImageIter", "mxnet.recordio.MXRecordIO",
+                     "mxnet.recordio.MXIndexedRecordIO"}),  # fmt: skip
+    read_methods=frozenset({"load_parameters", "load_params", "load_states"}),
     saves=frozenset({"mxnet.nd.save", "mxnet.model.save_checkpoint"}),
     loads=frozenset({"mxnet.nd.load", "mxnet.model.load_checkpoint"}),
     trackers=frozenset({"mxboard.SummaryWriter", "tensorboard.SummaryWriter"}),

@@ -178,6 +178,16 @@ def $main_process_first():
         (CONTEXTMANAGER,),
         ("get_rank", "get_num_workers", "store"),
     ),
+    "wait_for_workers": HelperSource(
+        '''
+def $wait_for_workers():
+    """Wait until every worker has come here."""
+    if $store is not None:
+        $store._barrier()
+''',
+        (),
+        ("store",),
+    ),
     "on_main_process": HelperSource(
         '''
 def $on_main_process(callback):

@@ -2,7 +2,8 @@
 
 What:
     The batch size of the training data becomes this worker's share of it; data for evaluation
-    keeps its own. With ``--batch-size per-device`` each worker takes the script's batch.
+    keeps its own, but where ``FeedForward`` wants one size for both. With
+    ``--batch-size per-device`` each worker takes the script's batch.
 
 Why:
     N workers with the script's batch size train with an N times larger batch: other gradients,
@@ -37,10 +38,11 @@ from transpile.finding import Level
 from transpile.layout import add_argument, wrap_expression
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
+from transpile.plan.roles import enters_iterator
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._loaders import ARRAYS, Site, from_store, sites, written
-from transpile.rules.mxnet._roles import receivers_of, training_loaders
+from transpile.rules.mxnet._roles import fits, receivers_of, training_loaders
 
 CODES = {
     "MX211": "the workers share the batch of the script",
@@ -70,7 +72,7 @@ class Share:
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each call that makes training data."""
-    for site in sites(plan):
+    for site in divided(plan):
         argument = batch_size(site)
         if argument is not None and from_store(argument.values, "num_workers"):
             yield Ruling(
@@ -93,6 +95,25 @@ def decide(plan: Plan) -> Iterator[Answer]:
             yield share_of(site, argument)
             if argument is not None:
                 yield from other_uses(plan, site, argument)
+
+
+def divided(plan: Plan) -> list[Site]:
+    """The data whose batches are shared: for training, and what must have batches of its size.
+
+    A ``FeedForward`` evaluates in batches of the size that it trains with.
+    """
+    found: list[Site] = sites(plan)
+    seen = {id(site.node) for site in found}
+    for fit in fits(plan):
+        argument = fit.argument("eval_data") if fit.word.startswith("FeedForward") else None
+        reached = walk_back(argument.values, enters_iterator) if argument is not None else ()
+        behind = {id(value) for value in reached}
+        for loader in plan.loaders:
+            node = loader.node
+            if id(loader.value) in behind and id(node) not in seen and isinstance(node, cst.Call):
+                seen.add(id(node))
+                found.append(Site(loader.event.module, node, (loader,)))
+    return found
 
 
 def batch_size(site: Site) -> Argument | None:

@@ -57,6 +57,7 @@ CODES = {
     "MX303": "a module divides by the batch of one worker",
     "MX304": "gradients are used before they are added up over the workers",
     "MX305": "workers may leave the training loop at different batches",
+    "MX307": "no trainer takes the gradients of a backward pass",
     "MX306": "how the loss is reduced cannot be told",
 }
 #: What gives gradients to the script.
@@ -95,7 +96,30 @@ def decide(plan: Plan) -> Iterator[Answer]:
             yield from step_answers(plan, update, backwards, claims)
         yield from early_gradients(plan, update)
         yield from early_exits(plan, update)
+    yield from by_hand(plan)
     yield from module_divisors(plan)
+
+
+def by_hand(plan: Plan) -> Iterator[Ruling]:
+    """Refusals of gradients that neither a trainer nor a module takes."""
+    taken = {
+        id(backward.event.node)
+        for update in updates(plan)
+        for backward in backwards_of(plan, update)
+    }
+    for backward in plan.backwards:
+        event = backward.event
+        if id(event.node) not in taken and not event.detached and not fits(plan):
+            yield Ruling(
+                "MX307",
+                Verdict.REFUSE,
+                event.module,
+                event.node,
+                "no trainer and no module takes the gradients of this backward pass in its loop: "
+                "nothing adds them up over the workers",
+                "update the parameters with a gluon.Trainer",
+            )
+            return
 
 
 def gathers(event: Event) -> bool:

@@ -92,6 +92,7 @@ class Vocabulary:
         writes: functions that write a file.
         write_methods: methods that do, whatever they belong to.
         reads: functions that read a file.
+        read_methods: methods that do, whatever they belong to.
         saves: functions that write checkpoints.
         loads: functions that read them.
         paths: writing functions to the keyword and the position of the path, where not 0.
@@ -106,6 +107,7 @@ class Vocabulary:
     writes: frozenset[str] = frozenset()
     write_methods: frozenset[str] = frozenset()
     reads: frozenset[str] = frozenset()
+    read_methods: frozenset[str] = frozenset()
     saves: frozenset[str] = frozenset()
     loads: frozenset[str] = frozenset()
     paths: dict[str, tuple[str, int]] = field(default_factory=dict)

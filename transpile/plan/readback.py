@@ -180,6 +180,9 @@ def path_read(event: Event, vocabulary: Vocabulary) -> Values | None:
         elif isinstance(callee, Opaque) and callee.kind == "attribute":
             if callee.name in PATH_READS or callee.name == "open":
                 return receivers(event)
+            if callee.name in vocabulary.read_methods:
+                first = event.arguments.items[0] if event.arguments.items else None
+                return first.values if first is not None else ()
     return None
 
 

@@ -27,7 +27,7 @@ def observe(folder: str) -> None:
         "rank": 0,
         "workers": 1,
     }
-    last: dict[str, Any] = {"batch": [], "owner": None}
+    last: dict[str, Any] = {"batch": [], "owner": None, "training": False}
 
     def digests(arrays: Any) -> list[str]:
         parts = [array.asnumpy() for array in arrays if array is not None]
@@ -81,6 +81,22 @@ def observe(folder: str) -> None:
     around(mx.mod.Module, "forward", before=drawn)
     around(mx.mod.Module, "update", before=taken)
 
+    def fed(manager: Any, batch: Any) -> None:
+        if last["training"]:
+            drawn(manager, batch)
+
+    def began(model: Any, *rest: Any) -> None:
+        last["training"], last["owner"] = True, model
+
+    def counted(*args: Any) -> None:
+        taken(last["owner"])
+
+    manager = mx.executor_manager.DataParallelExecutorManager
+    around(manager, "load_data_batch", before=fed)
+    around(mx.model.FeedForward, "fit", before=began)
+    around(mx.model, "_update_params", before=counted)
+    around(mx.model, "_update_params_on_kvstore", before=counted)
+
     def wrote(*args: Any) -> None:
         names = [str(a) for a in args if isinstance(a, str)]
         seen["files"].append(names[0] if names else "")
@@ -94,6 +110,9 @@ def observe(folder: str) -> None:
         if isinstance(owner, mx.gluon.Trainer):
             for number, param in enumerate(owner._params):
                 values[str(number)] = param.list_data()[0].asnumpy().ravel().tolist()
+        elif isinstance(owner, mx.model.FeedForward):
+            for name, value in owner.arg_params.items():
+                values[name] = value.asnumpy().ravel().tolist()
         elif owner is not None:
             for params in owner.get_params():
                 for name, value in params.items():
