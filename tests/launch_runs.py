@@ -9,6 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+from slurm_cluster import NoSlurm, SlurmCluster
+
 #: What a script gets that `launched` launches, with one more word ``last`` and a line's end.
 ARGUMENTS = ["a b", "it's", "$(touch broken)", "last\n"]
 
@@ -24,14 +27,7 @@ def run(
     script: str, interpreter: Path, *words: str, limit: float = 200
 ) -> subprocess.CompletedProcess[str]:
     """Run a launch script."""
-    programs = Path("programs")
-    programs.mkdir(exist_ok=True)
-    found = programs / "python3"
-    if not found.exists():
-        # A link would not find the packages of its environment.
-        found.write_text(f'#!/bin/sh\nexec {interpreter} "$@"\n')
-        found.chmod(0o755)
-    path = f"{programs.resolve()}{os.pathsep}{os.environ['PATH']}"
+    path = f"{python_of(interpreter)}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         [f"./{script}", *words],
         env={**os.environ, "PATH": path, "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"},
@@ -39,6 +35,44 @@ def run(
         text=True,
         timeout=limit,
     )
+
+
+def python_of(interpreter: Path) -> Path:
+    """A folder where ``python3`` is that interpreter."""
+    programs = Path("programs")
+    programs.mkdir(exist_ok=True)
+    found = programs / "python3"
+    if not found.exists():
+        # A link would not find the packages of its environment.
+        found.write_text(f'#!/bin/sh\nexec {interpreter} "$@"\n')
+        found.chmod(0o755)
+    return programs.resolve()
+
+
+def run_in_slurm(interpreter: Path, folder: Path, *words: str) -> str:
+    """Run a batch script on two nodes of a cluster; return what it left in its log."""
+    try:
+        cluster = SlurmCluster(folder / "cluster")
+    except NoSlurm as error:
+        pytest.skip(str(error))
+    try:
+        done = cluster.run(
+            *("sbatch", "--wait", "train_dist.sbatch", *words),
+            folder=None,
+            PATH=f"{python_of(interpreter)}{os.pathsep}{cluster.environment['PATH']}",
+            CUDA_VISIBLE_DEVICES="",
+            OMP_NUM_THREADS="1",
+            LOG_DIR="logs",
+            # Both nodes are this machine, which does not know itself by their names.
+            MASTER_ADDR="127.0.0.1",
+            MASTER_PORT=str(free_port()),
+        )
+    finally:
+        cluster.stop()
+    (log,) = Path().glob("train_dist-*.log")
+    logs = {path.name: path.read_text() for path in sorted(Path("logs").iterdir())}
+    assert done.returncode == 0, (done.stdout + done.stderr + log.read_text(), logs)
+    return log.read_text()
 
 
 def free_port() -> int:

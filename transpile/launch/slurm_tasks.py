@@ -12,6 +12,10 @@ exec torchrun --nnodes="$SLURM_JOB_NUM_NODES" --node-rank="$SLURM_NODEID" \\
 _PADDLE = """\
 exec python3 -m paddle.distributed.launch --nnodes="$SLURM_JOB_NUM_NODES" \\
     --rank="$SLURM_NODEID" --log_dir="$LOG_DIR/node$SLURM_NODEID" "$@\""""
+_FLUID = """\
+node=$(echo "$NODES" | cut -d , -f "$((SLURM_NODEID + 1))")
+exec python3 -m paddle.distributed.launch --cluster_node_ips="$NODES" --node_ip="$node" \\
+    --log_dir="$LOG_DIR/node$SLURM_NODEID" "$@\""""
 _TENSORFLOW = """\
 task="{\\"type\\": \\"worker\\", \\"index\\": $SLURM_NODEID}"
 export TF_CONFIG="{\\"cluster\\": {\\"worker\\": [$WORKERS]}, \\"task\\": $task}"
@@ -29,12 +33,25 @@ _RESOLVE = """\
 address=$(getent ahostsv4 "$master_addr" | awk 'NR == 1 { print $1 }')
 master_addr=${address:-$master_addr}
 """
+_NODES = """\
+# Fluid looks for its own address in the list of all.
+NODES=
+for host in $(scontrol show hostnames "$SLURM_JOB_NODELIST"); do
+    address=$(getent ahostsv4 "$host" | awk 'NR == 1 { print $1 }')
+    NODES=$NODES,${address:-$host}
+done
+export NODES="${NODES#,}"
+"""
 _WORKERS = """\
 WORKERS=$(scontrol show hostnames "$SLURM_JOB_NODELIST" |
     awk -v port="$master_port" '{ printf "%s\\"%s:%s\\"", comma, $0, port; comma = ", " }')
 export WORKERS
 """
 
+_WORKER_LOGS = """\
+# What stands there is from the first process of each node. The output of all of them is in
+# node0/workerlog.0 and so on below LOG_DIR (NAME-JOB).
+"""
 _MPI = {"openmpi": "pmix", "mpich": "pmi2", None: "pmi2"}
 
 
@@ -65,9 +82,16 @@ def task_of(job: Job) -> Task:
     Raises:
         ValueError: it takes a number that the job leaves open.
     """
-    return {"pytorch": _pytorch, "paddle": _paddle, "tensorflow": _tensorflow, "singa": _singa}[
-        job.framework
-    ](job)
+    version = job.paddle_version or ("1.8" if job.framework == "fluid" else "3")
+    if job.framework in ("paddle", "fluid") and version != "3":
+        return _fluid(job, version)
+    return {
+        "pytorch": _pytorch,
+        "paddle": _paddle,
+        "fluid": _paddle,
+        "tensorflow": _tensorflow,
+        "singa": _singa,
+    }[job.framework](job)
 
 
 def _pytorch(job: Job) -> Task:
@@ -100,10 +124,21 @@ def _paddle(job: Job) -> Task:
         _PADDLE,
         ('--master="$master_addr:$master_port"', '--nproc_per_node="$processes"'),
         preparation=_ADDRESS + _RESOLVE + _PORT + _LOG_FOLDER,
-        logs=(
-            "# What stands there is from the first process of each node. The output of all of\n"
-            "# them is in node0/workerlog.0 and so on below LOG_DIR (NAME-JOB).\n"
-        ),
+        logs=_WORKER_LOGS,
+    )
+
+
+def _fluid(job: Job, version: str) -> Task:
+    if version == "1.3":
+        raise ValueError("the launcher of Paddle 1.3 passes no variables on: use paddle-launch")
+    if job.gpus_per_node is None:
+        raise ValueError("Fluid trains without servers on GPUs alone: say --gpus-per-node")
+    gpus = ",".join(map(str, range(job.gpus_per_node)))
+    return Task(
+        _FLUID,
+        ('--started_port="$master_port"', f"--selected_gpus={gpus}"),
+        preparation=_NODES + _PORT + _LOG_FOLDER,
+        logs=_WORKER_LOGS,
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launch_runs import ARGUMENTS, free_port, launched, run
+from launch_runs import ARGUMENTS, free_port, launched, run, run_in_slurm
 
 Interpreters = Callable[[str], Path]
 
@@ -66,3 +66,20 @@ def test_fluid_with_servers(command: Callable[..., Any], interpreter_of: Interpr
     assert {rest for _, _, rest in found} == {f"{ARGUMENTS!r} $x"}
     failed = run("train_dist.paddle.sh", interpreter, "--port", port, "--", "--fail")
     assert failed.returncode == 7
+
+
+@pytest.mark.slow
+def test_fluid_in_slurm(
+    command: Callable[..., Any], interpreter_of: Interpreters, tmp_path: Path
+) -> None:
+    interpreter = interpreter_of("fluid")
+    launched(
+        *(command, FLUID, "--target", "slurm"),
+        *("--mode", "pserver", "--nodes", "2", "--servers", "2"),
+    )
+    run_in_slurm(interpreter, tmp_path)
+    logs = [Path(f"logs/worker-{index}.log").read_text() for index in (0, 1)]
+    lines = set(re.findall(r"^(rank [01] \[\[.*?\]\])", "".join(logs), re.MULTILINE))
+    assert {line[:6] for line in lines} == {"rank 0", "rank 1"}
+    assert len({line[6:] for line in lines}) == 1
+    assert Path("logs/server-0.log").exists()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launch_runs import ARGUMENTS, launched, run
+from launch_runs import ARGUMENTS, launched, run, run_in_slurm
 
 Interpreters = Callable[[str], Path]
 
@@ -44,3 +44,19 @@ def test_mxnet_local(command: Callable[..., Any], interpreter_of: Interpreters) 
     assert failed.returncode == 1
     assert "a process has failed, so all are ended" in failed.stderr
     assert not Path("broken").exists()
+
+
+@pytest.mark.slow
+def test_mxnet_in_slurm(
+    command: Callable[..., Any], interpreter_of: Interpreters, tmp_path: Path
+) -> None:
+    interpreter = interpreter_of("mxnet")
+    launched(
+        *(command, MXNET, "--target", "slurm"),
+        *("--nodes", "2", "--servers", "1"),
+    )
+    run_in_slurm(interpreter, tmp_path)
+    logs = [Path(f"logs/worker-{index}.log").read_text() for index in (0, 1)]
+    lines = set(re.findall(r"^(rank [01] pulled \[.*?\])", "".join(logs), re.MULTILINE))
+    assert lines == {"rank 0 pulled [3.0, 3.0]", "rank 1 pulled [3.0, 3.0]"}
+    assert Path("logs/server-0.log").exists()
