@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import libcst as cst
 
-from transpile.facts.events import Event
+from transpile.facts.events import Call, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import External, Instance, Opaque, Value
 from transpile.facts.walk import children, descendants
-from transpile.plan.graph import called_names, origin, walk_back
+from transpile.plan.graph import called_names, method_calls, origin, walk_back
 from transpile.plan.holders import Holder, trace
 from transpile.plan.model import Model, Plan
 from transpile.plan.places import (
@@ -174,7 +174,37 @@ def wrap_at(plan: Plan, model: Model, holders: list[Holder], forwards: list[Even
         block = first.function.body
     if block is None:
         return ""
+    if comes_anew(plan, model, first, block):
+        return (
+            "it is made ready (moved, loaded or frozen) where it is used already" if anchors else ""
+        )
     return wrap_in(plan, model, first, block, anchors, uses, optimizers)
+
+
+def comes_anew(plan: Plan, model: Model, holder: Holder, block: cst.CSTNode) -> bool:
+    """Whether a block is entered again and again with one model, which it would wrap each time."""
+    around: list[int] = []
+    depth = 0
+    for frame in holder.stack:
+        if depth == holder.depth:
+            break
+        if isinstance(frame, Loop):
+            around.append(id(frame.node))
+        depth += isinstance(frame, Call)
+    for node in (block, *holder.module.source.parents(block)):
+        if isinstance(node, cst.FunctionDef):
+            break
+        if isinstance(node, (cst.For, cst.While)):
+            around.append(id(node))
+    if not around:
+        return False
+    made = {
+        id(loop.node)
+        for event in plan.facts.events
+        if event.kind == "call" and any(model.value is value for value in event.result)
+        for loop in event.loops()
+    }
+    return not made.issuperset(around)
 
 
 def wrap_in(
@@ -297,15 +327,44 @@ def preparations(
     """Where in the scope the model is moved, loaded or frozen before its first training call."""
     first_forward = min(event.order for event in forwards)
     found: list[cst.CSTNode] = []
+    frozen = False
     for event in preparing_events(plan):
         if event.order >= first_forward:
             break
         if not prepares(event, model):
             continue
+        if not frozen and switches_whole(event, model, forwards):
+            continue
+        frozen = frozen or event.name == "requires_grad"
         site = site_in_scope(holder, event)
         if site is not None:
             found.append(site)
     return found
+
+
+def switches_whole(event: Event, model: Model, forwards: list[Event]) -> bool:
+    """Whether all parameters of a model are switched on or off within the training loops.
+
+    DistributedDataParallel knows the parameters that had gradients when it was made; as long as
+    nothing was frozen then, switching all of them together does no harm.
+    """
+    around = [frame for frame in event.stack if isinstance(frame, Loop)]
+    training = {id(loop.node) for forward in forwards for loop in forward.loops()}
+    if event.name != "requires_grad" or len(around) < 2 or id(around[-2].node) not in training:
+        return False
+    inner = event.stack[-1] if event.stack else None
+    if inner is not around[-1]:
+        return False
+    return all(
+        isinstance(value, Opaque)
+        and value.kind == "element"
+        and all(
+            name in ("parameters",) and all(origin(one) is model.value for one in receiver)
+            for source in value.operands[0]
+            for name, receiver in method_calls(source) or (("", ()),)
+        )
+        for value in event.callee
+    )
 
 
 def preparing_events(plan: Plan) -> list[Event]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from single_rule import Made, made, plan_of
 
-from transpile import Verdict
+from transpile import Verdict, convert
 from transpile.rules.pytorch import reduce_reported_numbers
 from transpile.rules.pytorch._once import VOCABULARY, once_of
 from transpile.rules.pytorch._reported import reported
@@ -476,3 +476,42 @@ def test_a_loader_tells_how_many_processes_share_it() -> None:
     data = helpers["torch"].utils.data
     sampler = data.distributed.DistributedSampler([1, 2, 3, 4], num_replicas=2, rank=0)
     assert helpers["shard_count"](data.DataLoader([1, 2, 3, 4], sampler=sampler)) == 2
+
+
+PERPLEXITY = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Codes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.codes = nn.Parameter(torch.randn(2, 8, 3))
+
+    def forward(self, x):
+        groups = self.codes.size(0)
+        parts = x.view(x.size(0), groups, 3).permute(1, 0, 2)
+        near = torch.softmax(torch.bmm(parts.reshape(groups, -1, 3), self.codes.mT), dim=2)
+        told = torch.bmm(near, self.codes).permute(1, 0, 2).reshape(x.size(0), -1)
+        used = near.mean(dim=1)
+        return told, torch.exp(-(used * used.log()).sum(dim=1)).sum()
+
+
+model = Codes()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for (x,) in DataLoader(TensorDataset(torch.randn(64, 6)), batch_size=8):
+    told, perplexity = model(x)
+    loss = nn.functional.mse_loss(told, x)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(perplexity.item())
+"""
+
+
+def test_a_number_that_a_model_makes_of_batch_means_is_told_and_not_summed() -> None:
+    result = convert(PERPLEXITY)
+    assert "print_once(perplexity.item())" in result.text
+    assert [finding.code for finding in result.findings] == ["PT603"]
+    assert "'log' of a number over the batch" in result.findings[0].message

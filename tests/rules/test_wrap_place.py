@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from small_scripts import findings, new_lines, script, undone
 
+from transpile import Level, Outcome, convert
+
 UNKNOWN = "from networks import Network"
 MADE = "model = Network()"
 
@@ -25,3 +27,59 @@ def test_setting_the_mode_is_no_new_model(made: str, batch: str) -> None:
 def test_moving_the_model_in_the_loop_is_another_matter() -> None:
     source = script(batch="model = model.double().float()")
     assert [line for _, line, _ in findings(source, "PT302")] != []
+
+
+STEPS = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+loader = DataLoader(TensorDataset(torch.randn(64, 3), torch.randn(64, 1)), batch_size=8)
+{made}
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+def step(net, x, y):
+    {ready}
+    loss = nn.functional.mse_loss(net(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+for epoch in range(2):
+    for x, y in loader:
+        {batch}
+        step(model, x, y)
+"""
+MODEL = "model = nn.Linear(3, 1)"
+
+
+def steps(made: str = MODEL, ready: str = "pass", batch: str = "pass") -> str:
+    return STEPS.format(made=made, ready=ready, batch=batch)
+
+
+def wraps(source: str) -> list[str]:
+    """The lines that wrap, with their indentation."""
+    text = convert(source).text
+    return [line for line in text.splitlines() if "= DistributedDataParallel(" in line]
+
+
+def test_no_step_wraps_the_model_anew() -> None:
+    assert wraps(steps()) == ["    model = DistributedDataParallel(model)"]
+    # The place before the loop is no place, and each step would be a wrong one.
+    for source in (steps(ready="net.cpu()"), steps(batch="model.cpu()")):
+        result = convert(source)
+        assert result.outcome is Outcome.REFUSED
+        assert [f.code for f in result.findings if f.level is Level.ERROR] == ["PT302"]
+
+
+SWITCH = "for p in model.parameters():\n            p.requires_grad = True"
+FREEZE = f"{MODEL}\nfor p in model.parameters():\n    p.requires_grad = False"
+PART = "for n, p in model.named_parameters():\n            p.requires_grad = n != 'bias'"
+
+
+def test_all_gradients_may_be_switched_in_the_loop() -> None:
+    assert wraps(steps(batch=SWITCH)) == ["    model = DistributedDataParallel(model)"]
+    assert convert(steps(made=FREEZE, batch=SWITCH)).outcome is Outcome.REFUSED
+    assert convert(steps(batch=PART)).outcome is Outcome.REFUSED

@@ -130,13 +130,13 @@ def viewed(tensor: Quantity, shape: list[Values], look: Look) -> int | None:
         if part.kind is Kind.EQUAL and part.degree == 1:
             return position
     first = only_constant(shape[0])
+    rest = [position for position, values in enumerate(shape) if integer(values) == -1]
+    if first is None and rest and tensor.dim:
+        # The samples were not counted first, and nothing says that they are now.
+        return rest[0]
     if first is None or first.value == -1:
         return 0
-    if first.value == 1:
-        for position, values in enumerate(shape):
-            if integer(values) == -1:
-                return position
-    return None
+    return rest[0] if rest and first.value == 1 else None
 
 
 PIECES = "it handles the samples of a batch one by one"

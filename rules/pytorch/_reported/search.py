@@ -34,7 +34,10 @@ def find(plan: Plan, vocabulary: Vocabulary) -> Reported:
     for part in sorted(parts, key=lambda part: part.node is not None):
         if matters(part, inquiry):
             quantity = inquiry.analysis.of(part.values)
-            groups.append(Group(part, quantity, tuple(leaves.of(part, quantity))))
+            found = tuple(leaves.of(part, quantity))
+            if quantity.kind is Kind.UNKNOWN and not found and not quantity.pending:
+                inquiry.doubt(part, quantity.reason)
+            groups.append(Group(part, quantity, found))
     for together in connected(groups):
         settlement.settle(together)
     for leaf in list(inquiry.found.leaves.values()):
