@@ -182,6 +182,13 @@ model = Net()
     + MODEL
     + CRITERION
     + "for epoch in range(3):\n    @\n",
+    "train-high-level": HEAD
+    + """\
+model = paddle.Model(Net())
+optimizer = paddle.optimizer.SGD(0.1, parameters=model.parameters())
+model.prepare(optimizer, nn.CrossEntropyLoss())
+@
+""",
     "track-once": HEAD.replace("import paddle\n", "import paddle\nfrom visualdl import LogWriter\n")
     + "@\n"
     + LOADER

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transpile.facts.state import Dialect
 from transpile.plan.table import Table
+from transpile.rules.paddle._high_level import high_level_sites, trains_high_level
 
 #: Re-exports and older spellings, to the documented name.
 ALIASES = {
@@ -87,6 +88,7 @@ TABLE = Table(
             "paddle.distributed.spawn",
             "paddle.distributed.shard_layer",
             "paddle.distributed.shard_optimizer",
+            "paddle.Model",
         }
     ),
     distributed_engines={
@@ -97,4 +99,6 @@ TABLE = Table(
     gradient_functions=frozenset({"paddle.grad", "paddle.autograd.grad"}),
     rank_calls=frozenset({"paddle.distributed.get_rank"}),
     world_size_calls=frozenset({"paddle.distributed.get_world_size"}),
+    trains=trains_high_level,
+    sites=high_level_sites,
 )

@@ -463,7 +463,7 @@ class Analysis:
             if word in ("max", "min"):
                 return nonlinear(given)
         if name == "paddle.metric.accuracy":
-            return MEAN
+            return MEAN if SAMPLES in given else self.mixed(given, f"'{name}'")
         if name.startswith(("time.", "os.", "datetime.")):
             return EQUAL
         if name.startswith("paddle.nn.functional.") and word in words.LOSSES:

@@ -49,6 +49,7 @@ from transpile.plan.places import statement_of
 from transpile.plan.sources import Site, constant_of, given, is_indirect, is_simple, sites
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.paddle._high_level import high_level
 
 CODES = {
     "PD201": "each process takes its share of the training batches",
@@ -81,6 +82,7 @@ class Sharding:
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each call that makes training loaders, and for training without any."""
+    high_level(plan)
     for site in sites(plan):
         if shared_already(plan, site):
             yield Ruling(

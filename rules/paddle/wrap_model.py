@@ -48,6 +48,7 @@ from transpile.plan.wraps import Wrap, find_wrap, reached_by_losses, walk_parts,
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, In, Remark, Ruling, Rulings
 from transpile.rules.paddle._doors import side_doors
+from transpile.rules.paddle._high_level import MODEL
 from transpile.rules.paddle._unused import may_leave_parameters_out
 
 CODES = {
@@ -157,6 +158,8 @@ def refusals(plan: Plan) -> Iterator[Answer]:
                 "all-reduce these gradients by hand before they are used",
             )
     for value in hidden_training(plan):
+        if is_prepared(value):
+            continue
         yield Ruling(
             "PD305",
             Verdict.REFUSE,
@@ -200,6 +203,16 @@ def refusals(plan: Plan) -> Iterator[Answer]:
                         "gradients",
                         "call backward() on the loss in the script",
                     )
+
+
+def is_prepared(value: Opaque) -> bool:
+    """Whether a call prepares a high-level model, which another rule looks at."""
+    return any(
+        isinstance(callee, Opaque)
+        and callee.kind == "attribute"
+        and any(MODEL in called_names(behind) for behind in callee.operands[0])
+        for callee in value.callee
+    )
 
 
 def home(plan: Plan, model: Model) -> tuple[Module, cst.CSTNode]:

@@ -52,6 +52,9 @@ def relevant(plan: Plan) -> list[Event]:
     found.extend(
         event for event in plan.facts.events if event.kind == "call" and id(event.node) in made
     )
+    if plan.table.sites is not None:
+        own = {id(node) for _, _, node in plan.table.sites(plan)}
+        found.extend(event for event in plan.facts.events if id(event.node) in own)
     return [event for event in found if not event.detached]
 
 

@@ -82,5 +82,18 @@ def run(
 
 def lines(output: str) -> list[str]:
     """The lines that a script printed itself."""
-    foreign = ("I1", "I0", "W0", "W1", "LAUNCH", "====", "FLAGS", "/", "  warnings", "[20")
+    foreign = (
+        "I1",
+        "I0",
+        "W0",
+        "W1",
+        "LAUNCH",
+        "====",
+        "FLAGS",
+        "/",
+        "  warnings",
+        "  return",
+        "save checkpoint",
+        "[20",
+    )
     return [line for line in output.splitlines() if line and not line.startswith(foreign)]
