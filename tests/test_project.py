@@ -90,6 +90,12 @@ def test_a_script_may_name_the_package_that_it_stands_in(tmp_path: Path) -> None
     assert made.top == tmp_path
 
 
+def test_a_script_may_import_what_can_be_installed(tmp_path: Path) -> None:
+    made = project(tmp_path, "projects/one/train.py", "import kit.net\n", "kit/net.py", "setup.py")
+    assert found(made, "kit.net") == "kit/net.py"
+    assert made.installed_from == {tmp_path}
+
+
 def test_a_folder_far_away_is_not_opened(tmp_path: Path) -> None:
     deep = "a/b/c/d/e/train.py"
     text = "import sys\nsys.path.append('../../../../..')\nimport lib\n"

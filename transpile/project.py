@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import libcst as cst
@@ -16,6 +17,8 @@ from transpile.source import Source, SourceError, read_source
 LARGEST_MODULE = 2_000_000
 #: How many folders above a script its project may begin.
 HIGHEST = 3
+#: Files that make a folder one that can be installed.
+_INSTALLERS = ("setup.py", "pyproject.toml", "setup.cfg")
 
 
 class Project:
@@ -46,6 +49,8 @@ class Project:
         self.files: dict[Module, Path] = {}
         self.roots_of: dict[Module, Path] = {}
         self.unreadable: list[tuple[str, str]] = []
+        #: Folders that a script's own search path lacks: the project is installed from there.
+        self.installed_from: set[Path] = set()
         if self.folder is not None:
             file = self.folder / os.path.basename(entry.path)
             self.roots.append(self.folder)
@@ -112,14 +117,18 @@ class Project:
         return any(one in (folder, *folder.parents) for one in above if one not in homes)
 
     def _roots_by_name(self, package: str) -> Iterator[Path]:
-        """The folder above the one that a script stands in, where imports name the latter.
+        """The folders above a script that its imports presuppose, other than by ``sys.path``.
 
-        Such a script is run from there, as ``python -m package.script``.
+        Where they name the folder that the script stands in, it is run from above, as ``python -m
+        package.script``. Where a folder above can be installed, its packages may be.
         """
         assert self.folder is not None
-        for folder in [self.folder, *list(self.folder.parents)[: HIGHEST - 1]]:
-            if folder.name == package and self._is_near(folder.parent):
-                yield folder.parent
+        above = [self.folder, *list(self.folder.parents)[:HIGHEST]]
+        for folder, parent in pairwise(above):
+            if self._is_near(parent) and (
+                folder.name == package or any((parent / name).is_file() for name in _INSTALLERS)
+            ):
+                yield parent
 
     def _load(self, name: str) -> Module | None:
         parts = name.split(".")
@@ -150,6 +159,8 @@ class Project:
                 module = Module(name, source, is_package)
                 self._by_file[real] = module
                 self.files[module], self.roots_of[module] = path, root
+                if root not in self.roots:
+                    self.installed_from.add(root)
                 self._extend(module)
                 return module
         return None

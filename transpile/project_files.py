@@ -83,7 +83,19 @@ def bound_to_place(project: Project) -> Iterator[Finding]:
     """What leads elsewhere once the files are copied to another folder."""
     if project.folder is None:
         return
-    for module in project.modules():
+    modules = project.modules()
+    for root in sorted(project.installed_from):
+        yield Finding(
+            "DT008",
+            Level.WARNING,
+            project.entry.source.path,
+            0,
+            0,
+            f"its modules are found from {project.shown(root)}, which it does not put on its "
+            "search path itself: they may be installed from there",
+            "start the output from the folder that takes its place, with PYTHONPATH=.",
+        )
+    for module in modules:
         text = module.source.text
         if "__file__" not in text and not any(word in text for word in _IMPORTERS):
             continue

@@ -61,6 +61,12 @@ class HelperModule:
         if here and not module.is_package:
             here.pop()
         there = self.dotted.split(".")
+        names = list(imported_names(module.source.tree))
+        if not any(name.startswith(".") for name in names) and any(
+            name.split(".")[0] == there[0] for name in names
+        ):
+            # Its own way to name the package.
+            return self.dotted
         if not in_package(plan.entry) and (not here or here[0] != there[0] or len(there) == 1):
             return self.dotted
         shared = 0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import signal
+import tempfile
 import time
 import traceback
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from pathlib import Path
 from types import FrameType
 
 import libcst
@@ -96,17 +98,39 @@ def findings_of(script: Script, result: Result) -> tuple[str, ...]:
 def problems(script: Script, data: bytes, result: Result) -> Iterator[str]:
     """What is wrong with an output, whatever it does when it runs."""
     if result.outcome is not Outcome.CONVERTED:
-        if result.data != data:
+        if result.data != data or result.changed_modules:
             yield "the bytes differ though it was not converted"
         return
-    if not parses(result.data, like=data):
+    texts = [(result.data, data)]
+    texts += [(module.data, module.before or b"") for module in result.changed_modules]
+    if not all(parses(after, like=before) for after, before in texts):
         yield "the output is not Python"
         return
+    if not result.changed_modules:
+        yield from unstable(script, result)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield from unstable(Script(Path(folder), write_project(result, Path(folder))), result)
+
+
+def write_project(result: Result, folder: Path) -> str:
+    """Write the output and its modules below a folder; return where the script stands there."""
+    files = {module.place: module.data for module in result.modules}
+    for place, data in {**files, result.place: result.data}.items():
+        target = folder / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+    return result.place
+
+
+def unstable(script: Script, result: Result) -> Iterator[str]:
+    """What a second conversion would do to an output."""
     again = converted(script, result.data)
     if again.data != result.data or again.outcome is not Outcome.UNCHANGED:
         yield f"a second conversion: {again.outcome.value}"
     ungated = converted(script, result.data, Options(respect_distributed=False))
-    if ungated.data != result.data or ungated.outcome is Outcome.REFUSED:
+    changed = ungated.data != result.data or bool(ungated.changed_modules)
+    if changed or ungated.outcome is Outcome.REFUSED:
         codes = sorted({f.code for f in ungated.findings if f.level is Level.ERROR})
         what = "refused by " + " ".join(codes) if codes else "changes it"
         yield f"a second conversion that does not ask whether it is distributed: {what}"

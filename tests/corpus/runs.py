@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from transpile import Outcome
+from transpile import Outcome, Result
 from transpile.finding import Level
 from transpile.source import SourceError
 from transpile.verify import Auditor, AuditReport, LaunchError
@@ -54,8 +54,7 @@ def run(command: Command, root: Path, scratch: Path, auditor: Auditor, limit: fl
     if result.outcome is not Outcome.CONVERTED:
         errors = {finding.code for finding in result.findings if finding.level is Level.ERROR}
         return Run(command.name, "not converted", (result.outcome.value, *sorted(errors)))
-    output = script.file.with_name(f"{script.file.stem}_distributed.py")
-    output.write_bytes(result.data)
+    output = write_output(script, result, scratch / "converted")
     try:
         report = auditor.audit(
             script.file,
@@ -68,6 +67,21 @@ def run(command: Command, root: Path, scratch: Path, auditor: Auditor, limit: fl
     except (OSError, LaunchError) as error:
         return Run(command.name, "not run", (str(error).replace(f"{scratch}/", ""),))
     return judged(command.name, report)
+
+
+def write_output(script: Script, result: Result, folder: Path) -> Path:
+    """Write the output beside the script, or in a copy of the whole folder with its modules."""
+    if not result.changed_modules:
+        output = script.file.with_name(f"{script.file.stem}_distributed.py")
+        output.write_bytes(result.data)
+        return output
+    shutil.copytree(script.root, folder, symlinks=True)
+    parts = result.place.split("/")
+    top = (folder / script.path).parents[len(parts) - 1]
+    for module in result.changed_modules:
+        (top / module.place).write_bytes(module.data)
+    (folder / script.path).write_bytes(result.data)
+    return folder / script.path
 
 
 def prepare(command: Command, work: Path) -> None:
