@@ -10,7 +10,7 @@ from cases import Case, cases
 
 from transpile import Options, Outcome, catalog, convert
 from transpile.edit import apply_with_inverse
-from transpile.engine import all_edits
+from transpile.engine import all_edits, changes_of
 from transpile.facts.interpreter import interpret
 from transpile.plan.roles import build_plan
 from transpile.project import Project
@@ -98,7 +98,7 @@ def test_undoing_the_edits_gives_the_input_back(case: Case) -> None:
     rulings = Rulings({})
     for rule in rules:
         rulings.by_rule[rule.name] = [a for a in rule.decide(plan) if isinstance(a, Ruling)]
-    edits, _ = all_edits(plan, project, rulings, rules)
+    edits, _ = all_edits(plan, project, changes_of(plan, rulings, rules))
     assert plan.entry in edits
     for module, own in edits.items():
         original = module.source

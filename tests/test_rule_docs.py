@@ -12,13 +12,13 @@ from rule_examples import BY_HAND, EXAMPLES, OPTIONS, TOGETHER
 
 from transpile import Options, catalog
 from transpile.edit import apply_edits
-from transpile.engine import collect
+from transpile.engine import changes_of
 from transpile.facts.interpreter import interpret
 from transpile.plan.model import Plan
 from transpile.plan.roles import build_plan
 from transpile.prelude import prelude_edits
 from transpile.project import Project
-from transpile.rule import Rule, Ruling, Rulings
+from transpile.rule import Helper, In, Rule, Ruling, Rulings
 from transpile.source import read_source
 
 HEADINGS = ("What", "Why", "Before", "After", "Refuses when", "Source")
@@ -61,9 +61,11 @@ def edited_by(rules: list[Rule], script: str) -> str:
     rulings = Rulings({})
     for each in catalog.rules(rules[0].framework):
         rulings.by_rule[each.name] = [a for a in each.decide(plan) if isinstance(a, Ruling)]
-    edits, helpers = collect(plan, rulings, rules)
-    prelude = prelude_edits(plan, plan.entry, helpers.get(plan.entry, ()))
-    return apply_edits(plan.entry.source.text, [*edits.get(plan.entry, []), *prelude])
+    asked = [change for _, changes in changes_of(plan, rulings, rules) for change in changes]
+    edits = [change.edit for change in asked if isinstance(change, In)]
+    helpers = {change.name for change in asked if isinstance(change, Helper)}
+    prelude = prelude_edits(plan, plan.entry, helpers)
+    return apply_edits(plan.entry.source.text, [*edits, *prelude])
 
 
 def squeezed(text: str) -> str:

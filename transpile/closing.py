@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
+from transpile.facts.walk import descendants
 from transpile.finding import Level
 from transpile.plan.model import Plan
 from transpile.plan.places import function_of
-from transpile.prelude import prelude_of
+from transpile.plan.treatment import Preparation, Run
+from transpile.prelude import HelperSource, closed, prelude_of
 from transpile.result import Verdict
-from transpile.rule import Helper, Remark, Rule, Rulings
+from transpile.rule import Change, Helper, Remark, Ruling, Rulings, place
+
+#: The rulings that are carried out, with the changes that they ask for.
+Asked = Sequence[tuple[Ruling, Sequence[Change]]]
+#: What names the functions in which processes wait for each other.
+MEETING = ("broadcast", "broadcast_object_list", "all_reduce", "all_gather", "barrier")
 
 
 def unclaimed(plan: Plan, rulings: Rulings) -> Iterator[Remark]:
@@ -38,7 +45,7 @@ def unclaimed(plan: Plan, rulings: Rulings) -> Iterator[Remark]:
         )
 
 
-def too_early(plan: Plan, rulings: Rulings, rules: Iterable[Rule]) -> Iterator[Remark]:
+def too_early(plan: Plan, asked: Asked) -> Iterator[Remark]:
     """A remark for each edit that asks for the process group while a module is imported.
 
     The script joins the process group, and imports its modules before that.
@@ -47,24 +54,78 @@ def too_early(plan: Plan, rulings: Rulings, rules: Iterable[Rule]) -> Iterator[R
         return
     sources = prelude_of(plan.table.framework, plan.options)
     functions = {id(frame.function.node) for event in imported(plan) for frame in event.calls()}
-    for rule in rules:
-        for ruling in rulings.of(rule.name, Verdict.APPLY):
-            function = function_of(ruling.module, ruling.node)
-            if ruling.module.is_entry or not (function is None or id(function) in functions):
-                continue
-            if any(
-                isinstance(change, Helper) and not sources[change.name].without_group
-                for change in rule.edits(plan, ruling, rulings)
-            ):
-                yield Remark(
-                    "DT009",
-                    Level.ERROR,
-                    ruling.module,
-                    ruling.node,
-                    "this runs while the module is imported, and the script joins the process "
-                    "group only afterwards",
-                    "put it into a function that the script calls",
-                )
+    for ruling, changes in asked:
+        function = function_of(ruling.module, ruling.node)
+        if ruling.module.is_entry or not (function is None or id(function) in functions):
+            continue
+        if any(
+            isinstance(change, Helper) and not sources[change.name].without_group
+            for change in changes
+        ):
+            yield Remark(
+                "DT009",
+                Level.ERROR,
+                ruling.module,
+                ruling.node,
+                "this runs while the module is imported, and the script joins the process group "
+                "only afterwards",
+                "put it into a function that the script calls",
+            )
+
+
+def met_by_some(plan: Plan, asked: Asked) -> Iterator[Remark]:
+    """A remark for each guarded place that calls what all processes would have to meet in.
+
+    A guard lets one process pass, and a turn one after the other: they would wait for ever.
+    """
+    sources = prelude_of(plan.table.framework, plan.options)
+    meeting: dict[int, Ruling] = {}
+    for ruling, changes in asked:
+        function = function_of(ruling.module, ruling.node)
+        if function is not None and any(meets(change, sources) for change in changes):
+            meeting.setdefault(id(function), ruling)
+    if not meeting:
+        return
+    entered: dict[int, set[int]] = {}
+    for event in plan.facts.events:
+        functions: set[int] = set()
+        for call in reversed(list(event.calls())):
+            functions.add(id(call.function.node))
+            entered.setdefault(id(call.node), set()).update(functions)
+    for ruling, _ in asked:
+        if not isinstance(ruling.data, (Run, Preparation)):
+            continue
+        inside = {
+            function
+            for statement in ruling.data.statements
+            for node in descendants(statement)
+            for function in entered.get(id(node), ())
+        }
+        for function_id in sorted(inside & meeting.keys()):
+            other = meeting[function_id]
+            path, line, _ = place(other.module, other.node)
+            yield Remark(
+                "DT010",
+                Level.ERROR,
+                ruling.module,
+                ruling.node,
+                f"not all processes come here at the same time, but they would have to meet in "
+                f"what is called here ({path}:{line})",
+                "call it outside of what one process does alone",
+            )
+            break
+
+
+def meets(change: Change, sources: Mapping[str, HelperSource]) -> bool:
+    """Whether a change makes all processes wait for each other."""
+    if isinstance(change, Helper):
+        return any(
+            word in sources[name].code
+            for name in closed([change.name], sources)
+            for word in MEETING
+        )
+    text = getattr(change.edit, "text", "") or getattr(change.edit, "opening", "")
+    return any(f".{word}(" in text for word in MEETING)
 
 
 def imported(plan: Plan) -> Iterator[Event]:

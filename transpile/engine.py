@@ -9,7 +9,7 @@ from typing import Any
 import libcst as cst
 
 from transpile import catalog
-from transpile.closing import too_early, unclaimed
+from transpile.closing import Asked, met_by_some, too_early, unclaimed
 from transpile.describe import describe
 from transpile.edit import Edit, apply_edits
 from transpile.facts.interpreter import Facts, interpret
@@ -25,7 +25,7 @@ from transpile.prelude import prelude_edits
 from transpile.project import Project, imported_names
 from transpile.project_files import Changed, bound_to_place, files_of, place_of, users_elsewhere
 from transpile.result import Decision, Outcome, Result, Verdict
-from transpile.rule import Answer, Helper, In, Remark, Rule, Ruling, Rulings, finding_of, place
+from transpile.rule import Answer, Helper, Remark, Rule, Ruling, Rulings, finding_of, place
 from transpile.shared_helpers import HelperModule, shared_helpers
 from transpile.source import Source, read_source
 
@@ -39,6 +39,7 @@ CODES = {
     "DT006": "another script of the project imports a module that is changed",
     "DT007": "a module of the project cannot be read",
     "DT009": "an edit would run before the process group is joined",
+    "DT010": "all processes would have to meet where only some of them come",
     "DT008": "a path depends on the folder that a file of the project stands in",
 }
 
@@ -170,10 +171,10 @@ def decide_and_edit(plan: Plan, project: Project, options: Options, notes: list[
     refused = any(finding.level is Level.ERROR for finding in findings)
     if not refused:
         findings.extend(filter(None, (finding_of(remark) for remark in unclaimed(plan, rulings))))
-    findings.extend(
-        filter(None, (finding_of(remark) for remark in too_early(plan, rulings, chosen)))
-    )
-    changed = written(*all_edits(plan, project, rulings, chosen))
+    asked = changes_of(plan, rulings, chosen)
+    for remarks in (too_early(plan, asked), met_by_some(plan, asked)):
+        findings.extend(filter(None, map(finding_of, remarks)))
+    changed = written(*all_edits(plan, project, asked))
     findings.extend(users_elsewhere(plan, project, changed))
     findings = sorted(set(findings), key=lambda finding: finding.sort_key)
     decisions = public_decisions(answers)
@@ -211,11 +212,34 @@ def written(edits: dict[Module, list[Edit]], shared: HelperModule | None) -> Cha
     return Changed(texts, shared)
 
 
+def decisive(answers: Iterable[tuple[Rule, Answer]]) -> list[tuple[Rule, Answer]]:
+    """The refusals that settle the matter alone."""
+    return [
+        (rule, answer) for rule, answer in answers if isinstance(answer, Ruling) and answer.decisive
+    ]
+
+
+def changes_of(plan: Plan, rulings: Rulings, chosen: Iterable[Rule]) -> Asked:
+    """What every ruling to apply asks for."""
+    return [
+        (ruling, tuple(rule.edits(plan, ruling, rulings)))
+        for rule in chosen
+        for ruling in rulings.of(rule.name, Verdict.APPLY)
+    ]
+
+
 def all_edits(
-    plan: Plan, project: Project, rulings: Rulings, chosen: Iterable[Rule]
+    plan: Plan, project: Project, asked: Asked
 ) -> tuple[dict[Module, list[Edit]], HelperModule | None]:
-    """The edits of every ruling to apply, with helpers and imports, by module."""
-    edits, helpers = collect(plan, rulings, chosen)
+    """The edits that are asked for, with helpers and imports, by module."""
+    edits: dict[Module, list[Edit]] = {}
+    helpers: dict[Module, set[str]] = {}
+    for _, changes in asked:
+        for change in changes:
+            if isinstance(change, Helper):
+                helpers.setdefault(change.module, set()).add(change.name)
+            else:
+                edits.setdefault(change.module, []).append(change.edit)
     shared = shared_helpers(plan, project, helpers)
     for module in {**edits, **helpers}:
         own = edits.setdefault(module, [])
@@ -225,29 +249,6 @@ def all_edits(
             wanted = set()
         own.extend(prelude_edits(plan, module, wanted))
     return edits, shared
-
-
-def decisive(answers: Iterable[tuple[Rule, Answer]]) -> list[tuple[Rule, Answer]]:
-    """The refusals that settle the matter alone."""
-    return [
-        (rule, answer) for rule, answer in answers if isinstance(answer, Ruling) and answer.decisive
-    ]
-
-
-def collect(
-    plan: Plan, rulings: Rulings, chosen: Iterable[Rule]
-) -> tuple[dict[Module, list[Edit]], dict[Module, set[str]]]:
-    """The edits of every ruling to apply, and the helper functions they need, by module."""
-    edits: dict[Module, list[Edit]] = {}
-    helpers: dict[Module, set[str]] = {}
-    for rule in chosen:
-        for ruling in rulings.of(rule.name, Verdict.APPLY):
-            for change in rule.edits(plan, ruling, rulings):
-                if isinstance(change, Helper):
-                    helpers.setdefault(change.module, set()).add(change.name)
-                elif isinstance(change, In):
-                    edits.setdefault(change.module, []).append(change.edit)
-    return edits, helpers
 
 
 def public_decisions(answers: Iterable[tuple[Rule, Any]]) -> tuple[Decision, ...]:

@@ -209,6 +209,44 @@ def test_another_script_that_imports_a_changed_module_is_named(
     assert [one for one in named if one[0] != "middle.py"] == expected
 
 
+def test_what_all_processes_meet_in_is_called_by_all(tmp_path: Path) -> None:
+    result = of(
+        tmp_path,
+        TRAIN.replace("help(model, x)", "help(loss)"),
+        helpers="def help(loss):\n"
+        "    with open('log.txt', 'a') as log:\n        log.write(str(loss.item()))\n"
+        "    print(loss.item())\n",
+    )
+    assert "\n        help(loss)\n" in result.text
+    helpers = text_of(result, "helpers.py")
+    assert "print_once(reduce_mean(loss).item())" in helpers
+    assert "log.write(str(reduce_mean(loss).item()))" in helpers
+
+
+def test_a_guard_around_what_all_processes_must_come_to_is_refused(tmp_path: Path) -> None:
+    result = of(
+        tmp_path,
+        TRAIN.replace("help(model, x)", "torch.save(help(), 'names.pt')"),
+        helpers="import os\n\n\ndef help():\n    return names()\n\n\n"
+        "def names():\n    return [name for name in os.listdir('data')]\n",
+    )
+    codes = {f.code for f in result.findings if f.level is Level.ERROR}
+    assert result.outcome is not Outcome.REFUSED or codes == {"DT010"}
+    assert result.outcome is Outcome.REFUSED or "from_main_process" not in str(result.modules)
+
+
+def test_processes_take_turns_where_a_module_downloads(tmp_path: Path) -> None:
+    loaders = LOADERS.replace(
+        "def make(size):\n",
+        "def make(size):\n    import urllib.request\n"
+        "    urllib.request.urlretrieve('http://x', 'x')\n",
+    ).replace("batch_size=size)", "batch_size=size, shuffle=True)")
+    result = of(tmp_path, LOOP, loaders=loaders)
+    assert "main_process_first" not in result.text
+    turn = "    with main_process_first():\n        urllib.request.urlretrieve("
+    assert turn in text_of(result, "loaders.py")
+
+
 def test_a_converted_project_is_done(tmp_path: Path) -> None:
     result = of(tmp_path, LOOP, loaders=LOADERS)
     for module in result.modules:

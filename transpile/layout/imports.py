@@ -170,9 +170,15 @@ def _with_blank_line(
     lines: Sequence[str],
     order: int,
 ) -> tuple[Edit, ...]:
-    """Insert lines, and between them and the place one blank line for all insertions there."""
+    """Insert lines, and between them and the place one blank line for all insertions there.
+
+    In front of a definition there are two.
+    """
     blank_order = -_LAST if insert is insert_after else _LAST
-    return (*insert(source, place, [""], blank_order), *insert(source, place, lines, order))
+    blank = [""]
+    if insert is insert_before and isinstance(place, libcst.FunctionDef | libcst.ClassDef):
+        blank = ["", ""]
+    return (*insert(source, place, blank, blank_order), *insert(source, place, lines, order))
 
 
 def _section(source: Source) -> Iterator[Statement]:

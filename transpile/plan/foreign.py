@@ -115,6 +115,8 @@ def calls_effects_only(once: Once, site: cst.Call) -> bool:
     if not events:
         return False
     for event in events:
+        if once.reads.meets(event):
+            return False
         if not all(isinstance(callee, (Function, BoundMethod)) for callee in event.callee):
             return False
         for callee in event.callee:

@@ -54,43 +54,62 @@ class Preparations:
         )
 
     def find(self) -> list[Preparation]:
-        """The preparations, neighbours together, in the order of the text."""
+        """The preparations, neighbours together, in the order of the text.
+
+        In other modules the processes take turns where it happens, if what decides about it is
+        there, too; else around the call in the script that leads there.
+        """
         here: list[tuple[Effect, cst.CSTNode]] = []
         inside: dict[Module, list[Effect]] = {}
         for effect, node in self.sites():
-            if self.source.has(node):
-                here.append((effect, node))
+            if effect.module is not self.module and self.decided_there(effect):
+                inside.setdefault(effect.module, []).append(effect)
             else:
-                inside.setdefault(effect.module, []).append(effect)
-        kept: list[Preparation] = []
-        refused: list[Preparation] = []
-        for preparation in self.placed(here):
-            modules = {effect.module for effect in preparation.effects}
-            if not preparation.why_not or self.module in modules:
-                kept.append(preparation)
-                continue
-            # What cannot be done around a call may be done where it happens.
-            refused.append(preparation)
-            for effect in preparation.effects:
-                inside.setdefault(effect.module, []).append(effect)
-        result = self.grouped(kept)
-        moved: set[int] = set()
+                here.append((effect, node))
+        result: list[Preparation] = []
         for module, effects in inside.items():
-            others = Preparations(self.once, self.before, module)
-            for preparation in others.grouped(others.placed((one, one.node) for one in effects)):
-                known = {id(one) for each in refused for one in each.effects}
-                if not preparation.why_not:
-                    moved.update(id(one) for one in preparation.effects)
-                if not preparation.why_not or id(preparation.effects[0]) not in known:
+            there = Preparations(self.once, self.before, module)
+            places = {id(effect): (effect, there.place_of(effect)) for effect in effects}
+            for preparation in there.grouped(there.placed(places.values())):
+                sites = list(self.sites_of(preparation.effects))
+                if preparation.why_not and sites:
+                    here.extend(sites)
+                else:
                     result.append(preparation)
-        result.extend(one for one in refused if not moved.issuperset(map(id, one.effects)))
-        return result
+        return [*self.grouped(self.placed(here)), *result]
+
+    def decided_there(self, effect: Effect) -> bool:
+        """Whether every test for a file that leads to an effect is in the effect's own function."""
+        for event in effect.events:
+            asked = False
+            for frame in event.stack:
+                if isinstance(frame, Call) and asked:
+                    return False
+                asked = asked or self.asks(frame)
+        return True
+
+    def place_of(self, effect: Effect) -> cst.CSTNode:
+        """The place in its own module at which a file is missing, or an effect happens."""
+        for frame in effect.event.stack if effect.kind is not Kind.DOWNLOAD else ():
+            if self.asks(frame) and isinstance(frame, Branch) and isinstance(frame.node, cst.If):
+                if self.source.has(frame.node):
+                    return frame.node.test
+        return effect.node
+
+    def sites_of(self, effects: Iterable[Effect]) -> Iterator[tuple[Effect, cst.CSTNode]]:
+        """The calls in the script that lead to some effects."""
+        for effect in effects:
+            for event in effect.events:
+                site = site_in_entry(event, self.plan.entry)
+                if site is not None:
+                    yield effect, site
 
     def placed(self, sites: Iterable[tuple[Effect, cst.CSTNode]]) -> list[Preparation]:
         """The preparations at some places of the module, each by itself."""
         found: dict[int, Preparation] = {}
         for effect, node in sites:
-            statement = self.statement_for(node)
+            known_here = self.source.has(node)
+            statement = self.statement_for(node) if known_here else None
             if statement is None:
                 found[id(node)] = Preparation(
                     effect.module,

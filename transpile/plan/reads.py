@@ -136,6 +136,14 @@ class Reads:
             for value in argument.values
         }
         self.known: dict[int, bool] = {}
+        self.meeting = {
+            id(function)
+            for module in (plan.facts.modules.values() if together else ())
+            for node in module.source.nodes
+            if id(node) in together
+            for function in module.source.parents(node)
+            if isinstance(function, (cst.FunctionDef, cst.Lambda))
+        }
 
     def only_reads(self, node: cst.CSTNode, allowed: EffectTest | None = None) -> bool:
         """Whether evaluating an expression only reads.
@@ -264,9 +272,24 @@ class Reads:
 
     def body_reads(self, event: Event) -> bool:
         """Whether what happens inside a call of the project only reads."""
-        return all(
-            self.step_reads(inner) for inner in self.within.get(id(event.node), ())
-        ) and not changes_globals(event)
+        return (
+            not self.meets(event)
+            and all(self.step_reads(inner) for inner in self.within.get(id(event.node), ()))
+            and not changes_globals(event)
+        )
+
+    def meets(self, event: Event) -> bool:
+        """Whether every process must come to a call, as they meet somewhere inside it."""
+        if not self.meeting:
+            return False
+        inner = self.within.get(id(event.node), ())
+        entered = {id(call.function.node) for step in inner for call in step.calls()}
+        around = {id(call.function.node) for call in event.calls()}
+        for callee in event.callee:
+            function = callee.function if isinstance(callee, BoundMethod) else callee
+            if isinstance(function, Function):
+                entered.add(id(function.node))
+        return bool((entered - around) & self.meeting)
 
     def step_reads(self, event: Event) -> bool:
         """Whether one thing that happens inside a call only reads."""
