@@ -223,18 +223,6 @@ def test_what_all_processes_meet_in_is_called_by_all(tmp_path: Path) -> None:
     assert "log.write(str(reduce_mean(loss).item()))" in helpers
 
 
-def test_a_guard_around_what_all_processes_must_come_to_is_refused(tmp_path: Path) -> None:
-    result = of(
-        tmp_path,
-        TRAIN.replace("help(model, x)", "torch.save(help(), 'names.pt')"),
-        helpers="import os\n\n\ndef help():\n    return names()\n\n\n"
-        "def names():\n    return [name for name in os.listdir('data')]\n",
-    )
-    codes = {f.code for f in result.findings if f.level is Level.ERROR}
-    assert result.outcome is not Outcome.REFUSED or codes == {"DT010"}
-    assert result.outcome is Outcome.REFUSED or "from_main_process" not in str(result.modules)
-
-
 def test_processes_take_turns_where_a_module_downloads(tmp_path: Path) -> None:
     loaders = LOADERS.replace(
         "def make(size):\n",

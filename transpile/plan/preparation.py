@@ -140,9 +140,6 @@ class Preparations:
                 self.once.prepared.add(id(effect.node))
                 if effect not in preparation.effects:
                     preparation.effects.append(effect)
-            elif not effect.module.is_entry and all(map(self.where_missing, effect.events)):
-                # Only the process that finds the file missing comes there.
-                self.once.prepared.add(id(effect.node))
 
     def events_in(self, statement: Statement) -> Iterator[Event]:
         """Everything that happens in a statement, in the project's functions, too."""
