@@ -61,7 +61,7 @@ class HelperModule:
         if here and not module.is_package:
             here.pop()
         there = self.dotted.split(".")
-        names = list(imported_names(module.source.tree))
+        names = list(imported_names(module.source))
         if not any(name.startswith(".") for name in names) and any(
             name.split(".")[0] == there[0] for name in names
         ):
