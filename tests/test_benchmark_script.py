@@ -22,6 +22,7 @@ def test_it_is_as_long_as_asked_for_and_is_converted(lines: int) -> None:
     assert lines <= text.count("\n") < lines + 40
     result = transpile.convert(text)
     assert result.outcome is transpile.Outcome.CONVERTED
+    assert not result.findings
 
 
 @pytest.mark.slow

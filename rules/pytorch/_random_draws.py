@@ -7,7 +7,7 @@ training begins, each goes on with random numbers of its own.
 from __future__ import annotations
 
 from transpile.facts.events import Branch, Event, Loop
-from transpile.facts.values import Constant, External, Opaque
+from transpile.facts.values import Constant, Opaque
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.records import dataclass, field
@@ -43,12 +43,8 @@ class Draws:
         self.loop = training_loop(plan)
         self.varied = loop_position(plan, self.loop)
         self.around = loops_around(plan, self.loop)
-        for event in plan.facts.events:
-            for source, names in SEEDS.items():
-                if event.kind == "call" and any(
-                    isinstance(callee, External) and callee.name in names for callee in event.callee
-                ):
-                    self.seeds.setdefault(source, []).append(event)
+        for source, names in SEEDS.items():
+            self.seeds[source] = plan.facts.calls_to(*names)
 
     def joined_before(self, event: Event) -> bool:
         """Whether the processes know each other when an event happens."""

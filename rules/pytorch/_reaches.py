@@ -94,7 +94,7 @@ def accessed(plan: Plan) -> dict[int, list[tuple[Module, cst.Attribute | cst.Sub
         found: dict[int, list[tuple[Module, cst.Attribute | cst.Subscript]]] = {}
         for module in plan.facts.modules.values():
             for node in module.source.nodes:
-                if not isinstance(node, (cst.Attribute, cst.Subscript)):
+                if type(node) is not cst.Attribute and type(node) is not cst.Subscript:
                     continue
                 behind = {id(origin(value)) for value in plan.facts.values_of(node.value)}
                 for identity in behind:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import libcst as cst
@@ -87,14 +88,14 @@ class Expressions(Comprehensions):
     def string(self, node: cst.SimpleString) -> Values:
         """A string or bytes literal."""
         try:
-            return (Constant(ast.literal_eval(node.value)),)
+            return (Constant(literal(node.value)),)
         except (ValueError, SyntaxError):
             return unknown("a string literal that cannot be read")
 
     def number(self, node: Any) -> Values:
         """An integer, float or imaginary literal."""
         try:
-            return (Constant(ast.literal_eval(node.value)),)
+            return (Constant(literal(node.value)),)
         except (ValueError, SyntaxError):
             return unknown("a number that cannot be read")
 
@@ -364,6 +365,17 @@ class Expressions(Comprehensions):
             values = self.evaluate(node.value)
             self.activation.yields = join(self.activation.yields, values)
         return (self.opaque("operation", node, "yield"),)
+
+
+@lru_cache(maxsize=4096)
+def literal(text: str) -> object:
+    """What a literal stands for; those of a loop or a function are evaluated many times.
+
+    Raises:
+        ValueError, SyntaxError: Python cannot read it.
+    """
+    found: object = ast.literal_eval(text)
+    return found
 
 
 def alternative_entries(mappings: list[Mapping]) -> list[Argument]:

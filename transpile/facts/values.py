@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from transpile.facts.module import Module
 
 #: More alternatives than this are no longer told apart.
-MOST_ALTERNATIVES = 12
+MOST_ALTERNATIVES = 64
+#: The same for those that a call may lead into; each is followed, with all that it calls.
+MOST_FOLLOWED = 12
 
 
 class Constant:
@@ -84,6 +86,7 @@ class Class:
     scope: Scope
     bases: tuple[Values, ...]
     is_dataclass: bool = False
+    outside: tuple[str, ...] | None = None
 
     def ancestry(self) -> Iterator[Class | External | Unknown]:
         """The class itself, then its bases, depth first; a class met twice comes once."""
@@ -101,7 +104,10 @@ class Class:
 
     def external_bases(self) -> tuple[str, ...]:
         """The dotted names of the bases outside the project."""
-        return tuple(base.name for base in self.ancestry() if isinstance(base, External))
+        if self.outside is None:
+            names = (base.name for base in self.ancestry() if isinstance(base, External))
+            self.outside = tuple(names)
+        return self.outside
 
 
 @dataclass(eq=False)
@@ -293,6 +299,7 @@ Value = Union[
     "ModuleValue",
 ]
 Values = tuple[Value, ...]
+FOLLOWED = (Function, Class, Instance, BoundMethod, Partial)
 
 
 @dataclass(eq=False)
@@ -321,9 +328,25 @@ def join(*several: Iterable[Value]) -> Values:
         for value in values:
             if value not in kept:
                 kept.append(value)
-    if len(kept) > MOST_ALTERNATIVES:
-        return (*kept[:MOST_ALTERNATIVES], Unknown("too many different values meet here"))
-    return tuple(kept)
+    return tuple(kept) if len(kept) <= MOST_FOLLOWED else told_apart(kept)
+
+
+def told_apart(values: list[Value]) -> Values:
+    """The first of many alternatives; what is left out is unknown.
+
+    Of each kind the first are kept, so that they are the same however the rest comes in.
+    """
+    kept: list[Value] = []
+    room = {True: MOST_FOLLOWED, False: MOST_ALTERNATIVES}
+    for value in values:
+        is_followed = isinstance(value, FOLLOWED)
+        if room[is_followed]:
+            room[is_followed] -= 1
+            kept.append(value)
+    if len(kept) == len(values):
+        return tuple(kept)
+    rest = Unknown("too many different values meet here")
+    return tuple(kept) if rest in kept else (*kept, rest)
 
 
 def only_constant(values: Values) -> Constant | None:

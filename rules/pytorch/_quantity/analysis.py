@@ -57,6 +57,7 @@ class Analysis(Calls):
         self.scaled = scaled or {}
         self.table: dict[int, Quantity] = {}
         self.settled: set[int] = set()
+        self.looked_ahead = False
         self.kept: list[Value] = []
         self.training = {id(loader.value) for loader in plan.training_loaders}
         self.loaders = {id(loader.value) for loader in plan.loaders}
@@ -82,7 +83,11 @@ class Analysis(Calls):
     def look_one(self, value: Value) -> Quantity:
         """The quantity of one value, as far as it is settled."""
         if isinstance(value, (Opaque, Sequence, Mapping, Generator)):
-            return self.table.get(id(value), NOTHING)
+            found = self.table.get(id(value))
+            if found is None:
+                self.looked_ahead = True
+                return NOTHING
+            return found
         return simple(value, self.plan)
 
     # Settling.
@@ -92,13 +97,17 @@ class Analysis(Calls):
         order = list(self.unsettled(values))
         self.kept.extend(order)
         changing: list[Value] = []
-        for _ in range(MOST_PASSES):
+        for number in range(MOST_PASSES):
             changing = []
+            self.looked_ahead = False
             for value in order:
                 found = self.transfer(value)
                 if found != self.table.get(id(value)):
                     self.table[id(value)] = found
                     changing.append(value)
+            if number == 0 and not self.looked_ahead:
+                # Each was behind all that it depends on: another pass would find the same.
+                changing = []
             if not changing:
                 break
         for value in changing:
@@ -148,7 +157,7 @@ class Analysis(Calls):
     def dependencies(self, value: Value) -> Iterable[Values]:
         """The groups of values that the quantity of a value is made of."""
         yield from parents(value)
-        if isinstance(value, Opaque) and isinstance(value.node, cst.Subscript):
+        if isinstance(value, Opaque) and type(value.node) is cst.Subscript:
             for node in index_nodes(value.node):
                 yield self.plan.facts.values_of(node)
 
@@ -230,10 +239,7 @@ class Analysis(Calls):
                 around = list(module.source.parents(node))
             except KeyError:
                 around = []
-            self.inside[key] = any(
-                isinstance(one, cst.ClassDef) and id(one) in self.model_classes
-                for one in (node, *around)
-            )
+            self.inside[key] = any(id(one) in self.model_classes for one in (node, *around))
         return self.inside[key]
 
     def known_models(self) -> set[int]:

@@ -74,14 +74,7 @@ class Looking(ABC):
 def find_reductions(plan: Plan) -> dict[int, str]:
     """The values that ``all_reduce`` works on, with its operation."""
     found: dict[int, str] = {}
-    for event in plan.facts.events:
-        if event.kind != "call":
-            continue
-        if not any(
-            isinstance(callee, External) and callee.name == "torch.distributed.all_reduce"
-            for callee in event.callee
-        ):
-            continue
+    for event in plan.facts.calls_to("torch.distributed.all_reduce"):
         tensor = event.arguments.get("tensor", 0)
         chosen = event.arguments.get("op", 1)
         word = "SUM"
