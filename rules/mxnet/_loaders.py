@@ -76,6 +76,20 @@ def from_store(values: Values, attribute: str) -> bool:
     )
 
 
+def counts_workers(plan: Plan) -> bool:
+    """Whether the script asks a store for the number of workers: its batches are those of one."""
+    if "counts workers" not in plan.memo:
+        plan.memo["counts workers"] = any(
+            isinstance(value, Opaque) and from_store((value,), "num_workers")
+            for module in plan.facts.modules.values()
+            for node in module.source.nodes
+            if isinstance(node, cst.Attribute) and node.attr.value == "num_workers"
+            for value in plan.facts.values_of(node)
+        )
+    found: bool = plan.memo["counts workers"]
+    return found
+
+
 def written(site: Site, argument: Argument) -> bool:
     """Whether an argument stands in the call itself."""
     return argument.mapping is None and any(arg.value is argument.node for arg in site.node.args)

@@ -157,10 +157,15 @@ def $print_once(*args, **kwargs):
         ("is_main_process",),
     ),
     "quiet_logging": HelperSource(
-        """
-if not $is_main_process():
-    $logging.disable($logging.INFO)
-""",
+        '''
+def $quiet_logging():
+    """Switch messages below a warning off in all workers but that with rank 0."""
+    if not $is_main_process():
+        $logging.disable($logging.INFO)
+
+
+$quiet_logging()
+''',
         (LOGGING,),
         ("is_main_process",),
     ),

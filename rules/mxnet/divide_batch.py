@@ -35,13 +35,14 @@ from transpile.facts.module import Module
 from transpile.facts.values import Argument, External, Opaque, Unknown
 from transpile.facts.walk import children
 from transpile.finding import Level
-from transpile.layout import add_argument, wrap_expression
+from transpile.layout import add_argument, insert_after, wrap_expression
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.roles import enters_iterator
+from transpile.plan.start import PARSERS
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.mxnet._loaders import ARRAYS, Site, from_store, sites, written
+from transpile.rules.mxnet._loaders import ARRAYS, Site, counts_workers, from_store, sites, written
 from transpile.rules.mxnet._roles import fits, receivers_of, training_loaders
 
 CODES = {
@@ -70,8 +71,18 @@ class Share:
     default: str = ""
 
 
+@dataclass(frozen=True, eq=False)
+class Parsed:
+    """The statement that parses the command line, and the batch size that it gives."""
+
+    module: Module
+    node: cst.Assign
+    text: str
+
+
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each call that makes training data."""
+    parsed: set[int] = set()
     for site in divided(plan):
         argument = batch_size(site)
         if argument is not None and from_store(argument.values, "num_workers"):
@@ -91,10 +102,59 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "each worker takes the batch size of the script: the global batch is that times "
                 "the number of workers",
             )
+        elif counts_workers(plan):
+            yield from shared_where_parsed(plan, site, argument, parsed)
         else:
             yield share_of(site, argument)
             if argument is not None:
                 yield from other_uses(plan, site, argument)
+
+
+def shared_where_parsed(
+    plan: Plan, site: Site, argument: Argument | None, seen: set[int]
+) -> Iterator[Answer]:
+    """The batch of a script that counts workers: all that it says of batches is about one of them.
+
+    It is divided where the command line is parsed, and everything follows.
+    """
+    found = None
+    for value in argument.values if argument is not None and len(argument.values) == 1 else ():
+        if isinstance(value, Opaque) and value.kind == "attribute":
+            found = parsing(plan, value)
+    if found is None:
+        yield Ruling(
+            "MX212",
+            Verdict.REFUSE,
+            site.module,
+            site.node,
+            "the script asks the store for the number of workers: what it says of batches is about "
+            "one worker, and it cannot be seen where to divide it",
+            "choose --batch-size per-device",
+        )
+    elif id(found.node) not in seen:
+        seen.add(id(found.node))
+        yield Ruling(
+            "MX211",
+            Verdict.APPLY,
+            found.module,
+            found.node,
+            "the workers share the batch of the command line",
+            data=found,
+        )
+
+
+def parsing(plan: Plan, value: Opaque) -> Parsed | None:
+    """The statement that parses the command line which a value is an attribute of."""
+    makers = [base for base in value.operands[0] if isinstance(base, Opaque)]
+    for base in makers:
+        statement = base.module.source.parent(base.node)
+        if len(makers) != 1 or base.kind != "call" or not isinstance(statement, cst.Assign):
+            return None
+        target = statement.targets[0].target
+        named = any(getattr(callee, "name", "") in PARSERS for callee in base.callee)
+        if named and len(statement.targets) == 1 and isinstance(target, cst.Name):
+            return Parsed(base.module, statement, f"{target.value}.{value.name}")
+    return None
 
 
 def divided(plan: Plan) -> list[Site]:
@@ -220,10 +280,15 @@ def shapes(event: Event) -> bool:
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The expression divided, in its place."""
-    data: Share = ruling.data
+    data: Share | Parsed = ruling.data
     yield Helper("split_batch", data.module)
     split = plan.names_in(data.module).fresh("split_batch")
     source = data.module.source
+    if isinstance(data, Parsed):
+        line = f"{data.text} = {split}({data.text})"
+        for edit in insert_after(source, data.node, [line]):
+            yield In(data.module, edit)
+        return
     changes = (
         add_argument(source, call_at(data), f"batch_size={split}({data.default})")
         if data.default

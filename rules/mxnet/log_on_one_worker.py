@@ -12,8 +12,7 @@ Before:
     import logging
 
 After:
-    if not is_main_process():
-        logging.disable(logging.INFO)
+    quiet_logging()
 
 Refuses when:
     never.

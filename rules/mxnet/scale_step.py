@@ -40,7 +40,7 @@ from transpile.plan.model import Backward, Plan
 from transpile.plan.roles import data_sources
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.mxnet._loaders import constant_of, from_store
+from transpile.rules.mxnet._loaders import constant_of, counts_workers, from_store
 from transpile.rules.mxnet._losses import Reduction, reduction
 from transpile.rules.mxnet._roles import (
     Update,
@@ -211,7 +211,7 @@ def divisor_of(plan: Plan, module: Module, argument: Argument, mean: bool) -> Di
     if plan.options.kvstore == "dist_async":
         share = batch and not local and plan.options.batch_size == "global"
         return Divisor(module, argument.node, 0, share)
-    if plan.options.batch_size == "per-device" and batch:
+    if batch and (plan.options.batch_size == "per-device" or counts_workers(plan)):
         local = True
     return Divisor(module, argument.node, int(local) + int(mean))
 
