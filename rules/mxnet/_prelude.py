@@ -77,6 +77,18 @@ def create_store(options: Options) -> HelperSource:
     return HelperSource(code.replace("@kind", options.kvstore), (MX, OS))
 
 
+#: Keys for scripts with modules: these name their parameters, and the keys of one store are all
+#: numbers or all names.
+NAMED_KEYS = HelperSource(
+    """
+$keys = $name_keys()
+if $store is not None:
+    $store.set_optimizer = $set_optimizer
+""",
+    (),
+    ("store", "name_keys", "set_optimizer"),
+)
+
 SAMPLER = '''
 class $ShardSampler($mx.gluon.data.Sampler):
     """This worker's samples of each batch that all workers take together."""
@@ -114,6 +126,55 @@ def shard_sampler(options: Options) -> HelperSource:
         return HelperSource(code, (MX, NUMPY), (*helpers, "is_main_process", "all_reduce"))
     code = SAMPLER.replace("@seed", SEED).replace("@draw", SEEDED)
     return HelperSource(code, (MX, NUMPY), (*helpers, "broadcast"))
+
+
+PARAMETERS = '''
+def $share_parameters(params):
+    """Give every worker the initial parameters of rank 0, as soon as they have values."""
+    if $store is None:
+        return params
+    waiting = []
+
+    def share_later(param):
+        initialise = param._init_impl
+        waiting.append(param)
+
+        def initialise_and_share(*args):
+            initialise(*args)
+            $broadcast(param.list_data())
+            if param in waiting:
+                waiting.remove(param)
+@later
+        param._init_impl = initialise_and_share
+
+    for param in params.values() if hasattr(params, "values") else params:
+        $share_parameters.params.append(param)
+        try:
+            arrays = param.list_data()
+        except $mx.gluon.parameter.DeferredInitializationError:
+            share_later(param)
+        else:
+            $broadcast(arrays)
+@now    return params
+
+
+$share_parameters.params = []
+'''
+LATER = """            if not waiting:
+                $vary_random_numbers()
+"""
+NOW = """    if not waiting:
+        $vary_random_numbers()
+"""
+SHARE_PARAMETERS = HelperSource(
+    PARAMETERS.replace("@later", "").replace("@now", ""), (MX,), ("store", "broadcast")
+)
+#: The same where dropout and noise may differ from worker to worker from then on.
+SHARE_AND_VARY = HelperSource(
+    PARAMETERS.replace("@later", LATER).replace("@now", NOW),
+    (MX,),
+    ("store", "broadcast", "vary_random_numbers"),
+)
 
 
 HELPERS: dict[str, HelperTemplate] = {
@@ -231,6 +292,30 @@ def $split_batch(batch_size):
         (),
         ("get_num_workers",),
     ),
+    "name_keys": HelperSource(
+        '''
+def $name_keys():
+    """Give names to keys that are not those of parameters, and count them."""
+    for number in $itertools.count():
+        $name_keys.made = number + 1
+        yield f"shared {number}"
+
+
+$name_keys.made = 0
+''',
+        (ITERTOOLS,),
+    ),
+    "set_optimizer": HelperSource(
+        '''
+def $set_optimizer(optimizer):
+    """Hand the optimizer to servers, which number parameters behind the keys made before."""
+    names = optimizer.idx2name.items()
+    optimizer.idx2name = {$name_keys.made + index: name for index, name in names}
+    type($store).set_optimizer($store, optimizer)
+''',
+        (),
+        ("store", "name_keys"),
+    ),
     "keys": HelperSource(
         "$keys = $itertools.count(100000)  # beyond those of trainers", (ITERTOOLS,)
     ),
@@ -309,40 +394,59 @@ def $reduce_metric(metric):
         (COPY,),
         ("store", "all_reduce"),
     ),
-    "share_parameters": HelperSource(
+    "vary_random_numbers": HelperSource(
         '''
-def $share_parameters(params):
-    """Give every worker the initial parameters of rank 0, as soon as they have values."""
-
-    def share_later(param):
-        initialise = param._init_impl
-
-        def initialise_and_share(*args):
-            initialise(*args)
-            $broadcast(param.list_data())
-
-        param._init_impl = initialise_and_share
-
-    if $store is not None:
-        $share_parameters.params = list(params.values() if hasattr(params, "values") else params)
-        for param in $share_parameters.params:
-            try:
-                arrays = param.list_data()
-            except $mx.gluon.parameter.DeferredInitializationError:
-                share_later(param)
-            else:
-                $broadcast(arrays)
-    return params
+def $vary_random_numbers():
+    """Let each worker draw dropout and noise of its own."""
+    if $get_rank() > 0:
+        $mx.random.seed(int($mx.nd.random.uniform(0, 2**30).asscalar()) + $get_rank())
 ''',
         (MX,),
-        ("store", "broadcast"),
+        ("get_rank",),
     ),
+    "TrainerStore": HelperSource(
+        '''
+class $TrainerStore($mx.kv.KVStoreBase):
+    """The store that the workers share, under keys of its own, for one of several trainers."""
+
+    made = 0
+
+    def __init__(self):
+        self.first = $TrainerStore.made = $TrainerStore.made + 2000
+        if self.first >= 100000:
+            raise SystemExit("too many trainers for the keys of one store")
+
+    @property
+    def type(self):
+        return $store.type
+
+    @property
+    def rank(self):
+        return $store.rank
+
+    @property
+    def num_workers(self):
+        return $store.num_workers
+
+    def broadcast(self, key, value, out, priority=0):
+        $store.broadcast(self.first + key, value, out, priority)
+
+    def pushpull(self, key, value, out=None, priority=0):
+        $store.pushpull(self.first + key, value, out, priority)
+
+    @staticmethod
+    def is_capable(capability):
+        return False
+''',
+        (MX,),
+        ("store",),
+    ),
+    "share_parameters": SHARE_PARAMETERS,
     "share_statistics": HelperSource(
         '''
 def $share_statistics():
     """Make what no trainer updates, such as running means, the mean over the workers."""
-    params = $share_parameters.params if $store is not None else []
-    params = [p for p in params if p.grad_req == "null" and p._data is not None]
+    params = [p for p in $share_parameters.params if p.grad_req == "null" and p._data is not None]
     if params:
         values = [param.data(param.list_ctx()[0]).asnumpy() for param in params]
         total = $all_reduce($np.concatenate([value.ravel() for value in values]))
@@ -351,7 +455,7 @@ def $share_statistics():
             param.set_data($mx.nd.array(mean.reshape(value.shape), dtype=value.dtype))
 ''',
         (MX, NUMPY),
-        ("share_parameters", "all_reduce", "get_num_workers", "store"),
+        ("share_parameters", "all_reduce", "get_num_workers"),
     ),
     "ShardSampler": shard_sampler,
     "shard": HelperSource(

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 import libcst as cst
 
 from transpile.facts.events import Event, Loop
-from transpile.facts.values import Argument, Constant, External, Opaque, Value, Values
+from transpile.facts.values import (
+    Argument,
+    Constant,
+    External,
+    Instance,
+    Opaque,
+    Value,
+    Values,
+)
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Optimizer, Plan
 from transpile.plan.roles import enters_iterator
@@ -21,6 +29,7 @@ from transpile.rules.mxnet._vocabulary import (
     INIT_OPTIMIZER,
     MODULES,
     STORE,
+    STORE_BASE,
     TRAINER,
     TRAINER_PARAMETERS,
 )
@@ -68,6 +77,12 @@ class Update:
 def trainers(plan: Plan) -> list[Optimizer]:
     """The Gluon trainers."""
     return [each for each in plan.optimizers if TRAINER in called_names(each.value)]
+
+
+def has_own_keys(plan: Plan) -> bool:
+    """Whether trainers need keys of their own: there are several, or one is made in a loop."""
+    found = trainers(plan)
+    return len(found) > 1 or any(True for trainer in found for _ in trainer.event.loops())
 
 
 def trainer_argument(trainer: Optimizer, name: str) -> Argument | None:
@@ -220,6 +235,9 @@ def kinds(values: Values) -> set[str]:
             assert isinstance(value, Opaque)
             first = value.arguments.get("name", 0)
             found.update(kinds(first.values) if first is not None else {"local"})
+        elif isinstance(value, Instance) and STORE_BASE in value.cls.external_bases():
+            # Only a store of several workers needs a class of its own.
+            found.add("dist")
         elif isinstance(value, Opaque) and value.kind == "operation":
             for operands in value.operands:
                 found.update(kinds(operands))

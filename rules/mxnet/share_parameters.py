@@ -4,7 +4,8 @@ What:
     What a Gluon trainer is given goes through a helper that gives every worker the parameters of
     rank 0, those with shapes that only the first batch tells as soon as they have values. Behind
     the loop over the batches the running statistics of batch norm, which no trainer updates,
-    become their mean over the workers. A module takes the parameters of rank 0 by itself.
+    become their mean over the workers. Dropout and noise differ from worker to worker then. A
+    module takes the parameters of rank 0 by itself.
 
 Why:
     A store hands out the initial parameters inside the first step only: the gradients of that step
@@ -36,7 +37,7 @@ from transpile.layout import insert_after, wrap_expression
 from transpile.plan.model import Optimizer, Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.mxnet._prelude import adds_up
+from transpile.rules.mxnet._prelude import SHARE_AND_VARY, adds_up
 from transpile.rules.mxnet._roles import (
     receivers_of,
     trainer_argument,
@@ -157,6 +158,15 @@ def follows(plan: Plan, loop: Loop) -> bool:
     )
 
 
+def draws_on_its_own(plan: Plan) -> bool:
+    """Whether workers may draw random numbers of their own once parameters are shared.
+
+    Not where data is made later, which must be the same on all of them.
+    """
+    first = min(trainer.event.order for trainer in trainers(plan))
+    return all(loader.event.order < first for loader in plan.loaders)
+
+
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The helper around the parameters, or behind the loop."""
     module, node = ruling.data
@@ -166,6 +176,8 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         for edit in insert_after(module.source, node, [line], order=-5):
             yield In(module, edit)
         return
+    if draws_on_its_own(plan):
+        plan.memo.setdefault("helpers", {})["share_parameters"] = SHARE_AND_VARY
     yield Helper("share_parameters", module)
     opening = f"{plan.names_in(module).fresh('share_parameters')}("
     for edit in wrap_expression(module.source, node, opening, ")"):

@@ -17,8 +17,7 @@ After:
     store = create_store()
 
 Refuses when:
-    the script trains with a module and a Gluon trainer, or with several trainers, whose keys would
-    meet in the store.
+    the script trains with a module and a Gluon trainer, whose keys cannot stand in one store.
 
 Source:
     https://mxnet.apache.org/versions/1.9.1/api/faq/distributed_training
@@ -32,17 +31,16 @@ from transpile.facts.values import External
 from transpile.finding import Level
 from transpile.plan.effects import Kind, find_effects
 from transpile.plan.model import Plan
-from transpile.prelude import HelperSource
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, Remark, Ruling, Rulings
 from transpile.rules.mxnet._once import VOCABULARY
-from transpile.rules.mxnet._prelude import ITERTOOLS
-from transpile.rules.mxnet._roles import fits, is_shared, stores, trainers, updates
+from transpile.rules.mxnet._prelude import NAMED_KEYS
+from transpile.rules.mxnet._roles import fits, has_own_keys, is_shared, stores, trainers, updates
 
 CODES = {
     "MX101": "the workers share one store",
     "MX102": "servers and the scheduler have this effect, too",
-    "MX103": "the keys of several trainers would meet in the store",
+    "MX103": "one store cannot have the keys of trainers and of modules",
     "MX104": "asynchronous updates use parameters that are not the newest",
     "MX105": "the script uses a store by itself",
 }
@@ -61,17 +59,27 @@ def decide(plan: Plan) -> Iterator[Answer]:
     else:
         yield Ruling("MX101", Verdict.APPLY, plan.entry, node, "the workers share one store")
     modules = bool(fits(plan)) or any(update.trainer is None for update in updates(plan))
-    places = {id(trainer.event.node): trainer for trainer in trainers(plan)}
-    if len(places) > 1 or (places and modules):
-        last = list(places.values())[-1].event
+    if modules and trainers(plan):
+        last = trainers(plan)[-1].event
         yield Ruling(
             "MX103",
             Verdict.REFUSE,
             last.module,
             last.node,
-            "every trainer numbers its parameters from 0, so that those of two trainers would "
-            "meet in the store that the workers share",
-            "train all parameters with one trainer",
+            "a module names its parameters and a trainer numbers them, but one store takes names "
+            "or numbers",
+            "train all parameters with trainers, or all with modules",
+        )
+    if plan.options.kvstore == "dist_async" and has_own_keys(plan):
+        event = trainers(plan)[-1].event
+        yield Ruling(
+            "MX103",
+            Verdict.REFUSE,
+            event.module,
+            event.node,
+            "with dist_async the servers update the parameters, with one optimizer for all of "
+            "them: they cannot tell several trainers apart",
+            "choose --kvstore dist_sync",
         )
     yield from early_effects(plan)
     yield from by_hand(plan)
@@ -148,12 +156,7 @@ def shares(plan: Plan) -> bool:
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The helper that makes the store, and the random numbers."""
     if not trainers(plan):
-        # Modules name their parameters, and the keys of one store are all numbers or all names.
-        plan.memo["helpers"] = {
-            "keys": HelperSource(
-                '$keys = map("shared {}".format, $itertools.count())', (ITERTOOLS,)
-            )
-        }
+        plan.memo.setdefault("helpers", {})["keys"] = NAMED_KEYS
     yield Helper("store", plan.entry)
     draws = any(
         event.kind == "import" and External("random") in event.callee for event in plan.facts.events

@@ -9,6 +9,7 @@ What:
 
 Why:
     Gradients that are pushed to a store of one process alone are never added up over the workers.
+    Several trainers get keys of their own: each numbers its parameters from 0.
 
 Before:
     trainer = gluon.Trainer(params, "sgd", {"learning_rate": 0.1})
@@ -48,6 +49,7 @@ from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import (
     call_of,
     fits,
+    has_own_keys,
     is_shared,
     stores,
     trainer_argument,
@@ -273,7 +275,19 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     if place.made and not place.trainer:
         yield from made_store(plan, place, store)
         return
-    if not place.made:
+    if place.trainer and has_own_keys(plan):
+        yield Helper("TrainerStore", module)
+        made = f"{plan.names_in(module).fresh('TrainerStore')}()"
+        store_text = f"{made} if {store} else "
+        default = source.code(place.store) if place.store is not None else place.default
+        changes = (
+            replace_expression(source, place.store, store_text + default)
+            if place.store is not None
+            else add_argument(source, place.call, f"kvstore={store_text}{default}", order=1)
+        )
+        for edit in changes:
+            yield In(module, edit)
+    elif not place.made:
         yield from taken_store(place, store)
     if place.trainer and plan.options.kvstore != "dist_async":
         old = source.code(place.update) if place.update is not None else "None"
