@@ -137,7 +137,12 @@ def test_the_readme_lists_every_option() -> None:
 
     rows = re.findall(r"^\| `(-[^|]+)` \|", README, re.MULTILINE)
     documented = set(re.findall(r"--[\w-]+", " ".join(rows)))
-    offered = {opt for parameter in command.params for opt in parameter.opts if opt[:2] == "--"}
+    offered = {
+        opt
+        for parameter in command.params
+        for opt in (*parameter.opts, *parameter.secondary_opts)
+        if opt[:2] == "--"
+    }
     assert documented == offered - {"--version", "--help"}
 
 

@@ -6,6 +6,7 @@ import re
 import textwrap
 
 import pytest
+import rule_examples_fluid
 import rule_examples_mxnet
 import rule_examples_paddle
 from rule_examples import BY_HAND, EXAMPLES, OPTIONS, TOGETHER
@@ -22,8 +23,13 @@ from transpile.rule import Helper, In, Rule, Ruling, Rulings
 from transpile.source import read_source
 
 HEADINGS = ("What", "Why", "Before", "After", "Refuses when", "Source")
-EXAMPLES = {**EXAMPLES, **rule_examples_paddle.EXAMPLES, **rule_examples_mxnet.EXAMPLES}
-OPTIONS = {**OPTIONS, **rule_examples_paddle.OPTIONS}
+EXAMPLES = {
+    **EXAMPLES,
+    **rule_examples_paddle.EXAMPLES,
+    **rule_examples_mxnet.EXAMPLES,
+    **rule_examples_fluid.EXAMPLES,
+}
+OPTIONS = {**OPTIONS, **rule_examples_paddle.OPTIONS, **rule_examples_fluid.OPTIONS}
 TOGETHER = {**TOGETHER, **rule_examples_paddle.TOGETHER}
 
 

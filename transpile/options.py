@@ -14,6 +14,7 @@ SyncBatchNorm = Literal["auto", "on", "off"]
 PaddleInterface = Literal["parallel", "fleet"]
 KVStore = Literal["dist_sync", "dist_device_sync", "dist_async"]
 Compression = Literal["none", "2bit"]
+Communication = Literal["auto", "collective", "nccl2", "pserver"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,13 @@ class Options:
             or through ``fleet``.
         kvstore: the kind of the store that the workers share.
         compression: how gradients are compressed on their way.
+        mode: how gradients are shared, where a framework has several ways; ``auto`` is the first of
+            the framework.
+        async_mode: each trainer updates the parameter servers without waiting for the others.
+        slice_var_up: large variables are cut into slices for several parameter servers.
+        split_method: which parameter server a variable goes to: ``RoundRobin``, ``HashName``, or a
+            dispatcher class, by its name in the script or its dotted name.
+        distributed_embedding: large embedding tables stay on the parameter servers.
         allow_partial: give the converted text in spite of errors.
         respect_distributed: leave a script that is already distributed alone; tests switch it off.
         target_python: oldest Python (major, minor) that the emitted syntax must run on.
@@ -51,6 +59,11 @@ class Options:
     paddle_api: PaddleInterface = "parallel"
     kvstore: KVStore = "dist_sync"
     compression: Compression = "none"
+    mode: Communication = "auto"
+    async_mode: bool = False
+    slice_var_up: bool = True
+    split_method: str = "RoundRobin"
+    distributed_embedding: bool = False
     allow_partial: bool = False
     respect_distributed: bool = True
     target_python: tuple[int, int] = (3, 6)
@@ -60,3 +73,12 @@ class Options:
             raise ValueError("scale_lr needs batch_size='per-device': a global batch does not grow")
         if self.timeout_minutes is not None and self.timeout_minutes < 1:
             raise ValueError("timeout_minutes must be at least 1")
+        if self.mode in ("collective", "nccl2"):
+            if self.async_mode:
+                raise ValueError(f"async_mode needs mode='pserver': {self.mode} is synchronous")
+            if self.distributed_embedding:
+                raise ValueError(
+                    f"distributed_embedding needs mode='pserver': {self.mode} has no servers"
+                )
+        if not all(part.isidentifier() for part in self.split_method.split(".")):
+            raise ValueError(f"split_method {self.split_method!r} is no name of a class")

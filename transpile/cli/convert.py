@@ -18,6 +18,7 @@ from transpile.cli.targets import TargetError, choose_targets, is_folder
 from transpile.options import (
     Backend,
     BatchSize,
+    Communication,
     Compression,
     Evaluation,
     Framework,
@@ -208,6 +209,48 @@ class _Command(click.Command):
     help="How gradients are compressed on their way.",
 )
 @click.option(
+    "--mode",
+    cls=FrameworkOption,
+    frameworks=("fluid",),
+    type=_choice(Communication),
+    default=_DEFAULTS.mode,
+    show_default=True,
+    help="How gradients are shared; auto is pserver for Fluid.",
+)
+@click.option(
+    "--sync-mode/--async-mode",
+    "synchronous",
+    cls=FrameworkOption,
+    frameworks=("fluid",),
+    default=not _DEFAULTS.async_mode,
+    show_default=True,
+    help="Whether trainers wait for each other at every step.",
+)
+@click.option(
+    "--slice-var-up/--no-slice-var-up",
+    cls=FrameworkOption,
+    frameworks=("fluid",),
+    default=_DEFAULTS.slice_var_up,
+    show_default=True,
+    help="Whether large variables are cut into slices for several parameter servers.",
+)
+@click.option(
+    "--split-method",
+    cls=FrameworkOption,
+    frameworks=("fluid",),
+    metavar="CLASS",
+    default=_DEFAULTS.split_method,
+    show_default=True,
+    help="Which parameter server a variable goes to: RoundRobin, HashName, or your own class.",
+)
+@click.option(
+    "--distributed-embedding",
+    cls=FrameworkOption,
+    frameworks=("fluid",),
+    is_flag=True,
+    help="Keep the large embedding table on the parameter servers.",
+)
+@click.option(
     "--launch",
     multiple=True,
     callback=_launch_targets,
@@ -332,6 +375,11 @@ def _options(choices: dict[str, Any]) -> Options:
         paddle_api=choices["paddle_api"],
         kvstore=choices["kvstore"],
         compression=choices["compression"],
+        mode=choices["mode"],
+        async_mode=not choices["synchronous"],
+        slice_var_up=choices["slice_var_up"],
+        split_method=choices["split_method"],
+        distributed_embedding=choices["distributed_embedding"],
         allow_partial=choices["allow_partial"],
         target_python=choices["target_python"],
     )

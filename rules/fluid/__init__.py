@@ -1,0 +1,26 @@
+"""Paddle Fluid 1.x: the vocabulary that gives roles to what a script calls."""
+
+from __future__ import annotations
+
+from transpile.facts.state import Dialect
+from transpile.plan.table import Table
+from transpile.rules.fluid._names import canonical
+from transpile.rules.fluid._roles import distributed, sites, trains
+
+TABLE = Table(
+    framework="fluid",
+    prefix="FL",
+    packages=frozenset({"paddle.fluid", "paddle.v2"}),
+    dialect=Dialect(
+        canonical=canonical,
+        iterates_argument=frozenset({"tqdm.tqdm", "itertools.islice"}),
+    ),
+    distributed_engines={
+        "paddle.fluid.incubate.fleet.collective.fleet.init": "fleet",
+        "paddle.fluid.incubate.fleet.parameter_server.": "fleet",
+        "paddle.distributed.fleet.": "fleet",
+    },
+    distributed=distributed,
+    trains=trains,
+    sites=sites,
+)

@@ -1,0 +1,298 @@
+"""What a Fluid script is made of: programs that are minimised, runs of executors, feeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from transpile.facts.events import Event, Loop
+from transpile.facts.module import Module
+from transpile.facts.values import Argument, Constant, External, Opaque, Value, Values
+from transpile.plan.graph import called_names, method_calls, walk_back
+from transpile.plan.model import Plan
+from transpile.rules.fluid._programs import Program, programs_of
+
+OPTIMIZERS = ("paddle.fluid.optimizer.", "paddle.fluid.contrib.")
+NOT_OPTIMIZERS = (
+    "paddle.fluid.optimizer.ExponentialMovingAverage",
+    "paddle.fluid.optimizer.ModelAverage",
+)
+EXECUTOR = "paddle.fluid.Executor"
+PARALLEL_EXECUTOR = "paddle.fluid.ParallelExecutor"
+TRANSPILERS = frozenset(
+    {"paddle.fluid.DistributeTranspiler", "paddle.fluid.DistributeTranspilerSimple"}
+)
+TRAINERS = (
+    "paddle.fluid.Trainer",
+    "paddle.fluid.trainer.Trainer",
+    "paddle.fluid.contrib.Trainer",
+    "paddle.fluid.contrib.trainer.Trainer",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Minimize:
+    """An ``optimizer.minimize(loss)``, which adds the backward pass and the updates to a program.
+
+    Args:
+        event: the call.
+        optimizer: the object.
+        loss: what is minimised.
+        program: the program that the loss stands in.
+        startup: the program that initialises its variables.
+    """
+
+    event: Event
+    optimizer: Value
+    loss: Values
+    program: Program | None
+    startup: Program | None
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A ``run`` of an executor.
+
+    Args:
+        event: the call.
+        programs: the programs that it may run; None among them where one is not known.
+        feed: the argument with the data.
+        whole: by something that trains on a whole data set by itself.
+    """
+
+    event: Event
+    programs: frozenset[Program | None]
+    feed: Argument | None
+    whole: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Roles:
+    """The roles of a script.
+
+    Args:
+        minimizes: what is minimised.
+        runs: every run of an executor.
+        transpiles: calls that make a program distributed.
+        trainers: objects of the time before executors were called by the script itself.
+        dygraph: where eager mode is switched on.
+    """
+
+    minimizes: tuple[Minimize, ...]
+    runs: tuple[Run, ...]
+    transpiles: tuple[Event, ...]
+    trainers: tuple[Event, ...]
+    dygraph: tuple[Event, ...]
+
+    @property
+    def minimize(self) -> Minimize | None:
+        """The only thing that is minimised; None where there are several or none."""
+        return self.minimizes[0] if len(self.minimizes) == 1 else None
+
+    @property
+    def training(self) -> tuple[Run, ...]:
+        """The runs that train."""
+        keys = {each.program.key for each in self.minimizes if each.program is not None}
+        return tuple(
+            run
+            for run in self.runs
+            if any(
+                program is None or (program.key in keys and not program.testing)
+                for program in run.programs
+            )
+        )
+
+    @property
+    def starts(self) -> tuple[Run, ...]:
+        """The runs that initialise what is minimised."""
+        keys = {each.startup.key for each in self.minimizes if each.startup is not None}
+        return tuple(
+            run
+            for run in self.runs
+            if any(program is not None and program.key in keys for program in run.programs)
+        )
+
+
+def roles_of(plan: Plan) -> Roles:
+    """The roles of a script; found once for all rules."""
+    if "fluid roles" not in plan.memo:
+        plan.memo["fluid roles"] = find_roles(plan)
+    found: Roles = plan.memo["fluid roles"]
+    return found
+
+
+def find_roles(plan: Plan) -> Roles:
+    """See :func:`roles_of`."""
+    calls = [event for event in plan.facts.events if event.kind == "call" and not event.detached]
+    return Roles(
+        tuple(find_minimizes(plan, calls)),
+        tuple(find_runs(plan, calls)),
+        tuple(event for event in calls if calls_method(event, "transpile", TRANSPILERS)),
+        tuple(event for event in calls if names_of(event) & set(TRAINERS)),
+        tuple(
+            event
+            for event in calls
+            if any(name.startswith("paddle.fluid.dygraph.") for name in names_of(event))
+        ),
+    )
+
+
+def names_of(event: Event) -> set[str]:
+    """The names outside the project that an event calls."""
+    return {callee.name for callee in event.callee if isinstance(callee, External)}
+
+
+def receivers_of(event: Event, method: str) -> Values:
+    """What a method is called on in an event; empty where another function is called."""
+    found: list[Value] = []
+    for callee in event.callee:
+        if isinstance(callee, Opaque) and callee.kind == "attribute" and callee.name == method:
+            found.extend(callee.operands[0])
+    return tuple(found)
+
+
+def calls_method(event: Event, method: str, makers: Iterable[str]) -> bool:
+    """Whether an event calls a method of an object that one of `makers` makes."""
+    wanted = set(makers)
+    return any(wanted.intersection(called_names(value)) for value in receivers_of(event, method))
+
+
+def find_minimizes(plan: Plan, calls: list[Event]) -> Iterator[Minimize]:
+    """Every call of an optimizer's ``minimize``."""
+    programs = programs_of(plan)
+    for event in calls:
+        for optimizer in receivers_of(event, "minimize"):
+            if not is_optimizer(optimizer):
+                continue
+            loss = event.arguments.get("loss", 0)
+            given = event.arguments.get("startup_program", 1)
+            startup = programs.current(event.stack, 1)
+            if given is not None and given.values != (Constant(None),):
+                startup = programs.of(given.values)
+            yield Minimize(
+                event,
+                optimizer,
+                loss.values if loss is not None else (),
+                programs.current(event.stack, 0),
+                startup,
+            )
+            break
+
+
+def is_optimizer(value: Value) -> bool:
+    """Whether a value is an optimizer, or something around one."""
+    for name in called_names(value):
+        if name.startswith(OPTIMIZERS) and not name.startswith(NOT_OPTIMIZERS):
+            return True
+    return False
+
+
+def find_runs(plan: Plan, calls: list[Event]) -> Iterator[Run]:
+    """Every run of an executor."""
+    programs = programs_of(plan)
+    for event in calls:
+        for method in ("train_from_dataset", "infer_from_dataset"):
+            if calls_method(event, method, {EXECUTOR}):
+                given = event.arguments.get("program", 0)
+                whole = method == "train_from_dataset"
+                yield Run(event, frozenset(found_in(plan, event, given)), None, whole)
+        found: set[Program | None] = set()
+        feeds: list[Argument] = []
+        for executor in receivers_of(event, "run"):
+            names = called_names(executor)
+            if EXECUTOR in names:
+                found |= found_in(plan, event, event.arguments.get("program", 0))
+                feed = event.arguments.get("feed", 1)
+            elif PARALLEL_EXECUTOR in names:
+                assert isinstance(executor, Opaque)
+                given = executor.arguments.get("main_program", 2)
+                made = programs.made.get(id(executor))
+                found |= found_in(plan, made or event, given)
+                feed = event.arguments.get("feed", 1) or event.arguments.keyword("feed_dict")
+            else:
+                continue
+            if feed is not None and feed.values != (Constant(None),):
+                feeds.append(feed)
+        if found:
+            yield Run(event, frozenset(found), feeds[0] if feeds else None)
+
+
+def found_in(plan: Plan, event: Event, given: Argument | None) -> set[Program | None]:
+    """The programs that an argument stands for; without one, what is the default at the place."""
+    programs = programs_of(plan)
+    if given is None or given.values == (Constant(None),):
+        return {programs.current(event.stack, 0)}
+    found: set[Program | None] = programs.several(given.values)
+    return found
+
+
+# The machine's questions about a script.
+
+
+def trains(plan: Plan) -> bool:
+    """Whether something is minimised, or trained by an object of an older time."""
+    roles = roles_of(plan)
+    if roles.minimizes or roles.trainers:
+        return True
+    return any(
+        name.startswith(("paddle.v2.trainer.", "paddle.fluid.dygraph.parallel."))
+        for event in plan.facts.events
+        if event.kind == "call" and not event.detached
+        for name in names_of(event)
+    ) or bool(roles.dygraph and any(receivers_of(e, "minimize") for e in plan.facts.events))
+
+
+def distributed(plan: Plan) -> str:
+    """How a script is distributed already; empty where it is not."""
+    roles = roles_of(plan)
+    if roles.transpiles:
+        return "it makes its program distributed itself (DistributeTranspiler.transpile)"
+    for event in plan.facts.events:
+        if event.kind == "call" and not event.detached and is_fleet(event):
+            return "it is distributed by fleet"
+    return ""
+
+
+def is_fleet(event: Event) -> bool:
+    """Whether an event sets up fleet or the transpiler of collectives."""
+    return any(
+        (".fleet." in name and name.endswith((".init", ".distributed_optimizer")))
+        or name.startswith("paddle.fluid.transpiler.collective.")
+        for name in names_of(event)
+    )
+
+
+def sites(plan: Plan) -> Iterator[tuple[str, Module, cst.CSTNode]]:
+    """What some rule must take care of."""
+    roles = roles_of(plan)
+    for minimize in roles.minimizes:
+        yield "call of minimize", minimize.event.module, minimize.event.node
+    for run in roles.training:
+        yield "run of the training program", run.event.module, run.event.node
+
+
+# What several rules ask.
+
+
+def loops_around(event: Event) -> list[Loop]:
+    """The loops around an event, innermost first."""
+    return list(reversed(list(event.loops())))
+
+
+def comes_from(values: Values, wanted: set[int]) -> bool:
+    """Whether values are made of one of the values with these identities."""
+    return any(id(value) in wanted for value in walk_back(values))
+
+
+def is_method_of(value: Value, method: str, makers: Iterable[str]) -> Values:
+    """The receivers where a value is the result of a method of what one of `makers` makes."""
+    wanted = set(makers)
+    return tuple(
+        receiver
+        for name, receivers in method_calls(value)
+        if name == method
+        for receiver in receivers
+        if wanted.intersection(called_names(receiver))
+    )

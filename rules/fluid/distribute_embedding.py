@@ -1,0 +1,203 @@
+"""Keep the large embedding table on the parameter servers, where the user asks for it.
+
+What:
+    With ``--distributed-embedding`` the largest embedding is looked up and updated on the servers
+    when a launcher has started the script, and its gradient is sparse. What is large is said in a
+    note; tables that are known to be small stay as they are.
+
+Why:
+    A table of very many ids does not fit into the memory of a trainer, and sending all of it at
+    every step would take most of the time.
+
+Before:
+    emb = fluid.layers.embedding(input=word, size=[10000000, 64])
+
+After:
+    emb = fluid.layers.embedding(
+        input=word, size=[10000000, 64], is_sparse=True, is_distributed=has_remote_table()
+    )
+
+Refuses when:
+    no table is large; several are, because the transpiler knows one; the optimizer is another than
+    plain SGD, because the transpiler would silently take SGD for the table; the script evaluates
+    or saves parameters on a trainer, which does not hold the table.
+
+Source:
+    https://www.paddlepaddle.org.cn/documentation/docs/en/1.8/advanced_guide/distributed_training/cluster_howto_en.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Event
+from transpile.facts.values import Constant, Sequence, only_constant
+from transpile.finding import Level
+from transpile.layout import add_argument, replace_argument_value
+from transpile.plan.graph import called_names
+from transpile.plan.model import Plan
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.fluid._roles import names_of, roles_of
+
+CODES = {
+    "FL801": "this embedding is kept on the parameter servers",
+    "FL802": "no embedding can be kept on the parameter servers",
+    "FL803": "this embedding stays as it is",
+}
+TABLE = "paddle.fluid.layers.embedding"
+#: Its spelling from 1.6 on, for ids without a last dimension of one.
+NEWER = "paddle.fluid.embedding"
+#: What saves the parameters that a trainer holds.
+SAVES = frozenset(
+    {"paddle.fluid.io.save_params", "paddle.fluid.io.save_vars", "paddle.fluid.save",
+     "paddle.fluid.io.save_inference_model"}
+)  # fmt: skip
+#: Numbers in a table from which on it counts as large.
+LARGE = 1_000_000
+PARAMETERS = ("input", "size", "is_sparse", "is_distributed", "padding_idx", "param_attr", "dtype")
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for the table that is kept on the servers."""
+    roles = roles_of(plan)
+    if not plan.options.distributed_embedding or not roles.minimizes:
+        return
+    tables: list[Event] = []
+    for event in plan.facts.events:
+        if event.kind == "call" and not event.detached and names_of(event) & {TABLE, NEWER}:
+            if all(event.node is not other.node for other in tables):
+                tables.append(event)
+    done = [event for event in tables if is_distributed(event)]
+    if done:
+        yield Ruling(
+            "FL801",
+            Verdict.ALREADY_DONE,
+            done[0].module,
+            done[0].node,
+            "this embedding is distributed already",
+        )
+        return
+    large = []
+    for event in tables:
+        numbers = size_of(event)
+        if numbers is not None and numbers < LARGE:
+            yield Remark(
+                "FL803",
+                Level.NOTE,
+                event.module,
+                event.node,
+                f"this embedding stays with the trainers: its table has {numbers} numbers",
+            )
+        else:
+            large.append(event)
+    yield from chosen(plan, large)
+
+
+def chosen(plan: Plan, large: list[Event]) -> Iterator[Answer]:
+    """The answer about the only large table, or why there is none."""
+    minimize = roles_of(plan).minimizes[0]
+    names = called_names(minimize.optimizer)
+    if not large:
+        place, why = minimize.event, "no embedding of the script is large"
+    elif len(large) > 1:
+        place, why = large[1], "several embeddings are large, and the transpiler distributes one"
+    elif (whole := needs_table(plan)) is not None:
+        place, why = whole, "this needs the whole table, which no trainer holds then"
+    elif set(names) != {"paddle.fluid.optimizer.SGD"}:
+        place = minimize.event
+        why = "the transpiler would update the table with SGD instead of the script's optimizer"
+    else:
+        yield Ruling(
+            "FL801",
+            Verdict.APPLY,
+            large[0].module,
+            large[0].node,
+            "this embedding is kept on the parameter servers",
+        )
+        yield Remark(
+            "FL801",
+            Level.NOTE,
+            large[0].module,
+            large[0].node,
+            "this embedding is kept on the parameter servers",
+        )
+        return
+    yield Ruling(
+        "FL802",
+        Verdict.REFUSE,
+        place.module,
+        place.node,
+        why,
+        "convert without --distributed-embedding",
+    )
+
+
+def needs_table(plan: Plan) -> Event | None:
+    """What a trainer does that it needs the whole table for; None where there is nothing."""
+    roles = roles_of(plan)
+    own = {id(run.event) for run in (*roles.training, *roles.starts)}
+    others: list[Event] = [run.event for run in roles.runs if id(run.event) not in own]
+    if others:
+        return others[0]
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached:
+            continue
+        if names_of(event) & SAVES:
+            return event
+        if "paddle.fluid.io.save_persistables" in names_of(event):
+            program = event.arguments.get("main_program", 2)
+            if program is None or program.values == (Constant(None),):
+                # Only of a program that is named does it fetch from the servers.
+                return event
+    return None
+
+
+def is_distributed(event: Event) -> bool:
+    """Whether a table is distributed already, always or when a launcher has started the script."""
+    given = event.arguments.get("is_distributed", 3)
+    return given is not None and given.values != (Constant(False),)
+
+
+def size_of(event: Event) -> int | None:
+    """How many numbers a table has; None where that is not known."""
+    given = event.arguments.get("size", 1)
+    if given is None or len(given.values) != 1 or not isinstance(given.values[0], Sequence):
+        return None
+    product = 1
+    for values in given.values[0].elements:
+        constant = only_constant(values)
+        if constant is None or not isinstance(constant.value, int):
+            return None
+        product *= constant.value
+    return product
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The two arguments."""
+    call = ruling.node
+    assert isinstance(call, cst.Call)
+    source = ruling.module.source
+    yield Helper("has_remote_table", ruling.module)
+    remote = plan.names_in(ruling.module).fresh("has_remote_table")
+    for name, value in (("is_sparse", "True"), ("is_distributed", f"{remote}()")):
+        written = written_argument(call, name)
+        if written is None:
+            for edit in add_argument(source, call, f"{name}={value}", PARAMETERS.index(name)):
+                yield In(ruling.module, edit)
+        else:
+            for edit in replace_argument_value(source, call, written, value):
+                yield In(ruling.module, edit)
+
+
+def written_argument(call: cst.Call, name: str) -> cst.Arg | None:
+    """An argument as it is written, by keyword or by position."""
+    for position, argument in enumerate(call.args):
+        if argument.keyword is not None:
+            if argument.keyword.value == name:
+                return argument
+        elif position == PARAMETERS.index(name):
+            return argument
+    return None

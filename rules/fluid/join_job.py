@@ -1,0 +1,213 @@
+"""Look at what the launcher says once, where the process starts.
+
+What:
+    Calls a helper at the start of the process, which checks the role and the number of trainers in
+    the environment. Where the script draws random numbers for its batches without a seed of its
+    own, all trainers are given one.
+
+Why:
+    A process that is started wrongly would train a model of its own. Each trainer takes its share
+    of every batch: with different orders the shares would overlap, and samples be left out.
+
+Before:
+    if __name__ == "__main__":
+        main()
+
+After:
+    if __name__ == "__main__":
+        setup_distributed()
+        agree_on_order()
+        main()
+
+Refuses when:
+    the order of the samples differs from process to process: threads that map samples without
+    keeping their order, a seed taken from the clock.
+
+Source:
+    https://www.paddlepaddle.org.cn/documentation/docs/en/1.8/advanced_guide/distributed_training/cluster_howto_en.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Event
+from transpile.facts.values import Constant
+from transpile.finding import Level
+from transpile.layout import insert_before
+from transpile.plan.graph import called_names, walk_back
+from transpile.plan.model import Plan
+from transpile.plan.places import Statement
+from transpile.plan.start import is_main_guard
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.fluid._roles import names_of, roles_of
+
+CODES = {
+    "FL111": "the launcher's environment is checked here",
+    "FL112": "the order of the samples differs from process to process",
+    "FL113": "the order of files differs from machine to machine",
+}
+SHUFFLES = frozenset({"paddle.fluid.io.shuffle"})
+CLOCKS = ("time.", "os.urandom", "os.getpid", "uuid.", "datetime.")
+LISTINGS = frozenset({"os.listdir", "glob.glob", "os.scandir", "os.walk", "glob.iglob"})
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer: where to check, and whether to agree on the order."""
+    roles = roles_of(plan)
+    if roles.transpiles:
+        event = roles.transpiles[0]
+        yield Ruling(
+            "FL111",
+            Verdict.ALREADY_DONE,
+            event.module,
+            event.node,
+            "the script looks at the launcher's environment itself",
+        )
+        return
+    if not roles.minimizes:
+        return
+    statement = beginning(plan)
+    if statement is None:
+        return
+    yield Ruling(
+        "FL111",
+        Verdict.APPLY,
+        plan.entry,
+        statement,
+        "the launcher's environment is checked here",
+        data=(statement, agreement(plan)),
+    )
+    for event in calls(plan):
+        yield from order_of(event)
+
+
+def calls(plan: Plan) -> Iterator[Event]:
+    """The calls that are reached."""
+    for event in plan.facts.events:
+        if event.kind == "call" and not event.detached:
+            yield event
+
+
+def order_of(event: Event) -> Iterator[Answer]:
+    """What is to say about a call that may put samples into another order."""
+    names = names_of(event)
+    if "paddle.fluid.io.xmap_readers" in names:
+        order = event.arguments.get("order", 4)
+        if order is None or order.values != (Constant(True),):
+            yield refusal(
+                event, "threads map the samples without keeping their order", "order=True"
+            )
+    if "paddle.fluid.io.multiprocess_reader" in names:
+        yield refusal(event, "several processes read without an order", "one reader")
+    if any(name.startswith("paddle.dataset.flowers.") for name in names):
+        threads = event.arguments.keyword("use_xmap")
+        if threads is None or threads.values != (Constant(False),):
+            yield refusal(event, "threads map the samples in any order", "use_xmap=False")
+    if names & {"random.seed", "numpy.random.seed"}:
+        first = event.arguments.get("a", 0) or event.arguments.keyword("seed")
+        if first is None or any(
+            name.startswith(CLOCKS) for v in walk_back(first.values) for name in called_names(v)
+        ):
+            yield refusal(event, "this seed differs from process to process", "a fixed seed")
+    if names & LISTINGS and not is_sorted(event):
+        yield Remark(
+            "FL113",
+            Level.WARNING,
+            event.module,
+            event.node,
+            "files are listed without sorting: on machines that list them in another order the "
+            "trainers' shares overlap",
+            "sort the listing",
+        )
+
+
+def is_sorted(event: Event) -> bool:
+    """Whether a listing is handed to ``sorted`` right there."""
+    parent = event.module.source.parent(event.node)
+    if isinstance(parent, cst.Arg):
+        outer = event.module.source.parent(parent)
+        return isinstance(outer, cst.Call) and getattr(outer.func, "value", "") in ("sorted", "len")
+    return False
+
+
+def refusal(event: Event, why: str, instead: str) -> Ruling:
+    """Why the trainers would not read the same samples in the same order."""
+    return Ruling(
+        "FL112",
+        Verdict.REFUSE,
+        event.module,
+        event.node,
+        f"{why}, so that the trainers' shares of a batch would overlap",
+        f"use {instead}",
+    )
+
+
+def agreement(plan: Plan) -> str:
+    """The helper that makes the trainers agree; empty where nothing is drawn without a seed."""
+    drawn: set[str] = set()
+    seeded: set[str] = set()
+    for event in calls(plan):
+        for name in names_of(event):
+            if name in ("random.seed", "numpy.random.seed"):
+                seeded.add(name.rpartition(".")[0])
+            elif name in SHUFFLES or name.startswith("random."):
+                drawn.add("random")
+            elif name.startswith("numpy.random.") and name != "numpy.random.RandomState":
+                drawn.add("numpy.random")
+    if "numpy.random" in drawn - seeded:
+        return "agree_on_order_with_numpy"
+    return "agree_on_order" if "random" in drawn - seeded else ""
+
+
+def beginning(plan: Plan) -> Statement | None:
+    """The first statement of the script that does something."""
+    for statement in plan.entry.source.tree.body:
+        if isinstance(statement, cst.If) and is_main_guard(statement):
+            body = statement.body.body
+            return (
+                body[0]
+                if isinstance(body[0], (cst.SimpleStatementLine, cst.If, cst.With, cst.Try))
+                else None
+            )
+        if not is_preliminary(statement):
+            return statement
+    return None
+
+
+def is_preliminary(statement: cst.CSTNode) -> bool:
+    """Imports, definitions, docstrings and plain constants: nothing happens in them."""
+    if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
+        return True
+    if isinstance(statement, cst.Try):
+        return all(is_preliminary(inner) for inner in statement.body.body)
+    if not isinstance(statement, cst.SimpleStatementLine):
+        return False
+    for small in statement.body:
+        if isinstance(small, (cst.Import, cst.ImportFrom)):
+            continue
+        if isinstance(small, cst.Expr) and isinstance(
+            small.value, (cst.SimpleString, cst.ConcatenatedString)
+        ):
+            continue
+        if isinstance(small, cst.Assign) and isinstance(
+            small.value, (cst.Integer, cst.Float, cst.SimpleString)
+        ):
+            continue
+        return False
+    return True
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The calls of the helpers."""
+    statement, agree = ruling.data
+    lines = []
+    for helper in ("setup_distributed", agree):
+        if helper:
+            yield Helper(helper, plan.entry)
+            lines.append(f"{plan.names_in(plan.entry).fresh(helper)}()")
+    for edit in insert_before(plan.entry.source, statement, lines, order=-20):
+        yield In(plan.entry, edit)

@@ -1,0 +1,182 @@
+"""Keep the gradient of the loss that of the whole batch.
+
+What:
+    A loss that is a sum over the samples is multiplied by the number of trainers where it is
+    minimised, and nowhere else, so that what is fetched stays what it was. A mean needs nothing.
+
+Why:
+    The gradients of the trainers are averaged: for a mean over equal shares that is the gradient of
+    the mean over the batch, for a sum it is too small by the number of trainers.
+
+Before:
+    sgd.minimize(loss)
+
+After:
+    sgd.minimize(scale_loss(loss))
+
+Refuses when:
+    never: what is not recognised, means over the words of sequences and losses that couple the
+    samples of a batch are reported.
+
+Source:
+    https://www.paddlepaddle.org.cn/documentation/docs/en/1.8/advanced_guide/distributed_training/cluster_howto_en.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transpile.facts.events import Event
+from transpile.facts.values import Function
+from transpile.finding import Level
+from transpile.layout import wrap_expression
+from transpile.plan.graph import walk_back
+from transpile.plan.model import Plan
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.fluid._losses import Kind, counts_tokens, couples, kind_of, normalisers
+from transpile.rules.fluid._roles import Minimize, roles_of
+
+CODES = {
+    "FL301": "the loss is multiplied by the number of trainers",
+    "FL302": "the loss is not recognised",
+    "FL303": "the loss couples the samples of a batch",
+    "FL304": "the mean is over something else than samples",
+    "FL305": "numbers of a training batch are those of a share of it",
+    "FL306": "statistics of batches are those of each trainer's share",
+}
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each loss."""
+    roles = roles_of(plan)
+    for minimize in roles.minimizes:
+        if roles.transpiles:
+            yield from done(minimize)
+        else:
+            yield from answers(plan, minimize)
+    if not roles.transpiles and roles.minimizes:
+        yield from reported(plan)
+
+
+def done(minimize: Minimize) -> Iterator[Answer]:
+    """The answer for a program that is distributed already."""
+    event = minimize.event
+    yield Ruling(
+        "FL301",
+        Verdict.ALREADY_DONE,
+        event.module,
+        event.node,
+        "the script transpiles its program itself",
+    )
+
+
+def answers(plan: Plan, minimize: Minimize) -> Iterator[Answer]:
+    """What to do about one loss, and what to say."""
+    event = minimize.event
+    kind = kind_of(minimize.loss)
+    loss = event.arguments.get("loss", 0)
+    if kind is Kind.SUM:
+        if loss is None or loss.node is None or not event.module.is_entry:
+            yield remark(
+                event,
+                "FL302",
+                "this loss is a sum over the batch, and is minimised where it cannot be scaled",
+                "multiply the loss by the number of trainers",
+            )
+            return
+        yield Ruling(
+            "FL301",
+            Verdict.APPLY,
+            event.module,
+            event.node,
+            "a sum over the batch is multiplied by the number of trainers",
+            data=loss.node,
+        )
+    elif kind is not Kind.MEAN:
+        yield remark(
+            event,
+            "FL302",
+            "this loss is not recognised as a mean or a sum over the samples: with equal shares, "
+            "the average of the trainers' gradients is that of the batch for a mean only",
+            "make sure that it is a mean over the samples",
+        )
+    coupling = couples(minimize.loss)
+    if coupling:
+        yield remark(
+            event,
+            "FL303",
+            f"the loss of a sample depends on the others of its batch here ({coupling}): each "
+            "trainer sees its own share alone",
+            "gather the other trainers' samples, or accept smaller batches",
+        )
+    if counts_tokens(minimize.loss):
+        yield remark(
+            event,
+            "FL304",
+            "the mean is over the elements of sequences here, and the trainers' shares have "
+            "different numbers of them: short sequences weigh more than in one process",
+            "divide by the number of sequences instead",
+        )
+
+
+def reported(plan: Plan) -> Iterator[Remark]:
+    """Numbers that do not mean the whole batch any more."""
+    for run in roles_of(plan).training:
+        fetched = run.event.arguments.get("fetch_list", 2)
+        results = {id(value) for value in run.event.result}
+        if fetched is not None and shown(plan, results):
+            yield remark(
+                run.event,
+                "FL305",
+                "what is fetched here and shown is of trainer 0's share of the batch",
+                "read it as a sample of the batch, or evaluate with a test program",
+            )
+    if normalisers(plan):
+        minimize = roles_of(plan).minimizes[0]
+        yield remark(
+            minimize.event,
+            "FL306",
+            "batch norm takes its statistics over each trainer's share of the batch, and trainer 0 "
+            "saves its own",
+            "keep shares large enough, or take a larger batch",
+        )
+
+
+def shown(plan: Plan, results: set[int]) -> bool:
+    """Whether a value is printed or written."""
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached:
+            continue
+        if any(isinstance(callee, Function) for callee in event.callee):
+            continue
+        if not prints(event):
+            continue
+        for argument in event.arguments.items:
+            if any(id(value) in results for value in walk_back(argument.values)):
+                return True
+    return False
+
+
+def prints(event: Event) -> bool:
+    """Whether an event shows something to people."""
+    for callee in event.callee:
+        name = getattr(callee, "name", "")
+        if name in ("builtins.print", "sys.stdout.write") or name.startswith("logging."):
+            return True
+        if name in ("info", "warning", "write", "debug", "add_scalar"):
+            return True
+    return False
+
+
+def remark(event: Event, code: str, message: str, advice: str) -> Remark:
+    """A warning at an event."""
+    return Remark(code, Level.WARNING, event.module, event.node, message, advice)
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The helper around the loss."""
+    yield Helper("scale_loss", ruling.module)
+    name = plan.names_in(ruling.module).fresh("scale_loss")
+    for edit in wrap_expression(ruling.module.source, ruling.data, f"{name}(", ")"):
+        yield In(ruling.module, edit)

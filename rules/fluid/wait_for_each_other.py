@@ -1,0 +1,247 @@
+"""See to it that no trainer leaves the others waiting, or trains with weights of its own.
+
+What:
+    Looks at the ways out of the training loops and at weights that are loaded. Where only trainer
+    0 can go on after the training, because it alone has written what is read then, the other
+    trainers leave there.
+
+Why:
+    In synchronous training the servers wait for every trainer at every step: one that breaks out of
+    the loop on a number of its own share stops all the others. Weights that a trainer loads are
+    overwritten with the servers' after the first step. A file that trainer 0 writes is not there
+    yet when the others read it.
+
+Before:
+    train(exe)
+    program, feeds, targets = fluid.io.load_inference_model(path, exe)
+
+After:
+    train(exe)
+    leave_to_main_process()
+    program, feeds, targets = fluid.io.load_inference_model(path, exe)
+
+Refuses when:
+    a training loop is left, or a batch passed over, depending on numbers that differ between the
+    trainers; weights are loaded before the training with parameter servers; what trainer 0 writes
+    is read while the training goes on.
+
+Source:
+    https://www.paddlepaddle.org.cn/documentation/docs/en/1.8/advanced_guide/distributed_training/cluster_howto_en.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Event, Loop, Within
+from transpile.layout import insert_before
+from transpile.plan.graph import called_names, walk_back
+from transpile.plan.model import Plan
+from transpile.plan.places import Statement, blocks_around, site_at, statement_in
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rules.fluid._losses import normalisers
+from transpile.rules.fluid._once import VOCABULARY
+from transpile.rules.fluid._roles import Roles, names_of, roles_of
+
+CODES = {
+    "FL601": "a training loop is left on a number that differs between the trainers",
+    "FL602": "weights that a trainer loads are lost",
+    "FL603": "the other trainers leave here",
+    "FL604": "something is read while trainer 0 may still be writing it",
+}
+LOADS = frozenset(
+    {
+        "paddle.fluid.io.load_vars", "paddle.fluid.io.load_params",
+        "paddle.fluid.io.load_persistables", "paddle.fluid.io.load", "paddle.fluid.load",
+        "paddle.fluid.io.set_program_state", "paddle.fluid.set_program_state",
+        "paddle.fluid.io.load_inference_model",
+    }
+)  # fmt: skip
+LEAVING = frozenset({"break", "continue", "return"})
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """The ways out of the loops, the weights that are loaded, and where trainers leave."""
+    roles = roles_of(plan)
+    if not roles.training or roles.transpiles:
+        if roles.transpiles:
+            event = roles.transpiles[0]
+            yield Ruling(
+                "FL603",
+                Verdict.ALREADY_DONE,
+                event.module,
+                event.node,
+                "the script transpiles its program itself",
+            )
+        return
+    if not plan.options.async_mode:
+        yield from exits(plan, roles)
+    if plan.options.mode != "nccl2":
+        yield from loads(plan, roles)
+    yield from reads(plan, roles)
+
+
+# Ways out.
+
+
+def exits(plan: Plan, roles: Roles) -> Iterator[Ruling]:
+    """Ways out of training loops that not all trainers take together."""
+    loops = {id(loop.node) for run in roles.training for loop in run.event.loops()}
+    own = {id(value) for run in roles.training for value in run.event.result}
+    evaluated = set()
+    if normalisers(plan):
+        evaluated = {
+            id(value)
+            for run in roles.runs
+            if run not in roles.training and run not in roles.starts
+            for value in run.event.result
+        }
+    for event in plan.facts.events:
+        if event.detached or not any(id(loop.node) in loops for loop in event.loops()):
+            if not (event.kind == "test" and event.name == "while"):
+                continue
+        tests: list[cst.CSTNode] = []
+        if event.kind == "exit" and event.name in LEAVING:
+            tests = list(conditions(event))
+        elif event.kind == "test" and event.name == "while":
+            holder = event.module.source.parent(event.node)
+            if id(holder) not in loops:
+                continue
+            tests = [event.node]
+        for test in tests:
+            behind = {id(value) for value in walk_back(plan.facts.values_of(test))}
+            if behind & own:
+                why = "what a trainer fetches from its own share of the batch"
+            elif behind & evaluated:
+                why = "an evaluation with each trainer's own statistics of batch norm"
+            else:
+                continue
+            yield Ruling(
+                "FL601",
+                Verdict.REFUSE,
+                event.module,
+                event.node,
+                f"the training loop is left or shortened here depending on {why}: the other "
+                "trainers would wait for ever",
+                "decide on the number of steps, or stop the whole job with sys.exit",
+            )
+            break
+
+
+def conditions(event: Event) -> Iterator[cst.CSTNode]:
+    """The tests of the branches around a way out, within its function."""
+    inner = event.node
+    for outer in event.module.source.parents(event.node):
+        if isinstance(outer, cst.If) and inner is not outer.test:
+            yield outer.test
+        if isinstance(outer, cst.FunctionDef):
+            return
+        inner = outer
+
+
+# Weights.
+
+
+def loads(plan: Plan, roles: Roles) -> Iterator[Ruling]:
+    """Weights that are loaded before the training, which servers know nothing of."""
+    last = max(run.event.order for run in roles.training)
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached or event.order > last:
+            continue
+        if not names_of(event) & LOADS or in_own_scope(event):
+            continue
+        yield Ruling(
+            "FL602",
+            Verdict.REFUSE,
+            event.module,
+            event.node,
+            "the parameter servers hold the parameters: what a trainer loads is overwritten with "
+            "theirs when the training begins",
+            "convert with --mode nccl2, or load the weights on the servers by hand",
+        )
+
+
+def in_own_scope(event: Event) -> bool:
+    """Whether something happens in a scope of variables apart from that of the training."""
+    return any(
+        isinstance(frame, Within)
+        and any("paddle.fluid.scope_guard" in called_names(value) for value in frame.managers)
+        for frame in event.stack
+    )
+
+
+# Reading what trainer 0 writes.
+
+
+def reads(plan: Plan, roles: Roles) -> Iterator[Ruling]:
+    """Where the other trainers must leave, because trainer 0 alone has what is read."""
+    written = any(
+        event.kind == "call" and not event.detached and names_of(event) & VOCABULARY.writes
+        for event in plan.facts.events
+    )
+    if not written:
+        return
+    last = max(roles.training, key=lambda run: run.event.order).event
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached or not names_of(event) & VOCABULARY.reads:
+            continue
+        if event.order < last.order and not shares_loop(event, last):
+            continue
+        place = parting(plan, last, event) if not shares_loop(event, last) else None
+        if place is None:
+            yield Ruling(
+                "FL604",
+                Verdict.REFUSE,
+                event.module,
+                event.node,
+                "what trainer 0 writes is read here while the training goes on, and the other "
+                "trainers may come here before it is written",
+                "evaluate a test program instead, or read it in a script of its own",
+            )
+            return
+        yield Ruling(
+            "FL603",
+            Verdict.APPLY,
+            plan.entry,
+            place,
+            "trainer 0 alone goes on with what it has written",
+            data=place,
+        )
+        return
+
+
+def shares_loop(event: Event, other: Event) -> bool:
+    """Whether two events happen in one loop."""
+    loops = {id(frame.node) for frame in other.stack if isinstance(frame, Loop)}
+    return any(id(frame.node) in loops for frame in event.stack if isinstance(frame, Loop))
+
+
+def parting(plan: Plan, before: Event, after: Event) -> Statement | None:
+    """The statement of the script with which `after` begins, `before` being over."""
+    for depth in range(20):
+        first, second = site_at(before, depth), site_at(after, depth)
+        if first is None or second is None:
+            return None
+        if first is second:
+            continue
+        source = plan.entry.source
+        if not source.has(first) or not source.has(second):
+            return None
+        for block in blocks_around(plan.entry, second):
+            left = statement_in(plan.entry, block, first)
+            right = statement_in(plan.entry, block, second)
+            if left is not None and right is not None:
+                return right if left is not right else None
+        return None
+    return None
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The call with which the other trainers leave."""
+    yield Helper("leave_to_main_process", plan.entry)
+    name = plan.names_in(plan.entry).fresh("leave_to_main_process")
+    for edit in insert_before(plan.entry.source, ruling.data, [f"{name}()"], order=-5):
+        yield In(plan.entry, edit)

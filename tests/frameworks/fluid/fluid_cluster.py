@@ -1,0 +1,145 @@
+"""Runs a Fluid script as one process, or as parameter servers and trainers of this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+RECORD = Path(__file__).with_name("fluid_record.py")
+#: Seconds that a trainer may take; servers leave within the second time once they are told to.
+PATIENCE = 150
+LEAVING = 10
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended.
+
+    Args:
+        status: its exit status.
+        output: what it printed.
+        errors: what it printed to standard error.
+        folder: where it ran.
+        parameters: the file with the parameters that it ended with.
+    """
+
+    status: int
+    output: str
+    errors: str
+    folder: Path
+    parameters: Path
+
+
+def environment(**extra: str) -> dict[str, str]:
+    """The environment without what launchers leave in it."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(
+            ("PADDLE_", "TRAINING_", "POD_", "FLAGS_", "PYTHON", "OMPI_", "PMI_")
+        )
+        and name.lower() not in ("http_proxy", "https_proxy")
+    }
+    return {**kept, "OMP_NUM_THREADS": "1", "CPU_NUM": "1", **extra}
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of this machine that nobody listens on."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+class Cluster:
+    """Runs the scripts of a folder.
+
+    Args:
+        python: the interpreter that has Fluid.
+        source: the folder of the script.
+        work: where to run; every process gets a folder of its own.
+    """
+
+    def __init__(self, python: Path, source: Path, work: Path) -> None:
+        self.python = python
+        self.source = source
+        self.work = work
+
+    def start(
+        self, name: str, script: str, arguments: tuple[str, ...], extra: dict[str, str]
+    ) -> subprocess.Popen[bytes]:
+        """Start a process in a folder of its own."""
+        folder = self.work / name
+        shutil.copytree(self.source, folder)
+        with (folder / "output").open("wb") as output, (folder / "errors").open("wb") as errors:
+            return subprocess.Popen(
+                [self.python, RECORD, folder / "parameters.npz", folder / script, *arguments],
+                cwd=folder,
+                env=environment(**extra),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+            )
+
+    def ended(self, name: str, process: subprocess.Popen[bytes]) -> Ended:
+        """Wait for a process; one that takes too long is ended."""
+        try:
+            status = process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            status = process.wait()
+        folder = self.work / name
+        return Ended(
+            status,
+            (folder / "output").read_text("utf-8", "replace"),
+            (folder / "errors").read_text("utf-8", "replace"),
+            folder,
+            folder / "parameters.npz",
+        )
+
+    def alone(self, script: str, arguments: tuple[str, ...] = ()) -> Ended:
+        """Run a script as one process without a launcher."""
+        name = f"alone-{script}"
+        return self.ended(name, self.start(name, script, arguments, {}))
+
+    def together(
+        self, script: str, arguments: tuple[str, ...] = (), servers: int = 1, trainers: int = 2
+    ) -> list[Ended]:
+        """Run a script as servers and trainers; servers are ended once the trainers are done."""
+        endpoints = [f"127.0.0.1:{port}" for port in free_ports(servers)]
+        common = {
+            "PADDLE_PSERVERS_IP_PORT_LIST": ",".join(endpoints),
+            "PADDLE_TRAINERS_NUM": str(trainers),
+        }
+        serving = []
+        for number, endpoint in enumerate(endpoints):
+            address, _, port = endpoint.partition(":")
+            role = {"TRAINING_ROLE": "PSERVER", "POD_IP": address, "PADDLE_PORT": port}
+            serving.append(self.start(f"server{number}", script, arguments, {**common, **role}))
+        try:
+            started = []
+            for number in range(trainers):
+                role = {"TRAINING_ROLE": "TRAINER", "PADDLE_TRAINER_ID": str(number)}
+                name = f"trainer{number}"
+                started.append((name, self.start(name, script, arguments, {**common, **role})))
+            return [self.ended(name, process) for name, process in started]
+        finally:
+            end(serving)
+
+
+def end(processes: list[subprocess.Popen[bytes]]) -> None:
+    """End servers, which never do so by themselves; an asynchronous one may not listen."""
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        try:
+            process.wait(LEAVING)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

@@ -1,0 +1,148 @@
+"""Converted Fluid scripts train with real parameter servers what one process trains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cases import Case, cases
+from fluid_cluster import Cluster, Ended
+
+from transpile import Options, convert
+
+CONVERTED = [case for case in cases("fluid") if case.expect == "converted"]
+BY_NAME = {case.folder.name: case for case in CONVERTED}
+
+
+def parameters(ended: Ended) -> dict[str, np.ndarray]:
+    """What a process ended with, by name."""
+    assert ended.status == 0, ended.errors[-2000:] + ended.output[-500:]
+    with np.load(ended.parameters) as found:
+        return {name: found[name] for name in found.files}
+
+
+def assert_same(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> None:
+    assert first and sorted(first) == sorted(second)
+    for name, values in first.items():
+        np.testing.assert_allclose(second[name], values, atol=1e-4, rtol=1e-4, err_msg=name)
+
+
+def prepared(case: Case, work: Path, **options: object) -> Path:
+    """A folder with a case's script and what is made of it."""
+    folder = work / "source"
+    folder.mkdir()
+    for path in case.folder.glob("*.py"):
+        (folder / path.name).write_bytes(path.read_bytes())
+    result = convert(
+        case.script.read_bytes(),
+        Options(**options),  # type: ignore[arg-type]
+        path="train.py",
+        folder=case.folder,
+    )
+    assert result.outcome.value == "converted", result.findings
+    (folder / "train_dist.py").write_bytes(result.data)
+    return folder
+
+
+@pytest.mark.parametrize("case", CONVERTED, ids=lambda case: case.folder.name)
+def test_trains_with_two_trainers(
+    case: Case, interpreter_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    cluster = Cluster(interpreter_of("fluid"), prepared(case, tmp_path), tmp_path)
+    one = cluster.alone("train.py", case.arguments)
+    before = parameters(one)
+    alone = cluster.alone("train_dist.py", case.arguments)
+    if case.deterministic:
+        assert_same(before, parameters(alone))
+        assert alone.output == one.output
+    first, second = cluster.together("train_dist.py", case.arguments, servers=2)
+    assert_same(parameters(first), parameters(second))
+    if case.deterministic:
+        assert_same(before, parameters(first))
+    assert len(first.output.splitlines()) == len(one.output.splitlines())
+    assert not second.output
+    assert not written(second), "trainer 1 writes files"
+    # Of a distributed program the state of the optimizer is saved with the parameters.
+    assert set(written(one)) <= set(written(first))
+
+
+def written(ended: Ended) -> list[str]:
+    """The files that a process has written, but for those of the test."""
+    own = {"output", "errors", "parameters.npz", "train_dist.py"}
+    return sorted(
+        str(path.relative_to(ended.folder))
+        for path in ended.folder.rglob("*")
+        if path.is_file()
+        and not path.name.startswith("learning_rate")  # held by the servers
+        and path.suffix not in (".py", ".pyc")
+        and path.name not in own
+    )
+
+
+@pytest.mark.parametrize("servers", [1, 2])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"slice_var_up": False},
+        {"split_method": "HashName"},
+        {"batch_size": "per-device"},
+    ],
+    ids=str,
+)
+def test_every_choice_trains(
+    options: dict[str, object],
+    servers: int,
+    interpreter_of: Callable[[str], Path],
+    tmp_path: Path,
+) -> None:
+    case = BY_NAME["linear_regression"]
+    cluster = Cluster(interpreter_of("fluid"), prepared(case, tmp_path, **options), tmp_path)
+    ends = cluster.together("train_dist.py", case.arguments, servers=servers)
+    assert_same(*map(parameters, ends))
+    if "batch_size" in options:
+        one = cluster.alone("train.py", ("--batch_size", "32"))
+    else:
+        one = cluster.alone("train.py", case.arguments)
+    assert_same(parameters(one), parameters(ends[0]))
+
+
+@pytest.mark.parametrize("servers", [1, 2])
+def test_asynchronous_updates_train(
+    servers: int, interpreter_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    case = BY_NAME["own_programs"]
+    folder = prepared(case, tmp_path, async_mode=True)
+    cluster = Cluster(interpreter_of("fluid"), folder, tmp_path)
+    for ended in cluster.together("train_dist.py", case.arguments, servers=servers):
+        moved = parameters(ended)["fc_0.w_0"] - 0.02
+        assert np.isfinite(moved).all()
+        assert np.abs(moved).max() > 1e-3
+
+
+def test_a_batch_that_cannot_be_shared_stops_the_script(
+    interpreter_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    case = BY_NAME["linear_regression"]
+    cluster = Cluster(interpreter_of("fluid"), prepared(case, tmp_path), tmp_path)
+    for ended in cluster.together("train_dist.py", ("--batch_size", "15")):
+        assert ended.status == 1
+        assert (
+            "batch size 15 is not divisible by 2 trainers: the nearest that is: 16" in ended.errors
+        )
+
+
+@pytest.mark.parametrize("servers", [1, 2])
+def test_table_on_the_servers_trains(
+    servers: int, interpreter_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    case = BY_NAME["large_embedding"]
+    folder = prepared(case, tmp_path, distributed_embedding=True)
+    cluster = Cluster(interpreter_of("fluid"), folder, tmp_path)
+    one = parameters(cluster.alone("train.py"))
+    table = one.pop("table")
+    first, second = cluster.together("train_dist.py", servers=servers)
+    for ended in (first, second):
+        assert_same(one, parameters(ended))
+    assert table.nbytes < sum(path.stat().st_size for path in (first.folder / "words").iterdir())

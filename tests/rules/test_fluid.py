@@ -1,0 +1,217 @@
+"""What Fluid conversions decide, and what they write for the choices of the user."""
+
+from __future__ import annotations
+
+import pytest
+
+from transpile import Options, Outcome, convert
+
+HEAD = """\
+import paddle
+import paddle.fluid as fluid
+
+
+def rows():
+    for i in range(64):
+        yield [i / 64.0], [i / 32.0]
+
+
+x = fluid.layers.data("x", [1], dtype="float32")
+y = fluid.layers.data("y", [1], dtype="float32")
+costs = fluid.layers.square_error_cost(fluid.layers.fc(x, 1), y)
+loss = fluid.layers.mean(costs)
+"""
+TRAINING = """\
+exe = fluid.Executor(fluid.CPUPlace())
+exe.run(fluid.default_startup_program())
+feeder = fluid.DataFeeder([x, y], fluid.CPUPlace())
+for batch in paddle.batch(rows, 8)():
+    exe.run(feed=feeder.feed(batch))
+"""
+SCRIPT = HEAD + "fluid.optimizer.SGD(0.1).minimize(loss)\n" + TRAINING
+PARALLEL = """\
+fluid.optimizer.SGD(0.1).minimize(loss)
+place = fluid.CUDAPlace(0)
+exe = fluid.Executor(place)
+exe.run(fluid.default_startup_program())
+feeder = fluid.DataFeeder([x, y], place)
+"""
+BATCHES = "for batch in paddle.batch(rows, 8)():\n    "
+
+
+def codes(script: str, **options: object) -> set[str]:
+    result = convert(script, Options(**options))  # type: ignore[arg-type]
+    return {finding.code for finding in result.findings}
+
+
+def written(script: str, **options: object) -> str:
+    result = convert(script, Options(**options))  # type: ignore[arg-type]
+    assert result.outcome is Outcome.CONVERTED, result.findings
+    return result.text
+
+
+def test_defaults_are_synchronous_and_cut_large_variables() -> None:
+    text = written(SCRIPT)
+    assert "config.slice_var_up = True" in text
+    assert "sync_mode=True" in text
+    assert "split_method" not in text
+    assert "Communicator" not in text
+
+
+def test_asynchronous_updates_need_flags_and_a_communicator() -> None:
+    text = written(SCRIPT, async_mode=True)
+    assert "config.sync_mode = False" in text
+    assert "config.runtime_split_send_recv = True" in text
+    assert "sync_mode=False" in text
+    assert text.index("exe.run(fluid.default_startup") < text.index("\nstart_communicator()")
+    assert "FL105" in codes(SCRIPT, async_mode=True)
+
+
+def test_hash_of_names_is_equal_in_every_process() -> None:
+    text = written(SCRIPT, split_method="HashName")
+    assert "zlib.crc32" in text
+    assert "config.split_method = StableHash" in text
+
+
+def test_dispatchers_of_the_user() -> None:
+    own = "class Mine(fluid.transpiler.ps_dispatcher.PSDispatcher):\n    pass\n\n\n"
+    script = SCRIPT.replace("x = fluid", own + "x = fluid", 1)
+    assert "config.split_method = Mine" in written(script, split_method="Mine")
+    assert "FL102" in codes(SCRIPT, split_method="Mine")
+    assert "from mine import Hash" in written(SCRIPT, split_method="mine.Hash")
+
+
+def test_nccl2_refuses_what_needs_servers() -> None:
+    with pytest.raises(ValueError, match="synchronous"):
+        Options(mode="nccl2", async_mode=True)
+    with pytest.raises(ValueError, match="no servers"):
+        Options(mode="nccl2", distributed_embedding=True)
+
+
+def test_nccl2_with_a_parallel_executor() -> None:
+    script = (
+        HEAD
+        + PARALLEL
+        + "train = fluid.ParallelExecutor(use_cuda=True, loss_name=loss.name)\n"
+        + BATCHES
+        + "train.run(feed=feeder.feed(batch), fetch_list=[loss.name])\n"
+    )
+    text = written(script, mode="nccl2")
+    assert "num_trainers=get_trainer_count(), trainer_id=get_trainer_id())" in text
+    assert 'config.mode = "nccl2"' in text
+    assert "fluid.CUDAPlace(get_gpu())" in text
+    assert "get_pserver_program" not in text
+    assert text.index("\ntranspile_program()") < text.index("\nexe.run(fluid.default_startup")
+
+
+def test_nccl2_with_a_compiled_program() -> None:
+    script = (
+        HEAD
+        + PARALLEL
+        + "program = fluid.CompiledProgram(fluid.default_main_program()).with_data_parallel(\n"
+        + "    loss_name=loss.name)\n"
+        + BATCHES
+        + "exe.run(program, feed=feeder.feed(batch))\n"
+    )
+    assert "build_strategy=share_gradients())" in written(script, mode="nccl2")
+
+
+def test_nccl2_refuses_a_plain_executor() -> None:
+    script = HEAD + PARALLEL + BATCHES + "exe.run(feed=feeder.feed(batch))\n"
+    assert "FL402" in codes(script, mode="nccl2")
+    assert "FL402" not in codes(script)
+
+
+def test_nccl2_loads_weights_in_every_trainer() -> None:
+    loading = SCRIPT.replace("feeder =", 'fluid.io.load_params(exe, "old")\nfeeder =')
+    assert "FL602" in codes(loading)
+    assert "FL602" not in codes(loading, mode="nccl2")
+
+
+def test_arrays_as_initial_values_need_whole_variables() -> None:
+    array = "fluid.initializer.NumpyArrayInitializer([[1.0]])"
+    script = SCRIPT.replace(
+        "fc(x, 1)", f"fc(x, 1, param_attr=fluid.ParamAttr(initializer={array}))"
+    )
+    assert "FL104" in codes(script)
+    assert "FL104" not in codes(script, slice_var_up=False)
+
+
+def test_sums_are_scaled_and_means_are_not() -> None:
+    total = SCRIPT.replace("fluid.layers.mean(costs)", "fluid.layers.reduce_sum(costs) / 8.0")
+    assert "minimize(scale_loss(loss))" in written(total)
+    assert "scale_loss" not in written(SCRIPT)
+    odd = SCRIPT.replace("fluid.layers.mean(costs)", "fluid.layers.reduce_max(costs)")
+    assert "FL302" in codes(odd)
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("reader = fluid.io.xmap_readers(lambda row: row, rows, 2, 8)\n", "FL112"),
+        ("import random, time\nrandom.seed(time.time())\n", "FL112"),
+        ('paddle.utils.require_version("2.5.0")\n', "FL106"),
+        ("exe = fluid.Executor(fluid.CPUPlace())\nexe.train_from_dataset(dataset=None)\n", "FL103"),
+    ],
+)
+def test_refusals(line: str, code: str) -> None:
+    script = SCRIPT.replace("exe = fluid", line + "exe = fluid", 1)
+    assert code in codes(script)
+
+
+def test_readers_of_single_samples_are_refused() -> None:
+    script = HEAD + (
+        "loader = fluid.io.DataLoader.from_generator([x, y], 8, iterable=True)\n"
+        "loader.set_sample_generator(rows, batch_size=8)\n"
+        "fluid.optimizer.SGD(0.1).minimize(loss)\n"
+        "exe = fluid.Executor(fluid.CPUPlace())\n"
+        "exe.run(fluid.default_startup_program())\n"
+        "for data in loader():\n    exe.run(feed=data)\n"
+    )
+    assert "FL202" in codes(script)
+    script = script.replace("set_sample_generator(rows, batch_size=8)", "set_batch_generator(rows)")
+    assert "set_batch_generator(shard_arrays(rows))" in written(script)
+
+
+def test_one_reader_for_training_and_evaluation_is_refused() -> None:
+    script = HEAD + (
+        "test = fluid.default_main_program().clone(for_test=True)\n"
+        "fluid.optimizer.SGD(0.1).minimize(loss)\n"
+        "exe = fluid.Executor(fluid.CPUPlace())\n"
+        "exe.run(fluid.default_startup_program())\n"
+        "feeder = fluid.DataFeeder([x, y], fluid.CPUPlace())\n\n\n"
+        "def once(program):\n"
+        "    for batch in paddle.batch(rows, 8)():\n"
+        "        exe.run(program, feed=feeder.feed(batch))\n\n\n"
+        "once(fluid.default_main_program())\nonce(test)\n"
+    )
+    assert "FL202" in codes(script)
+
+
+def test_older_paddle_is_recognised_and_refused() -> None:
+    script = (
+        "import paddle.v2 as paddle\n"
+        "trainer = paddle.trainer.SGD(cost=1, parameters=2, update_equation=3)\n"
+        "trainer.train(reader=None, num_passes=30)\n"
+    )
+    assert "FL103" in codes(script)
+
+
+def test_memory_is_optimised_before_the_transpiler() -> None:
+    late = SCRIPT + "fluid.memory_optimize(fluid.default_main_program())\n"
+    assert "FL702" in codes(late)
+
+
+def test_only_one_large_table_may_stay_on_the_servers() -> None:
+    table = 'fluid.layers.embedding(fluid.layers.data("w", [1], dtype="int64"), size=[10000000, 8])'
+    script = SCRIPT.replace("fluid.layers.fc(x, 1)", f"fluid.layers.fc({table}, 1)")
+    assert "is_distributed=has_remote_table()" in written(script, distributed_embedding=True)
+    two = script.replace("costs = ", f"other = {table}\ncosts = ", 1)
+    assert "FL802" in codes(two, distributed_embedding=True)
+    adam = script.replace("optimizer.SGD(0.1)", "optimizer.Adam(0.1)")
+    assert "FL802" in codes(adam, distributed_embedding=True)
+    assert "FL802" in codes(SCRIPT, distributed_embedding=True)
+
+
+def test_batches_per_device_are_taken_in_turn() -> None:
+    assert "turn.append(batch)" in written(SCRIPT, batch_size="per-device")

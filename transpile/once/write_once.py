@@ -1,0 +1,200 @@
+"""Write files, plots, records and raw output once per job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.changes import Edit, Insert, Move
+from transpile.finding import Level
+from transpile.layout import guard
+from transpile.layout.calls import LINE_LENGTH
+from transpile.once.open_once import elsewhere_nowhere
+from transpile.once.shared import (
+    agreed_on,
+    holds,
+    main_process,
+    once_of,
+    only_here,
+    parts,
+)
+from transpile.plan.effects import Effect, Kind
+from transpile.plan.model import Plan
+from transpile.plan.treatment import NEEDING, Run, Statement, statements_of
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.span import Span
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each group of statements that write."""
+    once = once_of(plan)
+    for effect, how in once.finished(*(NEEDING - {Kind.OPEN})):
+        yield Ruling(
+            f"{plan.table.prefix}511",
+            Verdict.ALREADY_DONE,
+            effect.module,
+            effect.node,
+            f"{effect.word} {effect.kind.value} {how}",
+            claims=(effect.node,),
+        )
+    for run in once.runs:
+        words = sorted({effect.word for effect in run.effects})
+        yield Ruling(
+            f"{plan.table.prefix}511",
+            Verdict.APPLY,
+            run.module,
+            run.effects[0].node,
+            f"done once per job: {', '.join(words)}",
+            data=run,
+            claims=tuple(effect.node for effect in run.effects),
+        )
+    for effect in once.inline:
+        yield Ruling(
+            f"{plan.table.prefix}511",
+            Verdict.APPLY,
+            effect.module,
+            effect.node,
+            f"done once per job: {effect.word}",
+            data=effect,
+            claims=(effect.node,),
+        )
+    for effect, why in once.loose:
+        yield Remark(
+            f"{plan.table.prefix}512",
+            Level.WARNING,
+            effect.module,
+            effect.node,
+            f"{effect.word} {effect.kind.value} in every process: {why}",
+            "do it on rank 0 alone",
+        )
+    yield from waiting(plan, once.effects.values())
+
+
+def waiting(plan: Plan, effects: object) -> Iterator[Remark]:
+    """Calls that stop for a person."""
+    for effect in effects:  # type: ignore[attr-defined]
+        assert isinstance(effect, Effect)
+        if effect.kind in (Kind.ASK, Kind.SHOW):
+            yield Remark(
+                f"{plan.table.prefix}514",
+                Level.WARNING,
+                effect.module,
+                effect.node,
+                f"{effect.word} waits for a person, which several processes without a terminal "
+                "of their own cannot do",
+                "take it out, or read what it asks for from the command line",
+            )
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The test of the rank around a group of statements."""
+    if isinstance(ruling.data, Effect):
+        yield from only_here(plan, ruling.module, ruling.data.node, "None")
+        return
+    run: Run = ruling.data
+    source = run.module.source
+    yield Helper("is_main_process", run.module)
+    test = main_process(plan, run.module)
+    condition = run.condition
+    if condition is not None and fits(run, condition, test):
+        for edit in extended(run, condition, test):
+            yield In(run.module, edit)
+        return
+    statements = list(run.statements)
+    if condition is not None:
+        statements = statements_of(condition.body)
+    together = agreed_on(rulings)
+    guarded: list[Statement] = []
+    for part in parts(run, statements, together):
+        guarded.extend(part)
+        bound = run.bound or shared_arguments(run, part, together)
+        yield from names_first(plan, run, part[0], bound)
+        for edit in guard(source, part[0], part[-1], f"if {test}:"):
+            yield In(run.module, edit)
+    for effect in run.effects:
+        if effect.kind is Kind.OPEN and not any(
+            holds(source, statement, effect.node) for statement in guarded
+        ):
+            yield from elsewhere_nowhere(plan, effect)
+
+
+def fits(run: Run, condition: cst.If, test: str) -> bool:
+    """Whether the extended condition stays within a line."""
+    source = run.module.source
+    span = source.span(condition.test)
+    line = source.text[source.line_start(span.start) : source.next_line_start(span.end)].rstrip()
+    return "\n" not in line and len(line) + len(f"() and {test}") <= LINE_LENGTH
+
+
+def extended(run: Run, condition: cst.If, test: str) -> Iterator[Edit]:
+    """The edits that add the test of the rank to a condition, outside of all other edits of it."""
+    source = run.module.source
+    node = condition.test
+    span = source.span(node)
+    closing = f" and {test}"
+    if node.lpar:
+        span = Span(source.span(node.lpar[0]).start, source.span(node.rpar[-1]).end)
+    elif isinstance(node, (cst.IfExp, cst.Lambda, cst.NamedExpr)) or (
+        isinstance(node, cst.BooleanOperation) and isinstance(node.operator, cst.Or)
+    ):
+        yield Insert(span.start, "(", -100, "open", span)
+        closing = f"){closing}"
+    yield Insert(span.end, closing, -100, "close", span)
+
+
+def shared_arguments(
+    run: Run, part: list[Statement], together: list[cst.CSTNode]
+) -> tuple[cst.BaseExpression, ...]:
+    """The arguments of a call on its own that all processes evaluate together."""
+    statement = part[0]
+    if not isinstance(statement, cst.Expr) or not isinstance(statement.value, cst.Call):
+        return ()
+    source = run.module.source
+    return tuple(
+        argument.value
+        for argument in statement.value.args
+        if any(argument.value is node or holds(source, argument.value, node) for node in together)
+    )
+
+
+def names_first(
+    plan: Plan, run: Run, statement: Statement, bound: tuple[cst.BaseExpression, ...]
+) -> Iterator[Change]:
+    """Bind the arguments that do more than read, in every process."""
+    source = run.module.source
+    start = source.span(statement).start
+    indentation = source.indentation_of(start)
+    for position, node in enumerate(bound):
+        span = source.span(node)
+        name = plan.names_in(run.module).fresh(name_for(run, node), f"argument at {span.start}")
+        several_lines = "\n" in source.text[span.start : span.end]
+        opening, closing = ("(", ")") if several_lines and not closed(node) else ("", "")
+        order = 3 * position - 100
+        for edit in (
+            Insert(start, f"{name} = {opening}", order),
+            Move(span, start, order + 1),
+            Insert(start, f"{closing}{source.newline}{indentation}", order + 2),
+            Insert(span.start, name),
+        ):
+            yield In(run.module, edit)
+
+
+def closed(node: cst.BaseExpression) -> bool:
+    """Whether an expression may go over several lines as it is."""
+    return isinstance(node, (cst.Call, cst.List, cst.Dict, cst.Set, cst.ListComp, cst.DictComp))
+
+
+def name_for(run: Run, node: cst.BaseExpression) -> str:
+    """A name that says what an argument is."""
+    for effect in run.effects:
+        for argument in effect.node.args:
+            if argument.value is node and argument.keyword is not None:
+                return argument.keyword.value
+    function = node.func if isinstance(node, cst.Call) else node
+    if isinstance(function, cst.Attribute):
+        function = function.attr
+    if isinstance(function, cst.Name) and isinstance(node, cst.Call):
+        return f"{function.value}_result"
+    return "text" if run.effects[0].kind is Kind.CONSOLE else "value"
