@@ -56,7 +56,10 @@ SETTING = HEAD + LOADER + MODEL + CRITERION
 #: Rules whose example shows the work of another rule, too.
 TOGETHER = {"paddle/wait-before-reading": "paddle/write-once"}
 #: Rules that do something only when asked to.
-OPTIONS = {"paddle/scale-learning-rate": Options(batch_size="per-device", scale_lr="linear")}
+OPTIONS = {
+    "paddle/scale-learning-rate": Options(batch_size="per-device", scale_lr="linear"),
+    "paddle/wrap-optimizer": Options(paddle_api="fleet"),
+}
 #: Rule to the script around its example.
 BY_NAME = {
     "agree-on-decisions": SETTING
@@ -213,6 +216,7 @@ def train(model, train_loader):
     + "\n\n@\n",
     "wait-before-reading": SETTING + TRAINING + "@\n",
     "wrap-model": PLAIN + LOADER + "@\n" + CRITERION + TRAINING,
+    "wrap-optimizer": PLAIN + LOADER + "model = Net()\n@\n" + CRITERION + TRAINING,
     "write-once": HEAD + ARGUMENTS + LOADER + MODEL + CRITERION + TRAINING + "@\n",
 }
 EXAMPLES = {f"paddle/{name}": text for name, text in BY_NAME.items()}

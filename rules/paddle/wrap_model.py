@@ -105,6 +105,17 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "keep the model in one variable from its making to its calls",
             )
             continue
+        if plan.options.paddle_api == "fleet" and may_leave_parameters_out(plan, model):
+            yield Ruling(
+                "PD302",
+                Verdict.REFUSE,
+                module,
+                node,
+                "a step may leave parameters of this model unused, which fleet must be told by a "
+                "strategy of the script",
+                "leave out --paddle-api fleet, or use all parameters in every step",
+            )
+            continue
         wraps.setdefault((id(found.node), found.text), []).append(found)
     for group in wraps.values():
         wrap = merged(group)
