@@ -231,7 +231,9 @@ def resources_of(pods: Pods) -> dict[str, Value]:
         amounts["memory"] = memory_text(pods.resources.memory)
     limits = dict(amounts)
     if pods.gpus:
-        limits["nvidia.com/gpu"] = Noted(pods.gpus, "change: what the cluster calls its GPUs")
+        limits["nvidia.com/gpu"] = Noted(
+            pods.gpus, "change: what the cluster calls its GPUs, or remove it for CPUs"
+        )
     if not limits:
         return {}
     return {"resources": {**({"requests": amounts} if amounts else {}), "limits": limits}}
