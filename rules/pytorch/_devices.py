@@ -8,8 +8,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.values import Constant, External, Function, Opaque, Value, Values
+from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
+from transpile.plan.places import function_of
 from transpile.plan.start import PARSERS
 
 NUMBERED = re.compile(r"cuda:\d+\Z")
@@ -139,9 +141,24 @@ def comes_from_outside(value: Value) -> bool:
 
 
 def uses_cuda(plan: Plan) -> bool:
-    """Whether the project puts something on a GPU: without it nothing was saved from one."""
+    """Whether the project puts something on a GPU: without it nothing was saved from one.
+
+    What a function that talks to other processes moves to a GPU goes there for the backend's sake.
+    """
     return any(
-        puts_on_gpu(node) for module in plan.facts.modules.values() for node in module.source.nodes
+        puts_on_gpu(node) and not talks_to_ranks(plan, function_of(module, node))
+        for module in plan.facts.modules.values()
+        for node in module.source.nodes
+    )
+
+
+def talks_to_ranks(plan: Plan, function: cst.FunctionDef | None) -> bool:
+    """Whether a function makes use of ``torch.distributed``."""
+    return function is not None and any(
+        isinstance(value, External) and value.name.startswith("torch.distributed.")
+        for node in descendants(function.body)
+        if isinstance(node, cst.Attribute)
+        for value in plan.facts.values_of(node)
     )
 
 

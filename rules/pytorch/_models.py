@@ -128,7 +128,7 @@ def search_wrap(plan: Plan, model: Model) -> Wrap | str:
     for event in forwards:
         if not isinstance(event.node, cst.Call):
             return "it is called by something that is not in the script's text"
-        holders = trace(plan.facts, event.module, event.node.func, event.stack)
+        holders = trace(plan.facts, event.module, called(plan, event.node), event.stack)
         keys: dict[tuple[int, int, str], list[Holder]] = {}
         for holder in holders:
             # Nearest to the use: later ones of the same variable are its own assignments.
@@ -147,6 +147,14 @@ def search_wrap(plan: Plan, model: Model) -> Wrap | str:
             return found
         reason = found or reason
     return reason
+
+
+def called(plan: Plan, node: cst.Call) -> cst.BaseExpression:
+    """The expression for the object that a call calls, also by its ``forward``."""
+    dispatched = plan.table.dialect.instance_call.values()
+    if isinstance(node.func, cst.Attribute) and node.func.attr.value in dispatched:
+        return node.func.value
+    return node.func
 
 
 def wrap_at(plan: Plan, model: Model, holders: list[Holder], forwards: list[Event]) -> Wrap | str:

@@ -8,7 +8,7 @@ from transpile.facts.events import Call, Event
 from transpile.facts.values import BoundMethod, External, Instance, Opaque, Value
 from transpile.plan.graph import called_names, origins, walk_back
 from transpile.plan.model import Model, Plan
-from transpile.plan.roles import gradients_off, inside_module
+from transpile.plan.roles import called_objects, gradients_off, inside_module
 from transpile.rules.pytorch._models import reached_by_losses
 
 
@@ -45,13 +45,14 @@ def door(plan: Plan, event: Event, callee: Value, model: Model) -> str:
     """What is wrong with a call; empty where nothing is."""
     if isinstance(callee, BoundMethod) and callee.receiver is model.value:
         name = callee.function.name
-        if name == "forward":
-            return "the model's forward is called directly, past the wrap that averages gradients"
+        # The wrap has a forward of its own, which averages gradients as its call does.
+        if name in plan.table.dialect.instance_call.values():
+            return ""
         if calls_layers(plan, event):
             return f"the model is trained through its method '{name}', which its wrap does not see"
         return ""
     if isinstance(callee, Opaque) and callee.kind in ("attribute", "item"):
-        if is_method_of_part(callee):
+        if is_method_of_part(callee) or model.value in called_objects(callee, plan.table):
             return ""
         base = part_base(callee)
         if base is model.value:

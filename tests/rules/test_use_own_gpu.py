@@ -10,7 +10,7 @@ import pytest
 import torch
 from small_scripts import converted, findings, new_lines, script, undone
 
-from transpile import Level
+from transpile import Level, Options, convert
 from transpile.prelude import prelude_of
 
 RULE = "use-own-gpu"
@@ -263,3 +263,15 @@ def test_own_location_moves_what_was_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("RANK", "1")
     assert own_location(Storage(), "cuda:0") == "moved"
     assert own_location(Storage(), "cpu") is None
+
+
+def test_helpers_that_speak_to_other_processes_use_no_gpu_of_the_script() -> None:
+    source = script(
+        step="print(loss.item())",
+        end="torch.save({'model': model.state_dict()}, 'm.pt')\nkept = torch.load('m.pt')\n"
+        "model.load_state_dict(kept['model'])\nprint(kept.keys())",
+    ).replace('default="cuda:0", help="for example cuda:1"', 'default="cpu"')
+    text = convert(source).text
+    assert "reduce_mean" in text
+    again = convert(text, Options(respect_distributed=False))
+    assert again.text == text

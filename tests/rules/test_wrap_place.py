@@ -53,6 +53,19 @@ for epoch in range(2):
         step(model, x, y)
 """
 MODEL = "model = nn.Linear(3, 1)"
+NET = """\
+import zoo
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 1)
+
+    def forward(self, x):
+        return self.layer(x)
+
+"""
 
 
 def steps(made: str = MODEL, ready: str = "pass", batch: str = "pass") -> str:
@@ -83,3 +96,10 @@ def test_all_gradients_may_be_switched_in_the_loop() -> None:
     assert wraps(steps(batch=SWITCH)) == ["    model = DistributedDataParallel(model)"]
     assert convert(steps(made=FREEZE, batch=SWITCH)).outcome is Outcome.REFUSED
     assert convert(steps(batch=PART)).outcome is Outcome.REFUSED
+
+
+@pytest.mark.parametrize("made", ["model = Net()", MODEL, "model = zoo.resnet()"])
+def test_forward_of_the_wrap_is_a_call_of_it(made: str) -> None:
+    source = steps(made=f"{NET}\n{made}").replace("net(x)", "net.forward(x)")
+    assert wraps(source) == ["    model = DistributedDataParallel(model)"]
+    assert "unwrap(" not in convert(source).text

@@ -47,6 +47,9 @@ class Calls(BuiltinCalls):
         if isinstance(callee, Function):
             return self.call_function(callee, arguments, node, None)
         if isinstance(callee, BoundMethod):
+            if self.is_direct_dispatch(callee):
+                assert isinstance(callee.receiver, Instance)
+                return self.call_instance(callee.receiver, arguments, node)
             receiver = Argument((callee.receiver,), None)
             with_receiver = Arguments(
                 (receiver, *arguments.items), arguments.unknown_because, arguments.rest
@@ -266,11 +269,22 @@ class Calls(BuiltinCalls):
             target = self.instance_attribute(instance, method, node)
             followed = tuple(v for v in target if isinstance(v, (BoundMethod, Function)))
             if followed:
+                self.dispatching.append(instance)
                 inner = self.invoke(followed, arguments, node)
+                self.dispatching.pop()
         made = self.opaque("call", node, callee=(instance,), arguments=arguments, inner=inner)
         if len(inner) == 1 and isinstance(inner[0], Sequence) and not inner[0].rest:
             return (self.outputs(made, inner[0], node),)
         return (made,)
+
+    def is_direct_dispatch(self, callee: BoundMethod) -> bool:
+        """Whether a method is what a call of its object runs, called from outside the object."""
+        receiver = callee.receiver
+        if not isinstance(receiver, Instance) or receiver in self.dispatching:
+            return False
+        if self.dispatch_method(receiver) != callee.function.name:
+            return False
+        return not any(receiver in frame.receiver for frame in call_frames(self.stack))
 
     def outputs(self, made: Opaque, inner: Sequence, node: cst.CSTNode) -> Sequence:
         """The several outputs of a model call, each a node that remembers the call."""

@@ -81,6 +81,7 @@ class State(ABC):
         self.find_module = find_module
         self.wrapper_attributes = frozenset(filter(None, dialect.returns_argument.values()))
         self.events: list[Event] = []
+        self.dispatching: list[Instance] = []
         self.event_table: dict[tuple[object, ...], Event] = {}
         self.nodes: dict[tuple[object, ...], Value] = {}
         self.values: dict[int, Values] = {}

@@ -44,7 +44,7 @@ def trains(plan: Plan) -> bool:
     """Whether a backward pass, or something that trains unseen, is reached from the script."""
     if any(not backward.event.detached for backward in plan.backwards):
         return True
-    if any(optimizer.steps and not optimizer.event.detached for optimizer in plan.optimizers):
+    if any(not step.detached for optimizer in plan.optimizers for step in optimizer.steps):
         return True
     if hidden_training(plan) or hand_written(plan):
         return True

@@ -359,9 +359,9 @@ def find_models(plan: Plan) -> None:
         if event.kind != "call" or inside_module(event.stack, table):
             continue
         for callee in event.callee:
-            behind = origin(callee)
-            if id(behind) in found or is_instance_of(behind, table.module_bases):
-                model_of(behind).forwards.append(event)
+            for behind in (origin(one) for one in called_objects(callee, table)):
+                if id(behind) in found or is_instance_of(behind, table.module_bases):
+                    model_of(behind).forwards.append(event)
     for part in [model for model in found.values() if not model.forwards]:
         owner = owner_of(part.value, found.values(), table)
         if owner is not None:
@@ -383,6 +383,16 @@ def find_models(plan: Plan) -> None:
             model in backward.models for backward in plan.backwards
         )
     plan.models = [model for model in found.values() if model.forwards or model.optimizers]
+
+
+def called_objects(callee: Value, table: Table) -> Values:
+    """What is called: an object, or that whose ``forward`` is called directly."""
+    dispatched = table.dialect.instance_call.values()
+    if isinstance(callee, BoundMethod) and callee.function.name in dispatched:
+        return (callee.receiver,)
+    if isinstance(callee, Opaque) and callee.kind == "attribute" and callee.name in dispatched:
+        return callee.operands[0]
+    return (callee,)
 
 
 def owner_of(part: Value, models: Iterable[Model], table: Table) -> Model | None:
