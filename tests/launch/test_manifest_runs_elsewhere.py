@@ -146,3 +146,12 @@ def test_a_converted_script_of_paddle(tmp_path: Path, target: str) -> None:
     logs = all_logs(ended)
     assert logs.count("epoch 1: loss") == 1, logs
     assert len(list(tmp_path.glob("*/output/model.pdparams"))) == 1, logs
+
+
+def test_a_converted_script_of_fluid(tmp_path: Path) -> None:
+    script = (FIXTURES / "fluid" / "linear_regression" / "train_dist.py").read_text("utf-8")
+    choices: dict[str, Any] = {"mode": "pserver", "servers": 2, "script_arguments": ()}
+    ended = run_all(tmp_path, "kubernetes", "fluid", script, ends="worker", **choices)
+    logs = all_logs(ended)
+    assert logs.count("predicted: ") == 1, logs
+    assert len(list(tmp_path.glob("*/line.model/__model__"))) == 1, logs
