@@ -59,12 +59,21 @@ os.replace(own, os.environ["RECORD"])
 """
 # These run the rest of their words as one process: that with rank 1, or on the second node.
 _SRUN = """#!/bin/sh
-while [ "$1" != sh ]; do shift; done
+: >"$RECORD.options"
+while [ "$1" != sh ]; do
+    printf '%s\\n' "$1" >>"$RECORD.options"
+    shift
+done
 SLURM_NODEID=1 SLURM_PROCID=1 SLURM_LOCALID=1 exec "$@"
 """
 _MPIRUN = """#!/bin/sh
 [ "$1" != --version ] || { echo 'mpirun (Open MPI) 4.1.4'; exit; }
-while [ "$1" != env ]; do shift; done
+: >"$RECORD.options"
+while [ "$1" != env ]; do
+    printf '%s\\n' "$1" >>"$RECORD.options"
+    [ "$1" != --hostfile ] || cat -- "$2" >>"$RECORD.options"
+    shift
+done
 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=1 exec "$@"
 """
 _PROGRAMS = {
@@ -103,6 +112,7 @@ class Seen:
     errors: str
     words: list[str]
     environment: Mapping[str, str]
+    options: list[str]
 
 
 class FakeMachine:
@@ -118,7 +128,7 @@ class FakeMachine:
         (folder / "machines").write_text("n0\nn1\n")
         self._programs = programs
 
-    def run(self, job: Job, target: str, arguments: list[str]) -> Seen:
+    def run(self, job: Job, target: str, arguments: list[str], **told: str) -> Seen:
         """Run the launch script of a job in the folder."""
         (text,) = targets()[target](job).values()
         launch = self.folder / "launch.sh"
@@ -138,6 +148,7 @@ class FakeMachine:
                 "LAUNCH_PY": str(self.folder / "machines"),
                 "SLURM_SUBMIT_DIR": str(self.folder),
                 **_TOLD,
+                **told,
             },
             cwd=self.folder,
             capture_output=True,
@@ -145,7 +156,10 @@ class FakeMachine:
         )
         script.unlink()
         seen, environment = json.loads(record.read_text()) if record.exists() else ([], {})
-        return Seen(done.returncode, done.stderr.decode("utf-8", "replace"), seen, environment)
+        options = record.with_name("record.json.options")
+        starter = options.read_text().splitlines() if options.exists() else []
+        errors = done.stderr.decode("utf-8", "replace")
+        return Seen(done.returncode, errors, seen, environment, starter)
 
 
 @pytest.fixture(scope="module")
@@ -233,8 +247,19 @@ def test_nothing_escapes(
         counts_nodes = target == "slurm" and not hostile.has_servers
         expected = size * (2 // hostile.nodes) if counts_nodes else size
         assert seen.environment["EXPECTED_WORLD_SIZE"] == str(expected)
+        if framework in ("paddle", "fluid") and target == "paddle-launch":
+            assert seen.environment.get("PADDLE_TRAINERS_NUM", str(size)) == str(size)
+            role = "TRAINER" if hostile.has_servers else None
+            assert seen.environment.get("TRAINING_ROLE") == role
         left = {path.name for path in set(machine.folder.iterdir()) - before}
-        assert left <= {"launch.sh", "record.json", "paddle-logs", "dmlc-logs", "job-17"}
+        assert left <= {
+            "launch.sh",
+            "record.json",
+            "record.json.options",
+            "paddle-logs",
+            "dmlc-logs",
+            "job-17",
+        }
 
     check()
 
@@ -275,6 +300,93 @@ def test_ranks_are_those_of_mpirun(machine: FakeMachine) -> None:
         seen = machine.run(made, "mpi", [])
         told = {name: seen.environment[name] for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
         assert told == {"RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "1"}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "options"),
+    [
+        (
+            "openmpi",
+            [
+                *("--hostfile", "n0 slots=2", "n1 slots=2"),
+                *("-np", "4", "--tag-output", "--bind-to", "none"),
+            ],
+        ),
+        ("mpich", ["--hostfile", "n0:2", "n1:2", "-np", "4", "-prepend-rank"]),
+    ],
+)
+def test_mpirun_is_told_all_machines_in_its_own_words(
+    machine: FakeMachine, dialect: Any, options: list[str]
+) -> None:
+    made = job(framework="singa", nodes=2, gpus_per_node=2, mpi=dialect)
+    found = machine.run(made, "mpi", []).options
+    assert [found[0], *found[1:3], *found[4:]] == options
+
+
+def test_srun_is_told_what_the_job_is_not(machine: FakeMachine) -> None:
+    full = {
+        "nodes": 2,
+        "gpus_per_node": 2,
+        "worker_resources": Resources(Decimal(3)),
+        "container": "r.io#a/b:c",
+        "volumes": (Volume("/data", "/it's", read_only=True),),
+        "work_directory": "/work",
+    }
+    seen = machine.run(job(**full), "slurm", [], MASTER_ADDR="")
+    here = str(machine.folder)
+    assert seen.options == [
+        *("--kill-on-bad-exit=1", "--label", "--cpus-per-task=3"),
+        "--container-image=r.io#a/b:c",
+        f"--container-mounts={here}:{here},{here}:{here},/data:/it's:ro",
+        "--container-workdir=/work",
+    ]
+    assert seen.words[1:] == [
+        *("--nnodes=2", "--node-rank=1", "--log-dir=job-17/node1", "--nproc-per-node=2"),
+        *("--role=worker", "--redirects=3", "--tee=3"),
+        *("--master-addr=n0", "--master-port=20017", "--", f"{here}/train_dist.py"),
+    ]
+    assert "--cpus-per-task=3" not in machine.run(job(), "slurm", []).options
+
+
+PADDLE_WORDS: list[tuple[dict[str, Any], list[str]]] = [
+    (
+        {"framework": "paddle", "nodes": 2, "gpus_per_node": 2},
+        [
+            *("--master=10.0.0.1:7000", "--nnodes=2", "--rank=1", "--max_restart=0"),
+            *("--nproc_per_node=2", "--log_dir=paddle-logs"),
+        ],
+    ),
+    (
+        {"framework": "paddle", "gpus_per_node": 2, "max_restarts": 5},
+        ["--max_restart=5", "--nproc_per_node=2", "--log_dir=paddle-logs"],
+    ),
+    (
+        {"framework": "fluid", "nodes": 2, "gpus_per_node": 3},
+        [
+            *("--cluster_node_ips=10.0.0.1,10.0.0.2", "--node_ip=10.0.0.2"),
+            *("--started_port=6170", "--selected_gpus=0,1,2", "--log_dir=paddle-logs"),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("choices", "expected"), PADDLE_WORDS, ids=str)
+def test_each_launcher_of_paddle_in_its_own_words(
+    machine: FakeMachine, choices: dict[str, Any], expected: list[str]
+) -> None:
+    seen = machine.run(job(**choices), "paddle-launch", [])
+    assert seen.errors == ""
+    assert seen.words[1:3] == ["-m", "paddle.distributed.launch"]
+    assert seen.words[3:-1] == expected
+
+
+def test_paddle_1_3_is_told_what_its_launcher_would_say(machine: FakeMachine) -> None:
+    made = job(framework="fluid", nodes=2, gpus_per_node=1, paddle_version="1.3")
+    told = machine.run(made, "paddle-launch", []).environment
+    assert told["PADDLE_TRAINER_ID"] == "1"
+    assert told["PADDLE_CURRENT_ENDPOINT"] == "10.0.0.2:6170"
+    assert told["PADDLE_TRAINER_ENDPOINTS"] == "10.0.0.1:6170,10.0.0.2:6170"
+    assert told["FLAGS_selected_gpus"] == "0"
 
 
 @pytest.mark.parametrize(
