@@ -128,6 +128,11 @@ def test_world_size(choices: dict[str, Any], size: int | None) -> None:
         {"framework": "paddle", "server_resources": Resources(Decimal(1))},
         {"framework": "fluid", "mode": "pserver", "scheduler_resources": Resources(Decimal(1))},
         {"volumes": (Volume("/a", "/data"), Volume("b", "/data"))},
+        *(
+            {"environment": ((name, "0"),)}
+            for name in ("TRAINING_ROLE", "TF_CONFIG", "DMLC_ROLE", "PADDLE_MASTER", "POD_IP")
+        ),
+        {"gpus_per_node": 1, "processes_without_gpus": 1},
         {"image": "a\nb"},
         {"partition": "a\nb"},
     ],

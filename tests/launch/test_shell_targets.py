@@ -74,6 +74,9 @@ while [ "$1" != env ]; do
     [ "$1" != --hostfile ] || cat -- "$2" >>"$RECORD.options"
     shift
 done
+if grep -qx -e -prepend-rank "$RECORD.options"; then
+    PMI_RANK=1 PMI_SIZE=2 MPI_LOCALRANKID=1 exec "$@"
+fi
 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=1 exec "$@"
 """
 _PROGRAMS = {
