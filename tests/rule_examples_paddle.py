@@ -60,6 +60,8 @@ OPTIONS = {
     "paddle/scale-learning-rate": Options(batch_size="per-device", scale_lr="linear"),
     "paddle/wrap-optimizer": Options(paddle_api="fleet"),
 }
+#: Rules that leave something to the user.
+BY_HAND = {"paddle/refuse-other-graphs": "import paddle\n\n@\n"}
 #: Rule to the script around its example.
 BY_NAME = {
     "agree-on-decisions": SETTING

@@ -29,6 +29,7 @@ EXAMPLES = {
     **rule_examples_mxnet.EXAMPLES,
     **rule_examples_fluid.EXAMPLES,
 }
+BY_HAND = {**BY_HAND, **rule_examples_paddle.BY_HAND}
 OPTIONS = {**OPTIONS, **rule_examples_paddle.OPTIONS, **rule_examples_fluid.OPTIONS}
 TOGETHER = {**TOGETHER, **rule_examples_paddle.TOGETHER}
 

@@ -67,8 +67,16 @@ DECIDING = ("paddle.callbacks.EarlyStopping", "paddle.callbacks.ReduceLROnPlatea
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each call that trains, and a word on what it shows."""
     found = high_level(plan)
+    by_hand = any(not backward.event.detached for backward in plan.backwards)
     for event in found.fits:
-        yield from fitted(plan, event)
+        if by_hand and not joined(plan):
+            yield refusal(
+                event,
+                "a loop of the script trains, too: Paddle would average the gradients of one "
+                "network through two wraps",
+            )
+        else:
+            yield from fitted(plan, event)
     for event in found.single_steps:
         yield refusal(event, "a single batch is trained here, of which no share can be taken")
     if found.fits:

@@ -48,7 +48,7 @@ from transpile.plan.wraps import Wrap, find_wrap, reached_by_losses, walk_parts,
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, In, Remark, Ruling, Rulings
 from transpile.rules.paddle._doors import side_doors
-from transpile.rules.paddle._high_level import MODEL
+from transpile.rules.paddle._high_level import MODEL, is_static
 from transpile.rules.paddle._unused import may_leave_parameters_out
 
 CODES = {
@@ -180,6 +180,8 @@ def refusals(plan: Plan) -> Iterator[Answer]:
             "use the distributed support of that library, or write the loop in the script",
         )
     for optimizer in plan.optimizers:
+        if is_static(plan):
+            break
         if optimizer.steps and optimizer.unknown_because and not optimizer.event.detached:
             yield Ruling(
                 "PD306",
@@ -201,7 +203,7 @@ def refusals(plan: Plan) -> Iterator[Answer]:
             "average its gradients over the processes",
             "put what is trained into a paddle.nn.Layer whose parameters an optimizer holds",
         )
-    if not plan.backwards:
+    if not plan.backwards and not is_static(plan):
         for optimizer in plan.optimizers:
             for step in optimizer.steps:
                 if not step.detached:

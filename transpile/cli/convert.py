@@ -211,11 +211,11 @@ class _Command(click.Command):
 @click.option(
     "--mode",
     cls=FrameworkOption,
-    frameworks=("fluid",),
+    frameworks=("fluid", "paddle"),
     type=_choice(Communication),
     default=_DEFAULTS.mode,
     show_default=True,
-    help="How gradients are shared; auto is pserver for Fluid.",
+    help="How gradients are shared; auto is pserver for Fluid and collective for Paddle.",
 )
 @click.option(
     "--sync-mode/--async-mode",
