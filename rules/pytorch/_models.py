@@ -339,7 +339,7 @@ def preparations(
     for event in preparing_events(plan):
         if event.order >= first_forward:
             break
-        if not prepares(event, model):
+        if not prepares(plan, event, model):
             continue
         if not frozen and switches_whole(event, model, forwards):
             continue
@@ -398,15 +398,15 @@ def may_prepare(callee: Value) -> bool:
     return isinstance(callee, Opaque) and callee.kind == "attribute" and callee.name in PREPARING
 
 
-def prepares(event: Event, model: Model) -> bool:
+def prepares(plan: Plan, event: Event, model: Model) -> bool:
     """Whether one of :func:`preparing_events` is about a model or a part of it."""
     if event.kind == "store" and event.name in ("requires_grad", "weight", "bias", "data"):
-        return any(part_of(value, model) for value in event.callee)
+        return any(part_of(plan, value, model) for value in event.callee)
     if event.kind == "store":
         return any(value is model.value for value in event.callee) and event.name != "training"
     for callee in event.callee:
         if isinstance(callee, Opaque) and callee.kind == "attribute" and callee.name in PREPARING:
-            if any(part_of(value, model) for value in callee.operands[0]):
+            if any(part_of(plan, value, model) for value in callee.operands[0]):
                 return True
         if isinstance(callee, External) and callee.name in REPLACING:
             if any(value is model.value for value in event.arguments.items[0].values):
@@ -414,18 +414,30 @@ def prepares(event: Event, model: Model) -> bool:
     return False
 
 
-def part_of(value: Value, model: Model) -> bool:
+def part_of(plan: Plan, value: Value, model: Model) -> bool:
     """Whether a value is a model or a part or parameter of it."""
     if origin(value) is model.value:
         return True
+    parts = parts_of(plan, model)
     return any(
-        found is model.value
+        id(found) in parts
         for found in walk_back(
             (value,),
             lambda v: (isinstance(v, Opaque) and v.kind != "call")
             or (isinstance(v, Opaque) and v.kind == "call" and not called_names(v)),
         )
     )
+
+
+def parts_of(plan: Plan, model: Model) -> set[int]:
+    """The identities of a model and of the objects that it is built of."""
+    key = f"parts {id(model)}"
+    if key not in plan.memo:
+        plan.memo[key] = {
+            id(value) for value in walk_parts(model.value) if isinstance(value, (Instance, Opaque))
+        }
+    found: set[int] = plan.memo[key]
+    return found
 
 
 def common_block(

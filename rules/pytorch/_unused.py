@@ -9,6 +9,7 @@ from transpile.facts.values import Constant, External, Instance, Opaque, Value, 
 from transpile.plan.graph import called_names, parents, walk_back
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.roles import gradients_off
+from transpile.rules.pytorch._frozen import frozen_later
 from transpile.rules.pytorch._models import reached_by_losses, walk_parts
 
 #: Layers of torch.nn that have no parameters.
@@ -38,7 +39,7 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     """Whether some training step certainly or possibly leaves parameters of a model unused."""
     if not isinstance(model.value, Instance) or checkpoints_reentrantly(plan):
         return False
-    if runs_parts_without_gradient(plan, model):
+    if runs_parts_without_gradient(plan, model) or frozen_later(plan, model):
         return True
     layers = [value for value in walk_parts(model.value) if has_parameters(value)]
     reached = reached_by_losses(plan)

@@ -22,7 +22,8 @@ After:
 
 Refuses when:
     no variable holds the model from where it is ready to where it is called; the model is trained
-    through a method other than its call; its gradients are taken by hand.
+    through a method other than its call; its gradients are taken by hand; parameters that are
+    frozen when it is wrapped learn later.
 
 Source:
     https://pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html,
@@ -48,6 +49,7 @@ from transpile.plan.places import start
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._data_parallel import replaces_data_parallel
+from transpile.rules.pytorch._frozen import unfrozen_later
 from transpile.rules.pytorch._models import (
     Wrap,
     find_wrap,
@@ -66,6 +68,7 @@ CODES = {
     "PT305": "training is hidden in a call that cannot be looked into",
     "PT306": "an optimizer's parameters cannot be traced to a model",
     "PT308": "a backward pass goes through no model that learns",
+    "PT309": "frozen parameters learn after the model is wrapped",
     "PT307": "batch norm takes its statistics per process",
 }
 
@@ -107,6 +110,18 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 node,
                 f"this model learns but cannot be wrapped: {found}",
                 "keep the model in one variable from its making to its calls",
+            )
+            continue
+        unfrozen = unfrozen_later(plan, model, found)
+        if unfrozen is not None:
+            yield Ruling(
+                "PT309",
+                Verdict.REFUSE,
+                unfrozen.module,
+                unfrozen.node,
+                "parameters that are frozen when the model is wrapped may learn from here on, and "
+                "the wrap would not average their gradients",
+                "wrap the model anew for each phase by hand, or freeze by a learning rate of 0",
             )
             continue
         wraps.setdefault((id(found.node), found.text), []).append(found)
