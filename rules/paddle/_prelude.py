@@ -173,6 +173,20 @@ def $share_batches(batch_sampler):
         (DIST,),
         ("SharedBatches",),
     ),
+    "shard_loader": HelperSource(
+        '''
+def $shard_loader(loader):
+    """Give a loader this process's part of each batch; leave it as it is for one process."""
+    if $dist.get_world_size() > 1:
+        if type(loader.batch_sampler) is not $BatchSampler:
+            kind = type(loader.batch_sampler).__name__
+            raise SystemExit(f"a loader with a {kind} cannot be shared by processes")
+        loader.batch_sampler = $SharedBatches(loader.batch_sampler)
+    return loader
+''',
+        (DIST, BATCH_SAMPLER),
+        ("SharedBatches",),
+    ),
     "shard_batches": shard_batches,
     "shard_whole_batches": shard_whole_batches,
     "SharedStream": HelperSource(

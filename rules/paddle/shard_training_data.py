@@ -18,8 +18,8 @@ After:
     train_loader = DataLoader(train_set, num_workers=2, batch_sampler=train_sampler)
 
 Refuses when:
-    the call that makes the loader is not in the script's text or makes evaluation loaders, too; its
-    arguments cannot be followed; training draws from no loader at all.
+    a call makes loaders for training and for evaluation and no variable holds the one for training;
+    the arguments of a loader cannot be followed; training draws from no loader at all.
 
 Source:
     https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/io/DistributedBatchSampler_en.html
@@ -33,10 +33,12 @@ from dataclasses import dataclass
 import libcst as cst
 
 from transpile.changes import Insert, Move
+from transpile.facts.module import Module
 from transpile.facts.values import Argument, Constant, Instance, Opaque, Unknown, Values
 from transpile.finding import Level
 from transpile.layout import (
     add_argument,
+    insert_after,
     insert_before,
     remove_argument,
     replace_argument_value,
@@ -46,7 +48,16 @@ from transpile.layout.calls import written_call
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.places import statement_of
-from transpile.plan.sources import Site, constant_of, given, is_indirect, is_simple, sites
+from transpile.plan.sources import (
+    Site,
+    constant_of,
+    given,
+    is_indirect,
+    is_simple,
+    sites,
+    variables,
+)
+from transpile.plan.wraps import binding_nodes
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.paddle._high_level import high_level
@@ -68,16 +79,18 @@ class Sharding:
 
     Args:
         site: the call.
-        way: ``dataset``, ``batches`` (its own batch sampler), ``sampler`` (a distributed one), or
-            ``stream``.
+        way: ``dataset``, ``batches`` (its own batch sampler), ``sampler`` (a distributed one),
+            ``stream``, or ``finished`` where the loader is changed once it is made.
         dataset: the data set's expression.
         sampler: the call of the script's DistributedBatchSampler.
+        bound: where finished loaders are bound to a variable, with its text.
     """
 
     site: Site
     way: str
     dataset: cst.BaseExpression
     sampler: Opaque | None = None
+    bound: tuple[tuple[Module, cst.CSTNode, str], ...] = ()
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -132,6 +145,11 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def shared_already(plan: Plan, site: Site) -> bool:
     """Whether the loader's batches are shared by something that knows the number of processes."""
+    made = {id(loader.value) for loader in site.loaders}
+    for event in plan.facts.events:
+        if event.kind == "store" and event.name == "batch_sampler":
+            if any(id(value) in made for value in event.callee):
+                return True
     for name in ("batch_sampler", "dataset"):
         argument = site.loader.argument(name)
         if argument is None:
@@ -180,7 +198,7 @@ def sharding_of(plan: Plan, site: Site) -> Sharding | str:
     """How to share out a loader's batches, or why that cannot be."""
     loader = site.loader
     if is_indirect(plan, site):
-        return "the call that makes this loader makes evaluation loaders, too, or is not here"
+        return finished(plan, site)
     if any(isinstance(each.value, Instance) for each in site.loaders):
         return "the loader's class is the script's own, which may deliver batches in its own way"
     if loader.wrapped:
@@ -222,6 +240,36 @@ def sharding_of(plan: Plan, site: Site) -> Sharding | str:
     if constant_of(loader.argument("batch_size"), 1) is None:
         return "the loader is told to make no batches (batch_size=None)"
     return Sharding(site, "dataset", dataset.node)
+
+
+def finished(plan: Plan, site: Site) -> Sharding | str:
+    """How to share out loaders that are made together with others, once they are made."""
+    if plan.options.batch_size == "per-device":
+        return "the call that makes this loader makes evaluation loaders, too"
+    evaluating = {id(loader.value) for loader in plan.loaders if not loader.training}
+    bound: list[tuple[Module, cst.CSTNode, str]] = []
+    for loader in site.loaders:
+        place = None
+        for holder, text in variables(plan, loader):
+            statements = {
+                id(statement): statement
+                for node in binding_nodes(plan, holder)
+                if (statement := statement_of(holder.module, node)) is not None
+            }
+            values = plan.facts.values_of(holder.node)
+            if any(id(value) in evaluating for value in values):
+                continue
+            if len(statements) == 1 and isinstance(holder.node, (cst.Name, cst.Attribute)):
+                place = (holder.module, next(iter(statements.values())), text)
+                break
+        if place is None:
+            return (
+                "the call that makes this loader makes evaluation loaders, too, and no variable "
+                "holds this one alone"
+            )
+        if not any(place[1] is other[1] and place[2] == other[2] for other in bound):
+            bound.append(place)
+    return Sharding(site, "finished", site.node, bound=tuple(bound))
 
 
 def unclear(argument: Argument | None, name: str) -> str:
@@ -286,7 +334,13 @@ def sizes_read(plan: Plan, site: Site) -> Iterator[Answer]:
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The batch sampler, and the arguments that move into it."""
     data: Sharding = ruling.data
-    if data.way == "sampler":
+    if data.way == "finished":
+        for module, statement, text in data.bound:
+            yield Helper("shard_loader", module)
+            line = f"{text} = {plan.names_in(module).fresh('shard_loader')}({text})"
+            for edit in insert_after(module.source, statement, [line]):  # type: ignore[arg-type]
+                yield In(module, edit)
+    elif data.way == "sampler":
         yield from divided_sampler(plan, data)
     elif data.way == "batches":
         yield from shared_sampler(plan, data)
