@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -22,6 +21,7 @@ from transpile.facts.values import (
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.ranks import reads_rank_variable
+from transpile.records import dataclass
 from transpile.rules.fluid._roles import Run, loops_around, roles_of
 
 FEEDER = "paddle.fluid.DataFeeder"
@@ -316,7 +316,10 @@ class Feeds:
                         yield self.given(run, value, ("reader", 0), "shard_reader")
                     elif callee.name in ARRAYS:
                         found = True
-                        yield self.given(run, value, ("reader", 0), "shard_arrays")
+                        # Whole batches go to the trainers in turn, whatever they are made of.
+                        whole = self.plan.options.batch_size == "per-device"
+                        helper = "shard_reader" if whole else "shard_arrays"
+                        yield self.given(run, value, ("reader", 0), helper)
                     elif callee.name in SAMPLES:
                         found = True
                         yield Undivided(

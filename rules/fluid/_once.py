@@ -52,6 +52,8 @@ VOCABULARY = Vocabulary(
 def once_of(plan: Plan) -> Once:
     """What is decided about the effects of a script; found once for all rules."""
     if "once" not in plan.memo:
+        # The role of a process is known from the beginning: there is no set-up to wait for.
+        plan.memo["set up"] = None
         together = frozenset(id(run.event.node) for run in roles_of(plan).training)
         plan.memo["once"] = find_once(plan, VOCABULARY, frozenset(), 0, together)
     found: Once = plan.memo["once"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from transpile.facts.events import Branch, Event, Loop
@@ -11,6 +9,7 @@ from transpile.facts.values import Opaque
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, function_of, start, statement_of
+from transpile.records import dataclass
 from transpile.rules.fluid._programs import MAIN, STARTUP, Program, programs_of
 from transpile.rules.fluid._roles import PARALLEL_EXECUTOR, Minimize, Run, names_of, roles_of
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from transpile.facts.events import Event, Stack, Within
 from transpile.facts.values import Argument, Constant, Mapping, Opaque, Value, Values
 from transpile.plan.graph import called_names, method_calls
 from transpile.plan.model import Plan
+from transpile.records import dataclass
 
 MAIN = ("main",)
 STARTUP = ("startup",)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -12,6 +11,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import Argument, Constant, External, Opaque, Value, Values
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
+from transpile.records import dataclass
 from transpile.rules.fluid._programs import Program, programs_of
 
 OPTIMIZERS = ("paddle.fluid.optimizer.", "paddle.fluid.contrib.")

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.facts.values import Constant
+from transpile.facts.values import Constant, Sequence
 from transpile.finding import Level
 from transpile.layout import insert_before
 from transpile.plan.graph import called_names, walk_back
@@ -43,12 +43,15 @@ from transpile.plan.places import Statement
 from transpile.plan.start import is_main_guard
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.fluid._feeds import unwrapped
 from transpile.rules.fluid._roles import names_of, roles_of
 
 CODES = {
     "FL111": "the launcher's environment is checked here",
     "FL112": "the order of the samples differs from process to process",
     "FL113": "the order of files differs from machine to machine",
+    "FL114": "an order or a number follows from hashes, which differ from process to process",
+    "FL115": "every process downloads",
 }
 SHUFFLES = frozenset({"paddle.fluid.io.shuffle"})
 CLOCKS = ("time.", "os.urandom", "os.getpid", "uuid.", "datetime.")
@@ -83,6 +86,46 @@ def decide(plan: Plan) -> Iterator[Answer]:
     )
     for event in calls(plan):
         yield from order_of(event)
+    yield from hashes(plan)
+    downloading = next((event for event in calls(plan) if downloads(event)), None)
+    if downloading is not None:
+        yield Remark(
+            "FL115",
+            Level.NOTE,
+            downloading.module,
+            downloading.node,
+            "every trainer and server of a machine fetches this data set where it is not there yet",
+            "run the script once as one process before the job, or fetch the data beforehand",
+        )
+
+
+def downloads(event: Event) -> bool:
+    """Whether an event may fetch a data set."""
+    return any(name.startswith("paddle.dataset.") for name in names_of(event))
+
+
+def hashes(plan: Plan) -> Iterator[Remark]:
+    """Orders of sets and numbers from ``hash``."""
+    found: dict[int, Event] = {}
+    for event in plan.facts.events:
+        if event.detached:
+            continue
+        if event.kind == "call" and "builtins.hash" in names_of(event):
+            found.setdefault(id(event.node), event)
+        elif event.kind == "iterate" and event.name != "copy":
+            for value in unwrapped(event.callee):
+                if isinstance(value, Sequence) and value.kind == "set":
+                    found.setdefault(id(event.node), event)
+    for event in found.values():
+        yield Remark(
+            "FL114",
+            Level.WARNING,
+            event.module,
+            event.node,
+            "hashes of texts differ from process to process, and with them the order of a set: "
+            "numbers that follow from it do not mean the same to all trainers",
+            "sort the set, or take a hash of the text's bytes from zlib",
+        )
 
 
 def calls(plan: Plan) -> Iterator[Event]:

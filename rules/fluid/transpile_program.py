@@ -55,6 +55,7 @@ CODES = {
     "FL104": "slices of a variable cannot be initialised from an array",
     "FL105": "asynchronous updates",
     "FL106": "this needs a newer Paddle, which has no Fluid",
+    "FL107": "a choice that Fluid conversions cannot follow",
 }
 #: Initialisers that write a whole array, whatever part of it a server holds (seen with 1.8.5).
 ARRAYS = frozenset(
@@ -97,6 +98,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
         data=place,
         claims=tuple(claimed(plan)),
     )
+    if plan.options.evaluation == "shard":
+        yield Remark(
+            "FL107",
+            Level.WARNING,
+            plan.entry,
+            place.event.node,
+            "--eval shard is not known for Fluid: every trainer evaluates everything",
+            "leave --eval out",
+        )
     if plan.options.async_mode:
         yield Remark(
             "FL105",
@@ -181,6 +191,14 @@ def refusals(plan: Plan) -> Iterator[Ruling]:
                 "with the same number of batches for every trainer",
                 "give each trainer its part of the files and use fleet",
             )
+    if plan.options.scale_lr != "none":
+        yield refuse(
+            plan,
+            "FL107",
+            roles.minimizes[0].event if roles.minimizes else None,
+            "--scale-lr is not known for Fluid: the servers hold the learning rate",
+            "give the optimizer the larger rate in the script",
+        )
     if mode_of(plan) == "pserver":
         yield from arrays(plan)
         yield from own_method(plan)

@@ -215,3 +215,24 @@ def test_only_one_large_table_may_stay_on_the_servers() -> None:
 
 def test_batches_per_device_are_taken_in_turn() -> None:
     assert "turn.append(batch)" in written(SCRIPT, batch_size="per-device")
+
+
+def test_choices_that_cannot_be_followed_are_said() -> None:
+    assert "FL107" in codes(SCRIPT, batch_size="per-device", scale_lr="linear")
+    assert "FL107" in codes(SCRIPT, evaluation="shard")
+
+
+def test_orders_of_sets_are_reported() -> None:
+    script = SCRIPT.replace(
+        "exe = fluid",
+        "ids = {}\nfor number, word in enumerate(set(open('words').read().split())):\n"
+        "    ids[word] = number\nexe = fluid",
+        1,
+    )
+    assert "FL114" in codes(script)
+    assert "FL114" not in codes(
+        script.replace("enumerate(set(", "enumerate(sorted(set(", 1).replace(
+            "split())):", "split()))):"
+        )
+    )
+    assert "FL114" not in codes(SCRIPT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import libcst as cst
@@ -18,6 +17,7 @@ from transpile.plan.model import Plan
 from transpile.plan.places import statement_in
 from transpile.plan.start import is_main_guard
 from transpile.plan.treatment import Once
+from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 
