@@ -8,6 +8,7 @@ from __future__ import annotations
 from transpile.prelude import HelperSource, HelperTemplate
 from transpile.rules.pytorch._set_up_helper import ADOPT_MPI_ENVIRONMENT, set_up_helper
 
+ITERTOOLS = ("itertools", "itertools")
 DIST = ("dist", "torch.distributed")
 CONTEXTMANAGER = ("contextmanager", "contextlib.contextmanager")
 OS = ("os", "os")
@@ -169,17 +170,21 @@ class $SharedSampler($data.Sampler):
         return -(-len(self.sampler) // self.world_size)
 
     def __iter__(self):
-        drawn = [list(self.sampler)]
-        $dist.broadcast_object_list(drawn)
-        indices = drawn[0]
-        missing = -len(indices) % self.world_size
-        if self.drop_last:
-            indices = indices[: len(indices) - len(indices) % self.world_size]
-        elif missing:
-            indices = indices + (indices * missing)[:missing]
-        return iter(indices[self.rank :: self.world_size])
+        indices, first, size = iter(self.sampler), [], 1000 * self.world_size
+        while True:
+            drawn = [list($itertools.islice(indices, size))]
+            $dist.broadcast_object_list(drawn)
+            block, first = drawn[0], first or drawn[0]
+            rest = len(block) % self.world_size
+            if rest and self.drop_last:
+                block = block[:-rest]
+            elif rest:
+                block = block + (first * self.world_size)[: self.world_size - rest]
+            yield from block[self.rank :: self.world_size]
+            if len(drawn[0]) < size:
+                return
 ''',
-        (DIST, DATA),
+        (DIST, DATA, ITERTOOLS),
         ("get_rank", "get_world_size"),
     ),
     "share_sampler": HelperSource(
