@@ -92,10 +92,38 @@ def test_a_file_written_elsewhere_amid_other_things_is_guarded_there(tmp_path: P
     assert "open('log.txt' if is_main_process() else os.devnull, 'a')" in helpers
 
 
+def test_a_file_that_goes_nowhere_is_not_forced_onto_the_disk(tmp_path: Path) -> None:
+    helpers = """\
+import os
+
+
+class Log:
+    def __init__(self):
+        self.file = open("log.txt", "w")
+
+    def __call__(self, model, x):
+        self.file.write("x")
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        return x
+
+
+help = Log()
+"""
+    text = text_of(of(tmp_path, TRAIN, helpers=helpers), "helpers.py")
+    assert "os.devnull" in text
+    assert text.index("if is_main_process():") < text.index("os.fsync")
+
+
 def test_what_the_script_does_not_come_to_stays(tmp_path: Path) -> None:
     idle = "def other():\n    print('x')\n\n\nif __name__ == '__main__':\n    print('demo')\n"
-    helpers = f"class Tool:\n    def work(self):\n        print(1)\n\n\n{idle}"
-    result = of(tmp_path, TRAIN, helpers=f"{helpers}\n\ndef help(model, x):\n    return x\n")
+    model = (
+        "from torch import nn\n\n\nclass Net(nn.Linear):\n    @classmethod\n"
+        "    def loaded(cls):\n        print('loading')\n        return cls(3, 1)\n"
+    )
+    helpers = f"{model}\n\nclass Tool:\n    def work(self):\n        print(1)\n\n\n{idle}"
+    script = TRAIN.replace("import help", "import Net, help").replace("nn.Linear(", "Net(")
+    result = of(tmp_path, script, helpers=f"{helpers}\n\ndef help(model, x):\n    return x\n")
     assert result.outcome is Outcome.CONVERTED
     assert not result.changed_modules
 

@@ -43,9 +43,19 @@ def find_idle(once: Once) -> Iterator[int]:
                 for around in module.source.parents(effect.node)
             )
         else:
-            runs = id(function) in running or bool(owners & classes)
+            called = bool(owners & classes) and not is_called_by_name(function)
+            runs = id(function) in running or called
         if not runs:
             yield id(effect.node)
+
+
+def is_called_by_name(function: cst.FunctionDef) -> bool:
+    """Whether a method belongs to its class alone, so that no library calls it on an object."""
+    return any(
+        isinstance(decorator.decorator, cst.Name)
+        and decorator.decorator.value in ("classmethod", "staticmethod")
+        for decorator in function.decorators
+    )
 
 
 def find_calls(once: Once) -> None:
