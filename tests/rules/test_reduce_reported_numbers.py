@@ -515,3 +515,9 @@ def test_a_number_that_a_model_makes_of_batch_means_is_told_and_not_summed() -> 
     assert "print_once(perplexity.item())" in result.text
     assert [finding.code for finding in result.findings] == ["PT603"]
     assert "'log' of a number over the batch" in result.findings[0].message
+
+
+def test_sizes_that_grow_alike_are_compared_as_they_are() -> None:
+    found = numbers("if x.shape[0] != y.shape[0]:\n    raise ValueError")
+    assert found.after == found.before
+    assert not found.remarks

@@ -68,7 +68,7 @@ READS = frozenset(
         "pickle.load", "json.load", "yaml.load", "yaml.safe_load", "joblib.load",
         "pandas.read_csv", "pandas.read_json", "pandas.read_pickle", "pandas.read_parquet",
         "pandas.read_excel", "PIL.Image.open", "cv2.imread", "scipy.io.loadmat",
-        "os.path.exists", "os.path.isfile", "os.path.getsize", "os.path.getmtime",
+        "os.path.exists", "os.path.isfile", "os.path.isdir", "os.path.getsize", "os.path.getmtime",
         "os.listdir", "os.scandir", "os.walk", "glob.glob", "glob.iglob",
     }
 )  # fmt: skip

@@ -13,6 +13,7 @@ from transpile.facts.walk import children
 from transpile.plan.effects import Effect, Vocabulary, find_effects
 from transpile.plan.effects import Kind as EffectKind
 from transpile.plan.graph import called_names, is_instance_of, method_calls
+from transpile.rules.pytorch._quantity import Kind
 
 from .contents import DEEPEST, inside
 from .inquiry import Inquiry
@@ -121,9 +122,22 @@ class Shown:
         operands: tuple[Values, ...] = ()
         if len(values) == 1 and isinstance(values[0], Opaque) and values[0].node is node:
             operands = values[0].operands
-        for position, part in enumerate(parts):
-            inner = operands[position] if position < len(operands) else ()
-            yield from self.conditions(inner or self.plan.facts.values_of(part), part, event)
+        compared = [
+            (operands[position] if position < len(operands) else ())
+            or self.plan.facts.values_of(part)
+            for position, part in enumerate(parts)
+        ]
+        if isinstance(node, cst.Comparison) and self.grow_alike(compared):
+            return
+        for inner, part in zip(compared, parts, strict=True):
+            yield from self.conditions(inner, part, event)
+
+    def grow_alike(self, compared: list[Values]) -> bool:
+        """Whether sizes are compared that grow alike with the batch: the outcome is the same."""
+        quantities = [self.inquiry.analysis.of(values) for values in compared]
+        return len({one.degree for one in quantities}) == 1 and all(
+            one.kind is Kind.EQUAL and one.degree and not one.pending for one in quantities
+        )
 
     def is_whole(self, value: Instance) -> bool:
         """Whether an object is not looked into: a model, an optimizer, a loader."""
