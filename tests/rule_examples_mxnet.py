@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from transpile import Options
+
 HEAD = """\
 import argparse
 import logging
@@ -32,12 +34,15 @@ for epoch in range(3):
 TRAINING = STEP + "        trainer.step(data.shape[0])\n"
 SYMBOL = 'module = mx.mod.Module(mx.sym.SoftmaxOutput(mx.sym.var("data"), name="softmax"))\n'
 
+#: Rules that do something only with other options than the default.
+OPTIONS = {"mxnet/compress-gradients": Options(compression="2bit")}
 #: Rule to the script around its example.
 EXAMPLES = {
     "mxnet/call-back-on-one-worker": HEAD
     + SYMBOL
     + "train_iter = mx.io.NDArrayIter(images, labels, 64)\n@\n"
     + "module.fit(train_iter, epoch_end_callback=checkpoint, num_epoch=1)\n",
+    "mxnet/compress-gradients": HEAD + LOADER + "@\n" + TRAINING,
     "mxnet/divide-batch": HEAD + SYMBOL + "@\nmodule.fit(train_iter, num_epoch=1)\n",
     "mxnet/log-on-one-worker": HEAD
     + "@\n"

@@ -30,7 +30,12 @@ EXAMPLES = {
     **rule_examples_fluid.EXAMPLES,
 }
 BY_HAND = {**BY_HAND, **rule_examples_paddle.BY_HAND}
-OPTIONS = {**OPTIONS, **rule_examples_paddle.OPTIONS, **rule_examples_fluid.OPTIONS}
+OPTIONS = {
+    **OPTIONS,
+    **rule_examples_paddle.OPTIONS,
+    **rule_examples_fluid.OPTIONS,
+    **rule_examples_mxnet.OPTIONS,
+}
 TOGETHER = {**TOGETHER, **rule_examples_paddle.TOGETHER}
 
 

@@ -90,7 +90,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
             plan.entry,
             None,
             "with dist_async every worker updates the parameters on its own: gradients are those "
-            "of older parameters, and the result is not that of one process",
+            "of older parameters, schedules by updates run as many times faster, and the result is "
+            "not that of one process",
             "use a smaller learning rate, or dist_sync",
         )
 
