@@ -38,12 +38,19 @@ from transpile.plan.roles import data_sources
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._prelude import adds_up
-from transpile.rules.mxnet._roles import fits, receivers_of, updates
+from transpile.rules.mxnet._roles import (
+    drawings,
+    fits,
+    receivers_of,
+    training_loaders,
+    updates,
+)
 
 CODES = {
     "MX601": "a training metric counts the samples of all workers",
     "MX602": "a reported number is that of one worker",
 }
+SCORING = frozenset({"score", "predict", "iter_predict"})
 READING = frozenset({"get", "get_name_value"})
 #: Metrics that are more than a sum over a count.
 UNUSUAL = ("F1", "MCC", "PCC", "PearsonCorrelation", "Fbeta", "BinaryAccuracy")
@@ -132,6 +139,43 @@ def decide(plan: Plan) -> Iterator[Answer]:
             "it counts all workers' samples",
         )
     yield from reported(plan)
+    yield from partial_passes(plan)
+
+
+def partial_passes(plan: Plan) -> Iterator[Remark]:
+    """Passes over the training data beside training, which see one worker's part of it."""
+    loops = {id(update.loop.node) for update in updates(plan) if update.loop is not None}
+    if not updates(plan) and not fits(plan):
+        return
+    fitted = {id(fit.event.node) for fit in fits(plan)}
+    seen: set[int] = set()
+    for loader in training_loaders(plan):
+        passes = [event for event in drawings(plan, loader) if id(event.node) not in loops]
+        for event in plan.facts.events:
+            if any(receivers_of(event, name) for name in SCORING) and event.kind == "call":
+                given = [v for each in event.arguments.items for v in each.values]
+                if any(value is loader.value for value in given):
+                    passes.append(event)
+        for event in passes:
+            inside = any(
+                isinstance(frame, Loop) and id(frame.node) in loops for frame in event.stack
+            )
+            if inside or event.detached or id(event.node) in seen | fitted:
+                continue
+            if within_helper(event):
+                continue
+            seen.add(id(event.node))
+            yield one_worker(event, "what this pass over the training data sees")
+
+
+def within_helper(event: Event) -> bool:
+    """Whether a pass only counts batches, to agree on their number."""
+    return event.name == "" and isinstance(event.node, cst.CompFor) and counts(event.node)
+
+
+def counts(node: cst.CompFor) -> bool:
+    """Whether a comprehension does not look at what it goes through."""
+    return isinstance(node.target, cst.Name) and node.target.value == "_"
 
 
 def done(plan: Plan) -> Iterator[Event]:

@@ -46,6 +46,7 @@ from transpile.rules.mxnet._roles import (
     Update,
     fits,
     receivers_of,
+    trainers,
     training_loaders,
     updates,
 )
@@ -97,7 +98,23 @@ def decide(plan: Plan) -> Iterator[Answer]:
         yield from early_gradients(plan, update)
         yield from early_exits(plan, update)
     yield from by_hand(plan)
+    yield from unseen(plan)
     yield from module_divisors(plan)
+
+
+def unseen(plan: Plan) -> Iterator[Ruling]:
+    """Refusals of trainers whose steps are taken by something that cannot be looked into."""
+    for trainer in trainers(plan):
+        if not trainer.event.detached and all(step.detached for step in trainer.steps):
+            yield Ruling(
+                "MX302",
+                Verdict.REFUSE,
+                trainer.event.module,
+                trainer.event.node,
+                "no step of this trainer can be seen: what it is handed to takes them, and cannot "
+                "be looked into",
+                "write the training loop out",
+            )
 
 
 def by_hand(plan: Plan) -> Iterator[Ruling]:

@@ -17,7 +17,8 @@ After:
     store = create_store()
 
 Refuses when:
-    the script trains with a module and a Gluon trainer, whose keys cannot stand in one store.
+    the script trains with a module and a Gluon trainer, or with several modules: their keys cannot
+    stand in one store.
 
 Source:
     https://mxnet.apache.org/versions/1.9.1/api/faq/distributed_training
@@ -27,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from transpile.facts.events import Event
 from transpile.facts.values import External
 from transpile.finding import Level
 from transpile.plan.effects import Kind, find_effects
@@ -40,7 +42,7 @@ from transpile.rules.mxnet._roles import fits, has_own_keys, is_shared, stores, 
 CODES = {
     "MX101": "the workers share one store",
     "MX102": "servers and the scheduler have this effect, too",
-    "MX103": "one store cannot have the keys of trainers and of modules",
+    "MX103": "the keys of what is trained would meet in the store",
     "MX104": "asynchronous updates use parameters that are not the newest",
     "MX105": "the script uses a store by itself",
 }
@@ -81,6 +83,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             "them: they cannot tell several trainers apart",
             "choose --kvstore dist_sync",
         )
+    yield from several_modules(plan)
     yield from early_effects(plan)
     yield from by_hand(plan)
     if plan.options.kvstore == "dist_async":
@@ -96,9 +99,30 @@ def decide(plan: Plan) -> Iterator[Answer]:
         )
 
 
-def makes_shared(event: object) -> bool:
+def several_modules(plan: Plan) -> Iterator[Ruling]:
+    """Refusals of scripts that train several modules, whose parameters may have the same names."""
+    made: dict[int, Event] = {}
+    for fit in fits(plan):
+        for callee in fit.event.callee:
+            for value in getattr(callee, "operands", ((),))[0]:
+                made.setdefault(id(value), fit.event)
+    alone = any(True for event in made.values() for _ in event.loops())
+    if len(made) > 1 or alone:
+        event = list(made.values())[-1]
+        yield Ruling(
+            "MX103",
+            Verdict.REFUSE,
+            event.module,
+            event.node,
+            "several modules are trained here one after the other: their parameters have the same "
+            "names, and would meet in the store that the workers share",
+            "train one module in a script",
+        )
+
+
+def makes_shared(event: Event) -> bool:
     """Whether a call makes a store that several workers share."""
-    first = event.arguments.get("name", 0)  # type: ignore[attr-defined]
+    first = event.arguments.get("name", 0)
     return first is not None and is_shared(first.values)
 
 

@@ -1,0 +1,209 @@
+"""What MXNet's rules refuse, leave or scale, on small scripts."""
+
+from __future__ import annotations
+
+import pytest
+
+from transpile import Options, Outcome, Result, convert
+
+HEAD = """\
+import mxnet as mx
+import numpy as np
+from mxnet import autograd, gluon
+
+x = np.zeros((64, 4), dtype="float32")
+y = np.zeros(64, dtype="float32")
+net = gluon.nn.Dense(1)
+net.initialize()
+loss_fn = gluon.loss.L2Loss()
+"""
+LOADER = """\
+batch_size = 8
+loader = gluon.data.DataLoader(gluon.data.ArrayDataset(x, y), batch_size=batch_size)
+"""
+TRAINER = 'trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})\n'
+LOOP = """\
+for epoch in range(2):
+    for data, label in loader:
+        with autograd.record():
+            loss = loss_fn(net(data), label)
+        loss.backward()
+"""
+STEP = "        trainer.step(batch_size)\n"
+GLUON = HEAD + LOADER + TRAINER + LOOP
+SYMBOL = """\
+symbol = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2)
+symbol = mx.sym.SoftmaxOutput(symbol, name="softmax")
+module = mx.mod.Module(symbol)
+train = mx.io.NDArrayIter(x, y, batch_size=8)
+"""
+FIT = 'module.fit(train, optimizer_params={"learning_rate": 0.1}, num_epoch=1)\n'
+
+
+def codes(result: Result) -> set[str]:
+    """The codes of the findings."""
+    return {finding.code for finding in result.findings}
+
+
+def step_of(script: str, options: Options | None = None) -> str:
+    """The line of the converted script that takes the step."""
+    result = convert(script, options)
+    assert result.outcome is Outcome.CONVERTED, result.findings
+    return next(line.strip() for line in result.text.splitlines() if ".step(" in line)
+
+
+REFUSED = {
+    "exit that one worker decides": (
+        GLUON + "        if loss.mean().asscalar() < 0.1:\n            break\n" + STEP,
+        "MX305",
+    ),
+    "gradients read before the step": (
+        GLUON + "        print(net.weight.grad().norm())\n" + STEP,
+        "MX304",
+    ),
+    "parameters changed by hand": (
+        HEAD
+        + LOADER
+        + LOOP
+        + "        net.weight.set_data(net.weight.data() - net.weight.grad())\n",
+        "MX307",
+    ),
+    "steps that cannot be seen": (
+        HEAD
+        + LOADER
+        + TRAINER
+        + "from mxnet.gluon.contrib.estimator import Estimator\n"
+        + "estimator = Estimator(net, loss_fn, trainer=trainer)\n"
+        + "estimator.fit(train_data=loader, epochs=1)\n",
+        "MX302",
+    ),
+    "a sampler of its own": (
+        HEAD
+        + "batch_size = 8\nsampler = gluon.data.FilterSampler(lambda s: s[1] > 0, x)\n"
+        + "loader = gluon.data.DataLoader(gluon.data.ArrayDataset(x, y), 8, sampler=sampler)\n"
+        + TRAINER
+        + LOOP
+        + STEP,
+        "MX202",
+    ),
+    "an iterator of the project": (
+        HEAD
+        + SYMBOL
+        + "class Own(mx.io.DataIter):\n    def next(self):\n        raise StopIteration\n\n\n"
+        + "module.fit(Own(8), num_epoch=1)\n",
+        "MX202",
+    ),
+    "batches from no loader": (
+        HEAD
+        + TRAINER
+        + "for i in range(8):\n    with autograd.record():\n        loss = loss_fn(net(x), y)\n"
+        + "    loss.backward()\n    trainer.step(8)\n",
+        "MX203",
+    ),
+    "a store used by hand": (
+        GLUON + STEP + 'kv = mx.kv.create("local")\nkv.init(3, mx.nd.ones(2))\n',
+        "MX105",
+    ),
+    "a loss divided by the batch of one worker": (
+        HEAD + SYMBOL.replace('name="softmax"', 'normalization="batch"') + FIT,
+        "MX303",
+    ),
+    "a module bound to other shapes": (
+        HEAD
+        + SYMBOL
+        + 'module.bind(data_shapes=[("data", (8, 4))], label_shapes=[("softmax_label", (8,))])\n'
+        + "module.init_params()\nmodule.init_optimizer()\n"
+        + "for batch in train:\n    module.forward_backward(batch)\n    module.update()\n",
+        "MX303",
+    ),
+    "several modules": (
+        HEAD + SYMBOL + FIT + "other = mx.mod.Module(symbol)\nother.fit(train, num_epoch=1)\n",
+        "MX103",
+    ),
+    "a module and a trainer": (GLUON + STEP + SYMBOL + FIT, "MX103"),
+    "parameters initialised late": (
+        GLUON + STEP + "    net.initialize(force_reinit=True)\n",
+        "MX312",
+    ),
+    "samples that roll over": (
+        HEAD + SYMBOL.replace("batch_size=8", 'batch_size=8, last_batch_handle="roll_over"') + FIT,
+        "MX202",
+    ),
+    "states of optimizers on servers": (
+        HEAD
+        + SYMBOL
+        + "done = mx.callback.module_checkpoint(module, 'm', save_optimizer_states=True)\n"
+        + FIT,
+        "MX113",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_would_go_wrong_is_refused_with_its_reason(case: str) -> None:
+    script, code = REFUSED[case]
+    result = convert(script)
+    assert result.outcome is Outcome.REFUSED, result.text
+    assert code in codes(result)
+
+
+def test_several_trainers_are_refused_where_servers_update() -> None:
+    second = "other = gluon.Trainer(gluon.nn.Dense(1).collect_params(), 'sgd')\n"
+    script = HEAD + LOADER + TRAINER + second + LOOP + STEP + "        other.step(batch_size)\n"
+    assert convert(script).outcome is Outcome.CONVERTED
+    result = convert(script, Options(kvstore="dist_async"))
+    assert "MX103" in codes(result)
+
+
+@pytest.mark.parametrize(
+    ("script", "step"),
+    [
+        (GLUON + STEP, "trainer.step(batch_size)"),
+        (
+            GLUON + "        trainer.step(data.shape[0])\n",
+            "trainer.step(data.shape[0] * get_num_workers())",
+        ),
+        (
+            GLUON.replace("label)\n", "label).mean()\n") + "        trainer.step(1)\n",
+            "trainer.step(get_num_workers())",
+        ),
+        (
+            GLUON.replace("label)\n", "label).mean()\n") + "        trainer.step(data.shape[0])\n",
+            "trainer.step(data.shape[0] * get_num_workers() * get_num_workers())",
+        ),
+    ],
+)
+def test_a_step_divides_by_the_samples_of_all_workers(script: str, step: str) -> None:
+    assert step_of(script) == step
+
+
+def test_a_step_with_a_batch_for_each_worker_counts_all_of_them() -> None:
+    options = Options(batch_size="per-device")
+    assert step_of(GLUON + STEP, options) == "trainer.step(batch_size * get_num_workers())"
+
+
+def test_asynchronous_steps_divide_by_the_batch_of_one_worker() -> None:
+    options = Options(kvstore="dist_async")
+    assert step_of(GLUON + STEP, options) == "trainer.step(split_batch(batch_size))"
+    assert "MX104" in codes(convert(GLUON + STEP, options))
+
+
+def test_effects_before_the_import_are_those_of_servers_too() -> None:
+    early = "import os\n\nos.makedirs('out')\n" + GLUON + STEP
+    assert "MX102" in codes(convert(early))
+    assert "MX102" not in codes(convert(GLUON + STEP + "import os\n\nos.makedirs('out')\n"))
+
+
+def test_a_pass_over_the_training_data_is_said_to_be_partial() -> None:
+    scored = HEAD + SYMBOL + FIT + "print(module.score(train, 'acc'))\n"
+    assert "MX602" in codes(convert(scored))
+
+
+def test_a_store_for_devices_alone_is_no_reason_to_leave_a_script() -> None:
+    script = GLUON.replace('{"learning_rate": 0.1})', "kvstore='device')") + STEP
+    result = convert(script)
+    assert result.outcome is Outcome.CONVERTED
+    assert "kvstore=store or 'device'" in result.text
+    shared = convert(script.replace("'device'", "'dist_device_sync'"))
+    assert shared.outcome is Outcome.UNCHANGED
+    assert codes(shared) == {"DT003"}
