@@ -207,9 +207,8 @@ class Feeds:
             return
         for event in self.iterations:
             for each in event.callee:
-                if isinstance(each, Opaque) and each.kind == "element":
-                    if any(operand is source for operand in each.operands[0]):
-                        yield each
+                if is_element(each, source):
+                    yield each
 
     def divided_source(self, run: Run, source: Opaque | Generator) -> Answer:
         """The division of the reader behind an iterator."""
@@ -231,7 +230,32 @@ class Feeds:
                 "this reader feeds the training and something else, which needs all of the data",
                 "read the training data and the other data in loops of their own",
             )
+        asked = self.asks_for_size(source)
+        if asked is not None:
+            return Undivided(
+                asked.module,
+                asked.node,
+                "what happens here depends on how many samples a batch has, and a trainer's share "
+                "has fewer",
+                "drop the last batch where the reader is made: paddle.batch(..., drop_last=True)",
+            )
         return Division("shard_reader", entry, node.func)
+
+    def asks_for_size(self, source: Opaque | Generator) -> Event | None:
+        """A test of the number of samples in a batch; None where there is none."""
+        if self.plan.options.batch_size == "per-device":
+            return None
+        drawn = {id(each) for each in self.elements(source)}
+        for event in self.plan.facts.events:
+            if event.kind != "test" or event.detached or makes(source, event):
+                continue
+            for value in walk_back(self.plan.facts.values_of(event.node)):
+                if not isinstance(value, Opaque) or value.name != "len":
+                    continue
+                for each in (each for operand in value.operands for each in operand):
+                    if id(each) in drawn or is_element(each, source):
+                        return event
+        return None
 
     def shared_with_others(self, run: Run, node: cst.Call) -> bool:
         """Whether the iterator that is made at a node feeds runs that do not train."""
@@ -425,6 +449,22 @@ class Feeds:
             isinstance(value, Function) and id(value.node) in self.sharding
             for value in self.plan.facts.values_of(node.func)
         )
+
+
+def makes(source: Opaque | Generator, event: Event) -> bool:
+    """Whether an event happens in the function that makes the batches of an iterator."""
+    return isinstance(source, Generator) and any(
+        frame.function is source.function for frame in event.calls()
+    )
+
+
+def is_element(value: Value, source: Value) -> bool:
+    """Whether a value is what an iterator gives."""
+    return (
+        isinstance(value, Opaque)
+        and value.kind == "element"
+        and any(operand is source for operand in value.operands[0])
+    )
 
 
 def feeder_of(value: Value) -> set[str]:

@@ -79,6 +79,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         return
     if not plan.options.async_mode:
         yield from exits(plan, roles)
+        yield from failures(plan, roles)
     if plan.options.mode != "nccl2":
         yield from loads(plan, roles)
     yield from reads(plan, roles)
@@ -140,6 +141,49 @@ def conditions(event: Event) -> Iterator[cst.CSTNode]:
         if isinstance(outer, cst.FunctionDef):
             return
         inner = outer
+
+
+def failures(plan: Plan, roles: Roles) -> Iterator[Ruling]:
+    """Handlers that go on after a step that failed in this trainer alone."""
+    seen: set[int] = set()
+    for run in roles.training:
+        source = run.event.module.source
+        inner = run.event.node
+        for outer in source.parents(run.event.node):
+            if isinstance(outer, cst.FunctionDef):
+                break
+            if isinstance(outer, cst.Try) and inner is outer.body:
+                for handler in outer.handlers:
+                    if id(handler) not in seen and goes_on(plan, handler):
+                        seen.add(id(handler))
+                        yield Ruling(
+                            "FL601",
+                            Verdict.REFUSE,
+                            run.event.module,
+                            handler,
+                            "a step that fails is passed over here: the other trainers would wait "
+                            "for it for ever",
+                            "let the script fail",
+                        )
+            inner = outer
+
+
+def goes_on(plan: Plan, handler: cst.ExceptHandler) -> bool:
+    """Whether the script goes on after an exception that not every trainer meets."""
+    values = plan.facts.values_of(handler.type) if handler.type is not None else ()
+    names = [getattr(value, "name", "") for value in values]
+    if names and all(name.endswith(("EOFException", "StopIteration")) for name in names):
+        return False
+    last: cst.CSTNode = handler.body
+    while isinstance(last, (cst.IndentedBlock, cst.SimpleStatementLine, cst.SimpleStatementSuite)):
+        last = last.body[-1]
+    if isinstance(last, cst.Raise):
+        return False
+    called = last.value if isinstance(last, cst.Expr) else None
+    if isinstance(called, cst.Call):
+        functions = plan.facts.values_of(called.func)
+        return not any(getattr(value, "name", "").endswith("exit") for value in functions)
+    return True
 
 
 # Weights.

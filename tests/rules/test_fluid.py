@@ -236,3 +236,25 @@ def test_orders_of_sets_are_reported() -> None:
         )
     )
     assert "FL114" not in codes(SCRIPT)
+
+
+def test_sizes_of_batches_that_decide_are_refused() -> None:
+    script = SCRIPT.replace(
+        "    exe.run(feed", "    if len(batch) != 8:\n        continue\n    exe.run(feed"
+    )
+    assert "FL202" in codes(script)
+    assert "FL202" not in codes(script, batch_size="per-device")
+
+
+@pytest.mark.parametrize(
+    ("handler", "refused"),
+    [
+        ("except Exception:\n        pass", True),
+        ("except fluid.core.EOFException:\n        break", False),
+        ("except Exception:\n        raise", False),
+    ],
+)
+def test_steps_that_fail_in_one_trainer_are_not_passed_over(handler: str, refused: bool) -> None:
+    step = "    exe.run(feed=feeder.feed(batch))\n"
+    script = SCRIPT.replace(step, f"    try:\n    {step}    {handler}\n")
+    assert ("FL601" in codes(script)) is refused
