@@ -37,7 +37,7 @@ import libcst as cst
 
 from transpile.changes import Edit, Insert, Move
 from transpile.facts.events import Event, Loop
-from transpile.facts.values import Instance, Mapping, Opaque, Unknown
+from transpile.facts.values import External, Instance, Mapping, Opaque, Unknown, Value
 from transpile.finding import Level
 from transpile.layout import add_argument, insert_before, replace_argument_value
 from transpile.layout.calls import written_call
@@ -66,8 +66,13 @@ CODES = {
     "PT201": "each process draws its own shard of the training set",
     "PT202": "a training loader cannot be sharded",
     "PT203": "training draws its batches from no loader",
+    "PT216": "a call out of the project is given a training loader",
     "PT215": "training uses numbers that a separate pass takes from the training loader",
 }
+#: Functions of libraries that draw nothing from a loader, or whose result draws it in the script.
+KNOWN = ("builtins.", "tqdm.", "itertools.", "rich.", "torch.utils.data.", "copy.", "functools.")
+#: Methods that only keep what they are given.
+KEEPING = frozenset({"append", "extend", "update", "setdefault", "get", "pop", "add", "insert"})
 BY_HAND = "give the loader a DistributedSampler by hand"
 
 
@@ -111,6 +116,16 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "draw the batches from a DataLoader that the script makes itself",
                 decisive=not any(other.loaders for other in reached),
             )
+    for event in handed_out(plan):
+        yield Remark(
+            "PT216",
+            Level.WARNING,
+            event.module,
+            event.node,
+            "this call is given the training loader, and with several processes it sees only one "
+            "process's share of the data",
+            "give it a second DataLoader over the whole data set",
+        )
     for event in passes_for_training(plan):
         yield Remark(
             "PT215",
@@ -154,12 +169,55 @@ def passes_for_training(plan: Plan) -> Iterator[Event]:
 
 def stores_for(plan: Plan, loop: Event, used: set[int]) -> bool:
     """Whether a loop changes in place something that a loss depends on."""
+    for event in plan.facts.events:
+        if not any(isinstance(frame, Loop) and frame.node is loop.node for frame in event.stack):
+            continue
+        if event.kind in ("store", "operate"):
+            changed = event.callee
+        elif event.kind == "call" and is_given_of(event, loop):
+            changed = tuple(
+                receiver
+                for callee in event.callee
+                if isinstance(callee, Opaque) and callee.kind == "attribute"
+                for receiver in callee.operands[0]
+            )
+        else:
+            continue
+        if any(id(value) in used for value in changed):
+            return True
+    return False
+
+
+def is_given_of(event: Event, loop: Event) -> bool:
+    """Whether a method is called with something that a loop draws."""
+    given = tuple(value for argument in event.arguments.items for value in argument.values)
     return any(
-        event.kind in ("store", "operate")
-        and any(isinstance(frame, Loop) and frame.node is loop.node for frame in event.stack)
-        and any(id(value) in used for value in event.callee)
-        for event in plan.facts.events
+        isinstance(value, Opaque) and value.kind == "element" and value.node is loop.node
+        for value in walk_back(given)
     )
+
+
+def handed_out(plan: Plan) -> Iterator[Event]:
+    """The calls out of the project that are given a loader of training batches to draw from."""
+    loaders = {id(loader.value) for loader in plan.training_loaders}
+    iterated = {id(v) for e in plan.facts.events if e.kind == "iterate" for v in e.callee}
+    seen: set[int] = set()
+    for event in plan.facts.calls:
+        if event.detached or id(event.node) in seen or not any(map(draws, event.callee)):
+            continue
+        if any(id(value) in iterated for value in event.result):
+            continue
+        given = (value for argument in event.arguments.items for value in argument.values)
+        if any(id(value) in loaders for value in given):
+            seen.add(id(event.node))
+            yield event
+
+
+def draws(callee: Value) -> bool:
+    """Whether a call out of the project may draw batches from what it is given."""
+    if isinstance(callee, Opaque):
+        return callee.kind == "attribute" and callee.name not in KEEPING
+    return isinstance(callee, External) and not callee.name.startswith(KNOWN)
 
 
 def decide_site(plan: Plan, site: Site) -> Ruling:
