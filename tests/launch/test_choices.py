@@ -182,3 +182,24 @@ def test_advice(command: Callable[..., Any], words: tuple[str, ...], finding: st
         if not finding:
             assert "DT80" not in run.errors
     assert launched.status == ("[warning]" in launched.errors)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "total"),
+    [
+        ("import paddle.fluid as fluid", (), "1 server and 1 worker"),
+        ("import paddle.fluid as fluid", ("--mode", "auto", "--servers", "2"), "2 servers and"),
+        ("import paddle.fluid as fluid", ("--mode", "nccl2"), "1 node, one process for each GPU"),
+        ("from paddle import fluid\nmode = 'nccl2'", (), "1 node, one process for each GPU"),
+        ("from paddle import fluid\nmode = 'nccl2'", ("--mode", "pserver"), "1 server and"),
+        ("import paddle", (), "1 node, one process for each GPU"),
+        ("import paddle", ("--mode", "pserver"), "1 server and 1 worker"),
+    ],
+)
+def test_whether_there_are_servers(
+    command: Callable[..., Any], text: str, words: tuple[str, ...], total: str
+) -> None:
+    script("x.py", f"{text}\n")
+    run = command("launch", "x.py", "--target", "paddle-launch", *words)
+    assert run.status == 0, run.errors
+    assert run.errors.startswith(f"Total: {total}")

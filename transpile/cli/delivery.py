@@ -138,7 +138,7 @@ class Delivery:
             return None
         from transpile.cli.launch_script import facts_of_plan
 
-        return self.job.launch.launch(target, facts_of_plan(result.plan))
+        return self.job.launch.launch(target, facts_of_plan(result.plan, result.data))
 
     def _write_files(self, files: list[_File]) -> None:
         """Write files all together, those left out that hold what they shall hold."""

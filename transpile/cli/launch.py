@@ -57,7 +57,7 @@ _LOOK = 1
     "--mode",
     type=click.Choice(MODES),
     help="Whether workers of paddle and fluid exchange gradients with each other or with parameter "
-    "servers.  [default: collective]",
+    "servers.  [default: what a script of fluid does; collective for paddle]",
 )
 @launch_options
 @click.pass_context

@@ -44,7 +44,8 @@ def make_job(
     framework: Framework,
     choices: Mapping[str, Any],
     command: tuple[str, ...],
-    arguments: tuple[str, ...] = (),
+    arguments: tuple[str, ...],
+    has_servers: bool,
 ) -> Job:
     """Return the job of a script.
 
@@ -54,6 +55,7 @@ def make_job(
         choices: by the names of the options.
         command: the words that make the launch file again.
         arguments: of the script; where there are none, those of the project count.
+        has_servers: the script shares gradients through parameter servers.
 
     Raises:
         ValueError: the choices contradict each other.
@@ -68,7 +70,7 @@ def make_job(
         script=script,
         command=command,
         framework=framework,
-        mode="pserver" if choices.get("mode") == "pserver" else "collective",
+        mode="pserver" if has_servers else "collective",
         script_arguments=script_arguments(choices, arguments),
         environment=tuple(variables.items()),
         volumes=tuple(map(parse_volume, choices.get("volume", ()))),

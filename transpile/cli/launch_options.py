@@ -25,7 +25,7 @@ from transpile.launch.volumes import parse_volume
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Callback = Callable[[click.Context, click.Parameter, Any], Any]
-MODES = ("collective", "nccl2", "pserver")
+MODES = ("auto", "collective", "nccl2", "pserver")
 
 
 def _checked(parse: Callable[[str], object]) -> Callback:

@@ -101,6 +101,7 @@ class LaunchRequest:
                     *rest,
                 ),
                 arguments,
+                facts.has_servers(framework, choices.get("mode")),
             )
             for target in self.targets
         }

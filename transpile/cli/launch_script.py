@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,8 @@ _PACKAGES: Mapping[str, Framework] = {
     "keras": "tensorflow",
     "singa": "singa",
 }
+# What `DistributeTranspilerConfig.mode` is set to.
+_NCCL2 = re.compile(rb"""(["'])nccl2\1""")
 
 
 @dataclass(frozen=True)
@@ -29,10 +32,23 @@ class ScriptFacts:
     Args:
         framework: what it trains with; None where that cannot be seen.
         batch_size: what its processes divide among them, as the plan tells it.
+        names_nccl2: it holds the text by which Fluid's transpiler is told to do without servers.
     """
 
     framework: Framework | None = None
     batch_size: Mapping[str, Any] = field(default_factory=dict)
+    names_nccl2: bool = False
+
+    def has_servers(self, framework: Framework, mode: str | None) -> bool:
+        """Whether a run of the script needs parameter servers.
+
+        Args:
+            framework: what the script trains with.
+            mode: what the user says of it, as ``--mode`` takes it; None for nothing.
+        """
+        if mode is None or mode == "auto":
+            return framework == "fluid" and not self.names_nccl2
+        return mode == "pserver"
 
     def samples(self, arguments: Sequence[str]) -> int | None:
         """The global batch size of a run with these arguments; None where it is not known."""
@@ -46,12 +62,13 @@ class ScriptFacts:
         return found
 
 
-def facts_of_plan(plan: Mapping[str, Any]) -> ScriptFacts:
-    """Return what the plan of a conversion says."""
+def facts_of_plan(plan: Mapping[str, Any], converted: bytes = b"") -> ScriptFacts:
+    """Return what the plan of a conversion says, and what it made of the script."""
     framework = plan.get("framework")
     if framework not in get_args(Framework):
         return ScriptFacts()
-    return ScriptFacts(cast(Framework, framework), plan.get("batch_size") or {})
+    names_nccl2 = _NCCL2.search(converted) is not None
+    return ScriptFacts(cast(Framework, framework), plan.get("batch_size") or {}, names_nccl2)
 
 
 def facts_of_script(path: str, framework: str | None) -> ScriptFacts:
@@ -73,11 +90,12 @@ def facts_of_script(path: str, framework: str | None) -> ScriptFacts:
         options = Options(framework=named or "auto", allow_partial=True)
         found = facts_of_plan(convert(data, options, path=path, folder=_folder(path)).plan)
         imported = _imported(data, path)
+        names_nccl2 = _NCCL2.search(data) is not None
     except (OSError, SourceError):
         return ScriptFacts(named)
     if named is None and imported in catalog.frameworks():
         named = found.framework
-    return ScriptFacts(named or imported or found.framework, found.batch_size)
+    return ScriptFacts(named or imported or found.framework, found.batch_size, names_nccl2)
 
 
 def _folder(path: str) -> Path:
