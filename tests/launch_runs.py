@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from slurm_cluster import NoSlurm, SlurmCluster
 
+FIXTURES = Path(__file__).parents[1] / "fixtures"
 #: What a script gets that `launched` launches, with one more word ``last`` and a line's end.
 ARGUMENTS = ["a b", "it's", "$(touch broken)", "last\n"]
 
@@ -21,6 +23,13 @@ def launched(command: Callable[..., Any], text: str, *words: str) -> None:
     arguments = ("--", "a b", "it's", "$(touch broken)")
     made = command("launch", "train_dist.py", "--env", "A=$x", *words, *arguments)
     assert made.status == 0, made.errors
+
+
+def converted(command: Callable[..., Any], fixture: str, *words: str) -> None:
+    """Convert a fixture, and have its launch files written with it."""
+    shutil.copy(FIXTURES / fixture / "train.py", "train.py")
+    made = command("train.py", "-o", "train_dist.py", *words)
+    assert made.status in (0, 1), made.errors
 
 
 def run(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launch_runs import ARGUMENTS, free_port, launched, run, run_in_slurm
+from launch_runs import ARGUMENTS, converted, free_port, launched, run, run_in_slurm
 
 Interpreters = Callable[[str], Path]
 
@@ -83,3 +83,26 @@ def test_fluid_in_slurm(
     assert {line[:6] for line in lines} == {"rank 0", "rank 1"}
     assert len({line[6:] for line in lines}) == 1
     assert Path("logs/server-0.log").exists()
+
+
+@pytest.mark.slow
+def test_a_converted_script_of_fluid(
+    command: Callable[..., Any], interpreter_of: Interpreters
+) -> None:
+    interpreter = interpreter_of("fluid")
+    converted(
+        command,
+        "fluid/linear_regression",
+        "--launch",
+        "paddle-launch",
+        "--workers",
+        "2",
+        "--servers",
+        "2",
+    )
+    done = run("train_dist.paddle.sh", interpreter, "--port", str(free_port()), "--log-dir", "logs")
+    assert done.returncode == 0, done.stdout + done.stderr
+    logs = {path.stem: path.read_text() for path in Path("logs").iterdir()}
+    assert set(logs) == {"server-0", "server-1", "worker-0", "worker-1"}
+    assert "predicted:" in logs["worker-0"]
+    assert "predicted:" not in logs["worker-1"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launch_runs import ARGUMENTS, launched, run, run_in_slurm
+from launch_runs import ARGUMENTS, converted, launched, run, run_in_slurm
 
 Interpreters = Callable[[str], Path]
 
@@ -64,3 +64,22 @@ def test_mxnet_in_slurm(
     lines = set(re.findall(r"^(rank [01] pulled \[.*?\])", "".join(logs), re.MULTILINE))
     assert lines == {"rank 0 pulled [3.0, 3.0]", "rank 1 pulled [3.0, 3.0]"}
     assert Path("logs/server-0.log").exists()
+
+
+@pytest.mark.slow
+def test_a_converted_script_of_mxnet(
+    command: Callable[..., Any], interpreter_of: Interpreters
+) -> None:
+    interpreter = interpreter_of("mxnet")
+    converted(
+        command, "mxnet/counts_workers", "--launch", "dmlc", "--workers", "2", "--servers", "1"
+    )
+    done = run("train_dist.dmlc.sh", interpreter, "--log-dir", "logs")
+    assert done.returncode == 0, done.stdout + done.stderr
+    logs = {path.stem: path.read_text() for path in Path("logs").iterdir()}
+    assert set(logs) == {"scheduler", "server-2", "worker-0", "worker-1"}
+    # What is said once is said by the worker of rank 0, whichever task that is.
+    assert sorted("Validation-accuracy" in logs[f"worker-{task}"] for task in (0, 1)) == [
+        False,
+        True,
+    ]
