@@ -127,7 +127,7 @@ def micro_step(plan: Plan, backward: Backward) -> MicroStep | None:
     last = statement_in(loop.module, body, event.node)
     condition = condition_of(plan, model, loop.module, body)
     forwards = training_forwards(plan, model)
-    if len(forwards) != 1 or last is None or condition is None:
+    if len({id(forward.node) for forward in forwards}) != 1 or last is None or condition is None:
         return None
     call = forwards[0].node
     first = statement_in(loop.module, body, call)
