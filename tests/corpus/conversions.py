@@ -114,7 +114,11 @@ def problems(script: Script, data: bytes, result: Result) -> Iterator[str]:
 
 
 def write_project(result: Result, folder: Path) -> str:
-    """Write the output and its modules below a folder; return where the script stands there."""
+    """Write the output and its modules below a folder; return where the script stands there.
+
+    The folder can be installed, as the repository may be.
+    """
+    (folder / "setup.py").touch()
     files = {module.place: module.data for module in result.modules}
     for place, data in {**files, result.place: result.data}.items():
         target = folder / place
