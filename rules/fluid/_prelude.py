@@ -37,7 +37,7 @@ def $transpile_program(program=None, startup_program=None):
 @tables    config = $fluid.DistributeTranspilerConfig()
 @config
     transpiler = $fluid.DistributeTranspiler(config=config)
-    transpiler.transpile(
+@before    transpiler.transpile(
         $get_trainer_id(),
         program=program,
         pservers=pservers,
@@ -46,7 +46,7 @@ def $transpile_program(program=None, startup_program=None):
         startup_program=startup_program,
         current_endpoint=endpoint,
     )
-    if role == "PSERVER":
+@after    if role == "PSERVER":
         executor = $fluid.Executor($fluid.CPUPlace())
         pserver_program = transpiler.get_pserver_program(endpoint)
         executor.run(transpiler.get_startup_program(endpoint, pserver_program))
@@ -62,6 +62,13 @@ TABLES = """\
             op._set_attr("remote_prefetch", False)
             if not op.type.endswith("_grad"):
                 op._set_attr("is_sparse", False)
+"""
+BEFORE = """\
+    # The transpiler seeds NumPy where variables stay whole.
+    state = $numpy.random.get_state()
+"""
+AFTER = """\
+    $numpy.random.set_state(state)
 """
 COUNT = """\
         counter = $fluid.global_scope().find_var("@LR_DECAY_COUNTER@")
@@ -110,6 +117,10 @@ def transpile_helper(options: Options) -> HelperSource:
         lines += ["config.sync_mode = False", "config.runtime_split_send_recv = True"]
     code = PSERVER.replace("@config", "\n".join(f"    {line}" for line in lines))
     code = code.replace("@tables", "" if options.distributed_embedding else TABLES)
+    code = code.replace("@before", "" if options.slice_var_up else BEFORE)
+    code = code.replace("@after", "" if options.slice_var_up else AFTER)
+    if not options.slice_var_up and options.async_mode:
+        modules.append(NUMPY)
     code = code.replace("@count", "" if options.async_mode else COUNT)
     if not options.async_mode:
         modules.append(NUMPY)
@@ -143,10 +154,10 @@ def $setup_distributed():
                 )
         return
     if $get_role() not in ("PSERVER", "TRAINER"):
-        raise SystemExit("TRAINING_ROLE is neither PSERVER nor TRAINER: %s" % $get_role())
+        raise SystemExit("TRAINING_ROLE is %s, not PSERVER or TRAINER" % $get_role())
     expected = $os.environ.get("EXPECTED_WORLD_SIZE")
     if expected and int(expected) != $get_trainer_count():
-        raise SystemExit("%s trainers are expected, not %d" % (expected, $get_trainer_count()))
+        raise SystemExit("%s trainers are expected" % expected)
 '''
 SETUP_NCCL2 = '''
 def $setup_distributed():
@@ -160,7 +171,7 @@ def $setup_distributed():
                 )
     expected = $os.environ.get("EXPECTED_WORLD_SIZE")
     if expected and int(expected) != $get_trainer_count():
-        raise SystemExit("%s trainers are expected, not %d" % (expected, $get_trainer_count()))
+        raise SystemExit("%s trainers are expected" % expected)
 '''
 COUNT_PSERVER = '''
 def $get_trainer_count():
@@ -287,9 +298,8 @@ def $get_pservers():
     for name in ("PSERVERS_IP_PORT_LIST", "PSERVERS", "PSERVER_ENDPOINTS"):
         if $os.environ.get("PADDLE_" + name):
             return $os.environ["PADDLE_" + name]
-    for addresses, port in (("PSERVER_IPS", "PSERVER_PORT"), ("INIT_PSERVERS", "INIT_PORT")):
-        addresses = $os.environ.get("PADDLE_" + addresses)
-        port = $os.environ.get("PADDLE_" + port)
+    for older in (("PSERVER_IPS", "PSERVER_PORT"), ("INIT_PSERVERS", "INIT_PORT")):
+        addresses, port = [$os.environ.get("PADDLE_" + name) for name in older]
         if addresses and port:
             return ",".join(address + ":" + port for address in addresses.split(","))
     raise SystemExit("TRAINING_ROLE is set, but not PADDLE_PSERVERS_IP_PORT_LIST")
@@ -306,7 +316,7 @@ def $get_current_endpoint():
     for name in ("PADDLE_PORT", "PADDLE_PSERVER_PORT", "PADDLE_INIT_PORT"):
         if address and $os.environ.get(name):
             return "%s:%s" % (address, $os.environ[name])
-    raise SystemExit("neither PADDLE_CURRENT_ENDPOINT nor POD_IP and PADDLE_PORT are set")
+    raise SystemExit("neither PADDLE_CURRENT_ENDPOINT nor POD_IP is set")
 ''',
         (OS,),
     ),
@@ -398,7 +408,8 @@ def $shard_feed(feed, program=None):
     block = (program or $fluid.default_main_program()).global_block()
     shared = dict(feed)
     # What has no batch dimension is the same for every trainer.
-    batches = [name for name in feed if block.has_var(name) and block.var(name).shape[0] == -1]
+    known = [name for name in feed if block.has_var(name)]
+    batches = [name for name in known if block.var(name).shape[0] == -1]
     shared.update($shard_rows(dict((name, feed[name]) for name in batches)))
     return shared
 ''',
@@ -413,12 +424,12 @@ def $shard_rows(arrays):
     if trainers == 1 or not arrays:
         return arrays
     if any(isinstance(rows, $fluid.LoDTensor) for rows in arrays.values()):
-        raise SystemExit("a LoDTensor cannot be divided between trainers: divide its samples")
+        raise SystemExit("a LoDTensor cannot be divided: divide its samples")
     shared = dict((name, $numpy.asarray(rows)) for name, rows in arrays.items())
     sizes = sorted(set(len(rows) for rows in shared.values()))
     $shard_rows.largest = $check_batch(sizes[0], getattr($shard_rows, "largest", 0))
     if len(sizes) > 1 and any(size % trainers for size in sizes):
-        raise SystemExit("arrays of %s rows cannot be divided by %d alike" % (sizes, trainers))
+        raise SystemExit("arrays of %s rows cannot be divided alike" % sizes)
     for name, rows in shared.items():
         share = -(-len(rows) // trainers)
         rows = $numpy.resize(rows, (share * trainers,) + rows.shape[1:])

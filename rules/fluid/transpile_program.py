@@ -191,6 +191,14 @@ def refusals(plan: Plan) -> Iterator[Ruling]:
                 "with the same number of batches for every trainer",
                 "give each trainer its part of the files and use fleet",
             )
+    if plan.options.mode == "collective":
+        yield refuse(
+            plan,
+            "FL107",
+            None,
+            "Fluid has no mode called collective",
+            "convert with --mode nccl2 or --mode pserver",
+        )
     if plan.options.scale_lr != "none":
         yield refuse(
             plan,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import black
 import pytest
 
 from transpile import Options, Outcome, convert
@@ -220,6 +221,7 @@ def test_batches_per_device_are_taken_in_turn() -> None:
 def test_choices_that_cannot_be_followed_are_said() -> None:
     assert "FL107" in codes(SCRIPT, batch_size="per-device", scale_lr="linear")
     assert "FL107" in codes(SCRIPT, evaluation="shard")
+    assert "FL107" in codes(SCRIPT, mode="collective")
 
 
 def test_orders_of_sets_are_reported() -> None:
@@ -258,3 +260,29 @@ def test_steps_that_fail_in_one_trainer_are_not_passed_over(handler: str, refuse
     step = "    exe.run(feed=feeder.feed(batch))\n"
     script = SCRIPT.replace(step, f"    try:\n    {step}    {handler}\n")
     assert ("FL601" in codes(script)) is refused
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"async_mode": True},
+        {"split_method": "HashName"},
+        {"batch_size": "per-device"},
+        {"slice_var_up": False},
+    ],
+    ids=str,
+)
+def test_what_is_inserted_is_what_black_writes(options: dict[str, object]) -> None:
+    script = SCRIPT.replace("mean(costs)", "reduce_sum(costs)") + "print(1)\n"
+    text = written(script, **options)
+    assert black.format_str(text, mode=black.Mode()) == text
+
+
+def test_helpers_for_arrays_are_what_black_writes() -> None:
+    script = SCRIPT.replace(
+        "    exe.run(feed=feeder.feed(batch))", '    exe.run(feed={"x": [[1]]})'
+    )
+    text = written(script)
+    assert "shard_feed" in text
+    assert black.format_str(text, mode=black.Mode()) == text
