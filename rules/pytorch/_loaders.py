@@ -242,6 +242,20 @@ def epoch_loop(plan: Plan, loader: Loader) -> tuple[Loop, Event] | None:
         for loop in reversed(backward.epoch_loops):
             if not is_literal_loop(plan, loop):
                 return loop, iteration
+    return generator_loop(plan, loader)
+
+
+def generator_loop(plan: Plan, loader: Loader) -> tuple[Loop, Event] | None:
+    """The loop that repeats passes over a loader in a generator that hands on its batches."""
+    if not any(loader in backward.loaders for backward in plan.backwards):
+        return None
+    for iteration in loader.iterations:
+        function = iteration.function()
+        if function is None or not function.is_generator or iteration.detached:
+            continue
+        for loop in reversed(list(iteration.loops())):
+            if not is_literal_loop(plan, loop):
+                return loop, iteration
     return None
 
 

@@ -162,6 +162,10 @@ def passes_for_training(plan: Plan) -> Iterator[Event]:
                 continue
             if event.name in ("iter", "next") or around.intersection(drawn):
                 continue
+            function = event.function()
+            if function is not None and function.is_generator:
+                # It hands the batches on to the training.
+                continue
             if id(event.node) in elements or stores_for(plan, event, used):
                 seen.add(id(event.node))
                 yield event

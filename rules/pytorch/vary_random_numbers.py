@@ -114,6 +114,11 @@ def training_loop(plan: Plan) -> Loop | None:
             if not is_literal_loop(plan, loop):
                 return loop
         return backward.batch_loop
+    for backward in plan.backwards:
+        # Batches that a generator hands on are drawn in no loop of the training's own.
+        around = [loop for loop in backward.event.loops() if not is_literal_loop(plan, loop)]
+        if around and backward.loaders and not backward.event.detached:
+            return around[-2] if len(around) > 1 else around[-1]
     return None
 
 
