@@ -15,6 +15,7 @@ from transpile.rules.mxnet._roles import (
     trainer_argument,
     trainers,
     training_loaders,
+    unknown_fits,
     updates,
 )
 
@@ -38,7 +39,8 @@ def distributed(plan: Plan) -> str:
 
 def trains(plan: Plan) -> bool:
     """Whether a trainer or a module is updated, or a call trains by itself."""
-    return bool(updates(plan)) or any(fit.data for fit in fits(plan))
+    seen = bool(updates(plan)) or any(fit.data for fit in fits(plan))
+    return seen or bool(unknown_fits(plan))
 
 
 def sites(plan: Plan) -> Iterator[tuple[str, Module, cst.CSTNode]]:

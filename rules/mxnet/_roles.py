@@ -132,6 +132,21 @@ def find_fits(plan: Plan) -> Iterator[Fit]:
             yield fit
 
 
+def unknown_fits(plan: Plan) -> list[Event]:
+    """The calls of ``fit`` that are given training data by objects that are not known."""
+    known = {id(fit.event.node) for fit in fits(plan)}
+    made = {id(loader.value) for loader in plan.loaders}
+    return [
+        event
+        for event in plan.facts.events
+        if event.kind == "call"
+        and not event.detached
+        and id(event.node) not in known
+        and receivers_of(event, "fit")
+        and any(id(value) in made for each in event.arguments.items for value in each.values)
+    ]
+
+
 def updates(plan: Plan) -> list[Update]:
     """The calls that change parameters, outside of ``fit``."""
     if "updates" not in plan.memo:

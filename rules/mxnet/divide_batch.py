@@ -233,7 +233,30 @@ def other_uses(plan: Plan, site: Site, argument: Argument) -> Iterator[Answer]:
                         "this shape follows the batch of one worker",
                         data=Share(event.module, node),
                     )
+    yield from in_symbols(plan, argument, text)
     yield from counted(plan, {id(loader.value) for loader in training_loaders(plan)})
+
+
+def in_symbols(plan: Plan, argument: Argument, text: str) -> Iterator[Answer]:
+    """Symbols that are made for the batch of the script."""
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached or not isinstance(event.node, cst.Call):
+            continue
+        symbol = any(
+            isinstance(callee, External) and callee.name.startswith("mxnet.sym.")
+            for callee in event.callee
+        )
+        if symbol and any(
+            mentions(plan, event.module, given.value, argument, text) for given in event.node.args
+        ):
+            yield Remark(
+                "MX214",
+                Level.ERROR,
+                event.module,
+                event.node,
+                "the batch size shapes this symbol, which a batch of one worker would not fit",
+                "use -1 or 0 in its shape, or choose --batch-size per-device",
+            )
 
 
 def mentions(

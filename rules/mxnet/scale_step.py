@@ -48,6 +48,7 @@ from transpile.rules.mxnet._roles import (
     receivers_of,
     trainers,
     training_loaders,
+    unknown_fits,
     updates,
 )
 from transpile.rules.mxnet._vocabulary import MODULES
@@ -104,6 +105,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def unseen(plan: Plan) -> Iterator[Ruling]:
     """Refusals of trainers whose steps are taken by something that cannot be looked into."""
+    for event in unknown_fits(plan):
+        yield Ruling(
+            "MX302",
+            Verdict.REFUSE,
+            event.module,
+            event.node,
+            "what is trained here cannot be looked into, so that no store can be given to it",
+            "train with a Module or a gluon.Trainer in a loop of its own",
+        )
     for trainer in trainers(plan):
         if not trainer.event.detached and all(step.detached for step in trainer.steps):
             yield Ruling(

@@ -106,16 +106,22 @@ def several_modules(plan: Plan) -> Iterator[Ruling]:
         for callee in fit.event.callee:
             for value in getattr(callee, "operands", ((),))[0]:
                 made.setdefault(id(value), fit.event)
-    alone = any(True for event in made.values() for _ in event.loops())
-    if len(made) > 1 or alone:
+    again = any(True for event in made.values() for _ in event.loops())
+    chained = any(
+        isinstance(callee, External) and callee.name == "mxnet.module.SequentialModule"
+        for event in plan.facts.events
+        for callee in event.callee
+        if made and event.kind == "call"
+    )
+    if len(made) > 1 or again or chained:
         event = list(made.values())[-1]
         yield Ruling(
             "MX103",
             Verdict.REFUSE,
             event.module,
             event.node,
-            "several modules are trained here one after the other: their parameters have the same "
-            "names, and would meet in the store that the workers share",
+            "several modules are trained here: the store that the workers share has one optimizer, "
+            "and one parameter of each name",
             "train one module in a script",
         )
 

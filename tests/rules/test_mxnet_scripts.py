@@ -120,6 +120,25 @@ REFUSED = {
         HEAD + SYMBOL + FIT + "other = mx.mod.Module(symbol)\nother.fit(train, num_epoch=1)\n",
         "MX103",
     ),
+    "modules in a row": (
+        HEAD
+        + SYMBOL
+        + "row = mx.mod.SequentialModule()\nrow.add(module)\nrow.fit(train, num_epoch=1)\n",
+        "MX103",
+    ),
+    "a fit that cannot be looked into": (
+        HEAD + SYMBOL + "import elsewhere\nelsewhere.make(symbol).fit(train)\n",
+        "MX302",
+    ),
+    "a symbol of the shape of the batch": (
+        HEAD
+        + "batch_size = 8\n"
+        + SYMBOL.replace("batch_size=8", "batch_size=batch_size").replace(
+            'mx.sym.var("data")', 'mx.sym.Reshape(mx.sym.var("data"), shape=(batch_size, 4))'
+        )
+        + FIT,
+        "MX214",
+    ),
     "a module and a trainer": (GLUON + STEP + SYMBOL + FIT, "MX103"),
     "parameters initialised late": (
         GLUON + STEP + "    net.initialize(force_reinit=True)\n",

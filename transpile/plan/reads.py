@@ -328,6 +328,8 @@ def fills_own_container(event: Event) -> bool:
         for value in callee.operands[0]:
             if not isinstance(value, (Sequence, Mapping)):
                 return False
+            if id(value.node) not in function.module.source.places.around:
+                return False
             if function.node not in function.module.source.parents(value.node):
                 return False
     return bool(event.callee)
