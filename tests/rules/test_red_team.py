@@ -135,3 +135,38 @@ for epoch in range(2):
 """
     assert "PT406" in codes(converted(HEAD + text.format(kept="out.detach()[:4]")))
     assert "PT406" not in codes(converted(HEAD + text.format(kept="torch.ones(4, 1)")))
+
+
+def test_what_follows_a_loop_that_begins_is_reached() -> None:
+    source = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class State:
+    going = True
+
+
+def train(loader, model, most=20):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    step, state, batches = 0, State(), iter(loader)
+    while {test}:
+        x, y = next(batches)
+        loss = nn.functional.mse_loss(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        step += 1
+        state.going = step < most
+    print("done", step)
+    torch.save(model.state_dict(), "model.pt")
+
+
+data = TensorDataset(torch.randn(640, 3), torch.randn(640, 1))
+train(DataLoader(data, batch_size=8), nn.Linear(3, 1))
+"""
+    for test in ("step < most", "state.going", "not step >= most", "step < 3 or step < most"):
+        text = convert(source.format(test=test)).text
+        assert 'print_once("done", step)' in text, test
+        assert "unwrap(model).state_dict()" in text, test

@@ -201,10 +201,15 @@ class Statements(Definitions):
         return True
 
     def while_statement(self, node: cst.While) -> bool:
-        """``while``: like a loop over nothing; endless where the test is constant."""
+        """``while``: like a loop over nothing; endless where the test is written as a constant."""
         known = truth(self.evaluate(node.test))
         if known is False:
             return self.execute_else(node.orelse)
+        if not isinstance(node.test, (cst.Integer, cst.Name)) or (
+            isinstance(node.test, cst.Name) and node.test.value != "True"
+        ):
+            # What holds before the first round need not hold before the others.
+            known = None
         if known is None:
             self.record("test", node.test, self.evaluate(node.test), name="while")
 
