@@ -89,6 +89,21 @@ def train_step(batch):
 for epoch in range(3):
     @
 """,
+    "refuse-own-processes": HEAD.replace(
+        "import torch\n", "import torch\nimport torch.multiprocessing as mp\n", 1
+    )
+    + MODEL
+    + CRITERION
+    + """\
+
+
+def train(model):
+    loader = DataLoader(train_set, batch_size=32)
+    optimizer = SGD(model.parameters(), lr=0.1)
+    for x, y in loader:
+"""
+    + STEP
+    + "\n\n@\n",
 }
 #: Rule to the script around its example.
 EXAMPLES = {

@@ -19,6 +19,8 @@ import run
 from framework_environments import ENVIRONMENTS, Environment, find_python
 
 NO_TESTS_COLLECTED = 5
+#: Tests that start scripts of several frameworks.
+LAUNCHED = ["tests/launch/test_manifest_runs_elsewhere.py"]
 
 
 def main(arguments: list[str]) -> int:
@@ -46,6 +48,10 @@ def main(arguments: list[str]) -> int:
         failed = run.run(["pytest", str(environment.tests), *(rest or run.parallel())])
         status = status or (0 if failed == NO_TESTS_COLLECTED else failed)
         said.append(f"{name}: {'failed' if failed else 'passed'}")
+    if not arguments:
+        failed = run.run(["pytest", *LAUNCHED, *run.parallel()])
+        status = status or failed
+        said.append(f"launched in pods: {'failed' if failed else 'passed'}")
     print(*said, sep="\n", flush=True)
     return status
 
