@@ -43,11 +43,11 @@ class Kind(Enum):
     NOTHING = "nothing"
     """No value yet, or zero: neutral in sums and choices."""
     EQUAL = "independent of the samples"
-    COUNT = "number of samples"
-    SHAPE = "shape of a tensor of samples"
-    SAMPLES = "tensor with an entry for each sample"
-    MEAN = "mean over the batch"
-    SUM = "sum over the batch"
+    COUNT = "a number of samples"
+    SHAPE = "the shape of a tensor of samples"
+    SAMPLES = "a tensor with an entry for each sample"
+    MEAN = "a mean over the batch"
+    SUM = "a sum over the batch"
     UNKNOWN = "unknown"
 
 
@@ -101,7 +101,7 @@ def join(first: Quantity, second: Quantity) -> Quantity:
         return MEAN
     if {first.kind, second.kind} == {Kind.EQUAL, Kind.SAMPLES}:
         return SAMPLES
-    return unknown(f"it is a {first.kind.value} on one way and {second.kind.value} on another")
+    return unknown(f"it is {first.kind.value} on one way and {second.kind.value} on another")
 
 
 def add(first: Quantity, second: Quantity) -> Quantity:
