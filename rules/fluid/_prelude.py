@@ -37,7 +37,9 @@ def $transpile_program(program=None, startup_program=None):
 @tables    config = $fluid.DistributeTranspilerConfig()
 @config
     transpiler = $fluid.DistributeTranspiler(config=config)
-@before    transpiler.transpile(
+    # The transpiler draws random numbers; the script's own go on as if it did not.
+    states = ($random.getstate(), $numpy.random.get_state())
+    transpiler.transpile(
         $get_trainer_id(),
         program=program,
         pservers=pservers,
@@ -46,7 +48,7 @@ def $transpile_program(program=None, startup_program=None):
         startup_program=startup_program,
         current_endpoint=endpoint,
     )
-@after    if role == "PSERVER":
+    if role == "PSERVER":
         executor = $fluid.Executor($fluid.CPUPlace())
         pserver_program = transpiler.get_pserver_program(endpoint)
         executor.run(transpiler.get_startup_program(endpoint, pserver_program))
@@ -54,6 +56,8 @@ def $transpile_program(program=None, startup_program=None):
         $sys.exit(0)
     # The program itself becomes that of the trainer.
     transpiler.get_trainer_program()
+    $random.setstate(states[0])
+    $numpy.random.set_state(states[1])
 '''
 TABLES = """\
     for op in (program or $fluid.default_main_program()).global_block().ops:
@@ -62,13 +66,6 @@ TABLES = """\
             op._set_attr("remote_prefetch", False)
             if not op.type.endswith("_grad"):
                 op._set_attr("is_sparse", False)
-"""
-BEFORE = """\
-    # The transpiler seeds NumPy where variables stay whole.
-    state = $numpy.random.get_state()
-"""
-AFTER = """\
-    $numpy.random.set_state(state)
 """
 COUNT = """\
         counter = $fluid.global_scope().find_var("@LR_DECAY_COUNTER@")
@@ -103,7 +100,7 @@ def transpile_helper(options: Options) -> HelperSource:
             "get_current_endpoint",
         )  # fmt: skip
         return HelperSource(NCCL2, (FLUID,), helpers)
-    modules = [FLUID, SYS]
+    modules = [FLUID, NUMPY, RANDOM, SYS]
     helpers = (
         "get_role", "get_trainer_id", "get_trainer_count", "get_pservers", "get_current_endpoint",
     )  # fmt: skip
@@ -117,13 +114,7 @@ def transpile_helper(options: Options) -> HelperSource:
         lines += ["config.sync_mode = False", "config.runtime_split_send_recv = True"]
     code = PSERVER.replace("@config", "\n".join(f"    {line}" for line in lines))
     code = code.replace("@tables", "" if options.distributed_embedding else TABLES)
-    code = code.replace("@before", "" if options.slice_var_up else BEFORE)
-    code = code.replace("@after", "" if options.slice_var_up else AFTER)
-    if not options.slice_var_up and options.async_mode:
-        modules.append(NUMPY)
     code = code.replace("@count", "" if options.async_mode else COUNT)
-    if not options.async_mode:
-        modules.append(NUMPY)
     code = code.replace("@sync_mode", str(not options.async_mode))
     if "." in options.split_method:
         modules.append(("split_method", options.split_method))
