@@ -28,6 +28,7 @@ from transpile.result import Decision, Outcome, Result, Verdict
 from transpile.rule import Answer, Helper, Remark, Rule, Ruling, Rulings, finding_of, place
 from transpile.shared_helpers import HelperModule, shared_helpers
 from transpile.source import Source, read_source
+from transpile.unreached import unreached
 
 #: Codes of findings that belong to no framework.
 CODES = {
@@ -40,6 +41,7 @@ CODES = {
     "DT007": "a module of the project cannot be read",
     "DT009": "an edit would run before the process group is joined",
     "DT010": "all processes would have to meet where only some of them come",
+    "DT011": "code that no run seems to come to is not looked at",
     "DT008": "a path depends on the folder that a file of the project stands in",
 }
 
@@ -170,7 +172,8 @@ def decide_and_edit(plan: Plan, project: Project, options: Options, notes: list[
             findings.append(finding)
     refused = any(finding.level is Level.ERROR for finding in findings)
     if not refused:
-        findings.extend(filter(None, (finding_of(remark) for remark in unclaimed(plan, rulings))))
+        closing = [*unclaimed(plan, rulings), *unreached(plan)]
+        findings.extend(filter(None, map(finding_of, closing)))
     asked = changes_of(plan, rulings, chosen)
     for remarks in (too_early(plan, asked), met_by_some(plan, asked)):
         findings.extend(filter(None, map(finding_of, remarks)))
