@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,14 +17,16 @@ CONVERTED = [case for case in cases("fluid") if case.expect == "converted"]
 BY_NAME = {case.folder.name: case for case in CONVERTED}
 
 
-def parameters(ended: Ended) -> dict[str, np.ndarray]:
+def parameters(ended: Ended) -> dict[str, np.ndarray[Any, Any]]:
     """What a process ended with, by name."""
     assert ended.status == 0, ended.errors[-2000:] + ended.output[-500:]
     with np.load(ended.parameters) as found:
         return {name: found[name] for name in found.files}
 
 
-def assert_same(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> None:
+def assert_same(
+    first: dict[str, np.ndarray[Any, Any]], second: dict[str, np.ndarray[Any, Any]]
+) -> None:
     assert first and sorted(first) == sorted(second)
     for name, values in first.items():
         np.testing.assert_allclose(second[name], values, atol=1e-4, rtol=1e-4, err_msg=name)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launch_runs import ARGUMENTS, free_port, launched, run
+from launch_runs import ARGUMENTS, converted, free_port, launched, run
 
 Interpreters = Callable[[str], Path]
 
@@ -62,3 +62,17 @@ def test_paddle_3_on_two_nodes(command: Callable[..., Any], interpreter_of: Inte
         log = Path(f"logs{rank}/workerlog.0").read_text()
         assert each.returncode == 0, each.stdout + each.stderr + log
         assert f"rank {rank} sum [3.0]" in log
+
+
+@pytest.mark.slow
+def test_a_converted_script_of_paddle(
+    command: Callable[..., Any], interpreter_of: Interpreters
+) -> None:
+    interpreter = interpreter_of("paddle")
+    options = ("--launch", "paddle-launch", "--processes-per-node", "2")
+    converted(command, "paddle/main_mlp", *options)
+    done = run("train_dist.paddle.sh", interpreter, "--log-dir", "logs")
+    logs = [path.read_text() for path in sorted(Path("logs").glob("workerlog.*"))]
+    assert done.returncode == 0, done.stdout + done.stderr + "".join(logs)
+    # What is said once is said by rank 0.
+    assert ["loss" in log for log in logs] == [True, False]
