@@ -89,6 +89,9 @@ def train_step(batch):
 for epoch in range(3):
     @
 """,
+    "refuse-uneven-noise": SETTING
+    + "shared = torch.Generator().manual_seed(1)\n"
+    + TRAINING.replace("        optimizer.step()\n", "        @\n        optimizer.step()\n"),
     "refuse-own-processes": HEAD.replace(
         "import torch\n", "import torch\nimport torch.multiprocessing as mp\n", 1
     )

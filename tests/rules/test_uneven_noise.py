@@ -1,0 +1,86 @@
+"""Random changes of parameters and gradients would let the processes drift apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from transpile import Level, convert
+
+SCRIPT = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Noisy(torch.optim.Optimizer):
+    def __init__(self, params, lr):
+        super().__init__(params, dict(lr=lr))
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.add_(p.grad, alpha=-group["lr"])
+                {own}
+
+
+def reset(layer):
+    if isinstance(layer, nn.Linear):
+        layer.weight.data.normal_(0, 0.1)
+
+
+data = TensorDataset(torch.randn(64, 3), torch.randn(64, 1))
+even = torch.Generator().manual_seed(1)
+for fold in range(2):
+    model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))
+    model.apply(reset)
+    optimizer = {optimizer}(model.parameters(), lr=0.1)
+    for epoch in range(3):
+        {epoch}
+        for x, y in DataLoader(data, batch_size=8):
+            x.add_(torch.randn_like(x))
+            loss = nn.functional.mse_loss(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            {step}
+            optimizer.step()
+"""
+ALL = "for p in model.parameters():\n                {}"
+
+
+def errors(
+    own: str = "pass", optimizer: str = "torch.optim.SGD", epoch: str = "pass", step: str = "pass"
+) -> list[str]:
+    source = SCRIPT.format(own=own, optimizer=optimizer, epoch=epoch, step=step)
+    return [each.code for each in convert(source).findings if each.level is Level.ERROR]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"step": ALL.format("p.grad.add_(torch.randn_like(p))")},
+        {"step": ALL.format("p.grad += 0.1 * torch.randn(p.shape)")},
+        {"step": ALL.format("p.grad = p.grad + torch.randn_like(p)")},
+        {"step": ALL.format("p.data.add_(torch.distributions.Normal(0, 1).sample(p.shape))")},
+        {"step": "model[0].weight.data.uniform_(-1, 1)"},
+        {"epoch": "for p in model.parameters():\n            p.data.mul_(torch.rand(1))"},
+        {"own": "p.add_(torch.randn_like(p))", "optimizer": "Noisy"},
+        {"own": "p.data = p.data + torch.randn_like(p)", "optimizer": "Noisy"},
+    ],
+)
+def test_noise_after_the_wrap_is_refused(parts: dict[str, str]) -> None:
+    assert errors(**parts) == ["PT407"]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {"optimizer": "Noisy"},
+        {"step": ALL.format("p.grad.clamp_(-1, 1)")},
+        {"step": ALL.format("p.grad.add_(torch.randn(p.shape, generator=even))")},
+        {"step": ALL.format("p.data.normal_(0, 1, generator=even)")},
+    ],
+)
+def test_what_is_equal_everywhere_is_not(parts: dict[str, str]) -> None:
+    assert errors(**parts) == []
