@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from transpile.launch import peers
 from transpile.launch.job import Job
-from transpile.launch.manifest import Block, Object, Value, manifest
+from transpile.launch.manifest import Block, Noted, Object, Value, manifest
 from transpile.launch.peers import Peers
 from transpile.launch.pod import Pods, image, shared_memory, variables_of
 from transpile.launch.quantity import mebibytes
@@ -110,6 +110,9 @@ def _variables(job: Job, pods: Pods, index: int) -> tuple[dict[str, str], list[s
     found, addresses = {_INDEX: str(index)}, []
     for name, value in variables_of(job, pods.program).items():
         text = value.get("value")
+        if isinstance(text, Noted):
+            # Networks of Docker Compose have the usual name of the interface.
+            text = str(text.value)
         if isinstance(text, str):
             found[name] = _expanded(text, found)
         else:

@@ -137,7 +137,7 @@ def trace(facts: Facts, module: Module, node: cst.CSTNode, stack: Stack) -> list
         module, node, stack = pending.pop(0)
         node = behind_moves(node)
         depth = len(calls_of(stack))
-        if (id(node), depth) in seen or len(found) > 30:
+        if (id(node), depth) in seen or len(found) > 60:
             continue
         seen.add((id(node), depth))
         pending.extend(step(facts, module, node, stack, found))
