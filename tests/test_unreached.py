@@ -48,3 +48,11 @@ def test_the_first_call_that_no_run_comes_to(test: str, leave: str, lines: list[
     found = [finding for finding in result.findings if finding.code == "DT011"]
     assert [finding.line for finding in found] == lines
     assert all(finding.level is Level.WARNING for finding in found)
+
+
+@pytest.mark.parametrize("never", ["if False:\n        print(1)", "print(1) if 0 else None"])
+def test_an_arm_that_is_ruled_out_is_no_matter(never: str) -> None:
+    source = SCRIPT.format(test="step < 20", leave="return").replace(
+        'print("after the loop")', f'print("after the loop")\n    {never}'
+    )
+    assert "DT011" not in [finding.code for finding in convert(source).findings]

@@ -1,4 +1,7 @@
-"""Code that the analysis never reaches, so that no rule has looked at it."""
+"""Code behind loops that the analysis takes for endless, so that no rule has looked at it.
+
+What stands on an arm that a known value rules out is another matter: this run does not come there.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,14 @@ import libcst as cst
 
 from transpile.facts.interpreter import Facts
 from transpile.facts.module import Module
+from transpile.facts.walk import descendants
 from transpile.finding import Level
 from transpile.plan.model import Plan
 from transpile.rule import Remark
 
 
 def unreached(plan: Plan) -> Iterator[Remark]:
-    """A remark for the first call in each function that runs but never comes to this call."""
+    """A remark for the first call in each function that runs but never comes past a loop."""
     facts = plan.facts
     entered = {id(frame.function.node) for event in facts.events for frame in event.calls()}
     for module in facts.modules.values():
@@ -25,7 +29,9 @@ def unreached(plan: Plan) -> Iterator[Remark]:
                 continue
             if function is not None and id(function) not in entered:
                 continue
-            if id(function) not in told and not is_reached(facts, call):
+            if id(function) in told or is_reached(facts, call):
+                continue
+            if follows_loop(facts, module, call):
                 told.add(id(function))
                 yield Remark(
                     "DT011",
@@ -52,3 +58,27 @@ def calls_in(module: Module) -> Iterator[tuple[cst.Call, cst.CSTNode | None]]:
 def is_reached(facts: Facts, call: cst.Call) -> bool:
     """Whether some run comes to a call."""
     return bool(facts.values_of(call)) or any(event.node is call for event in facts.calls)
+
+
+def follows_loop(facts: Facts, module: Module, call: cst.Call) -> bool:
+    """Whether a call is the business of a statement behind a loop that runs beside it."""
+    inner: cst.CSTNode = call
+    for outer in module.source.parents(call):
+        if isinstance(outer, (cst.IndentedBlock, cst.Module)):
+            before = list(outer.body[: list(outer.body).index(inner)])  # type: ignore[arg-type]
+            if any(isinstance(statement, cst.If) for statement in before):
+                # An arm that always leaves may stand before it.
+                return False
+            loops = [each for each in before if isinstance(each, (cst.For, cst.While))]
+            return any(runs(facts, loop) for loop in loops)
+        if isinstance(outer, (cst.If, cst.IfExp, cst.BooleanOperation, cst.Lambda)):
+            return False
+        inner = outer
+    return False
+
+
+def runs(facts: Facts, loop: cst.For | cst.While) -> bool:
+    """Whether some run comes to a loop's body."""
+    return any(
+        is_reached(facts, node) for node in descendants(loop.body) if isinstance(node, cst.Call)
+    )
