@@ -61,7 +61,12 @@ OPTIONS = {
     "paddle/wrap-optimizer": Options(paddle_api="fleet"),
 }
 #: Rules that leave something to the user.
-BY_HAND = {"paddle/refuse-other-graphs": "import paddle\n\n@\n"}
+BY_HAND = {
+    "paddle/refuse-other-graphs": "import paddle\n\n@\n",
+    "paddle/refuse-uneven-noise": SETTING
+    + "shared_noise = [paddle.zeros(p.shape) for p in model.parameters()]\n"
+    + TRAINING.replace("        optimizer.step()\n", "        @\n        optimizer.step()\n"),
+}
 #: Rule to the script around its example.
 BY_NAME = {
     "agree-on-decisions": SETTING

@@ -34,9 +34,9 @@ def source_of(text: str, path: str = "train.py") -> Source:
     ],
 )
 def test_a_folder_that_is_added_to_the_search_path_is_found(text: str, folder: str) -> None:
-    file = Path("/home/user/work/scripts/train.py")
+    file = Path("/project/scripts/train.py")
     front, behind = added_folders(source_of(f"import os, sys\n{text}\n"), file)
-    assert [*front, *behind] == [Path("/home/user/work", "scripts", folder).resolve()]
+    assert [*front, *behind] == [Path("/project", "scripts", folder).resolve()]
     assert bool(front) == ("insert" in text)
 
 
@@ -51,7 +51,7 @@ def test_a_folder_that_is_added_to_the_search_path_is_found(text: str, folder: s
     ],
 )
 def test_what_cannot_be_told_is_left_out(text: str) -> None:
-    found = added_folders(source_of(f"import os, sys\n{text}\n"), Path("/home/user/train.py"))
+    found = added_folders(source_of(f"import os, sys\n{text}\n"), Path("/project/train.py"))
     assert found == ([], [])
 
 

@@ -99,6 +99,43 @@ TABLE = Table(
     gradient_functions=frozenset({"paddle.grad", "paddle.autograd.grad"}),
     rank_calls=frozenset({"paddle.distributed.get_rank"}),
     world_size_calls=frozenset({"paddle.distributed.get_world_size"}),
+    wrappers=frozenset({"paddle.DataParallel", "paddle.distributed.fleet.distributed_model"}),
+    preparing_methods=frozenset(
+        {
+            "to",
+            "cuda",
+            "cpu",
+            "float",
+            "float16",
+            "bfloat16",
+            "astype",
+            "apply",
+            "set_state_dict",
+            "set_dict",
+            "load_dict",
+        }
+    ),
+    replacing=frozenset({"paddle.nn.SyncBatchNorm.convert_sync_batchnorm"}),
+    gradient_switches={"stop_gradient": False, "trainable": True},
+    draws=frozenset(
+        {
+            "paddle.rand",
+            "paddle.randn",
+            "paddle.randint",
+            "paddle.randint_like",
+            "paddle.normal",
+            "paddle.uniform",
+            "paddle.standard_normal",
+            "paddle.bernoulli",
+            "paddle.multinomial",
+            "paddle.randperm",
+            "paddle.poisson",
+            "paddle.gaussian",
+        }
+    ),
+    filling_methods=frozenset(
+        {"normal_", "uniform_", "bernoulli_", "exponential_", "cauchy_", "geometric_"}
+    ),
     trains=trains_high_level,
     sites=high_level_sites,
 )

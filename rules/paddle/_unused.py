@@ -6,6 +6,7 @@ import libcst as cst
 
 from transpile.facts.events import Branch, Call
 from transpile.facts.values import Instance, Opaque, Value
+from transpile.plan.frozen import frozen_later
 from transpile.plan.graph import called_names, parents, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.wraps import reached_by_losses, walk_parts
@@ -24,6 +25,8 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     """Whether some training step certainly or possibly leaves parameters of a model unused."""
     if not isinstance(model.value, Instance):
         return False
+    if frozen_later(plan, model):
+        return True
     layers = [value for value in walk_parts(model.value) if has_parameters(value)]
     reached = reached_by_losses(plan)
     if not any(id(layer) in reached for layer in layers):

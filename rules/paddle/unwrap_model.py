@@ -31,7 +31,6 @@ from transpile.plan.reaches import Reach, reaches
 from transpile.plan.wraps import Wrap, find_wrap, wrapped_already
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.paddle.wrap_model import WRAPPERS
 
 CODES = {
     "PD311": "the model is reached behind its wrap",
@@ -56,7 +55,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each place that looks into a wrapped model."""
     seen: set[int] = set()
     for model in plan.trained_models:
-        if wrapped_already(plan, model, WRAPPERS):
+        if wrapped_already(plan, model):
             continue
         wrap = find_wrap(plan, model)
         if not isinstance(wrap, Wrap):

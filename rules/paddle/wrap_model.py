@@ -40,6 +40,7 @@ from transpile.facts.values import External, Instance, Opaque
 from transpile.finding import Level
 from transpile.layout import insert_after, insert_before
 from transpile.layout.calls import written_call
+from transpile.plan.frozen import unfrozen_later
 from transpile.plan.gate import hand_written, hidden_training
 from transpile.plan.graph import called_names
 from transpile.plan.model import Model, Plan
@@ -60,9 +61,9 @@ CODES = {
     "PD306": "an optimizer's parameters cannot be traced to a model",
     "PD307": "batch norm takes its statistics per process",
     "PD308": "a backward pass goes through no model that learns",
+    "PD310": "frozen parameters learn after the model is wrapped",
     "PD309": "a loss is minimised whose gradients nothing computes here",
 }
-WRAPPERS = frozenset({"paddle.DataParallel", "paddle.distributed.fleet.distributed_model"})
 BATCH_NORMS = (
     "paddle.nn.BatchNorm", "paddle.nn.BatchNorm1D", "paddle.nn.BatchNorm2D",
     "paddle.nn.BatchNorm3D",
@@ -75,7 +76,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
     wraps: dict[tuple[int, str], list[Wrap]] = {}
     for model in plan.trained_models:
         module, node = home(plan, model)
-        if wrapped_already(plan, model, WRAPPERS):
+        if wrapped_already(plan, model):
             yield Ruling(
                 "PD301",
                 Verdict.ALREADY_DONE,
@@ -95,6 +96,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "call the model itself in training, so that DataParallel sees it",
             )
         found = find_wrap(plan, model)
+        if not isinstance(found, str) and not found.module.is_entry:
+            found = "it is held by a variable of another module of the project"
         if isinstance(found, str) and decorated(plan):
             found = "it is called through what paddle.amp.decorate gives back"
         if isinstance(found, str):
@@ -105,6 +108,18 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 node,
                 f"this model learns but cannot be wrapped: {found}",
                 "keep the model in one variable from its making to its calls",
+            )
+            continue
+        unfrozen = unfrozen_later(plan, model, found)
+        if unfrozen is not None:
+            yield Ruling(
+                "PD310",
+                Verdict.REFUSE,
+                unfrozen.module,
+                unfrozen.node,
+                "parameters that are frozen when the model is wrapped may learn from here on, and "
+                "the wrap would not average their gradients",
+                "wrap the model anew for each phase by hand, or freeze by a learning rate of 0",
             )
             continue
         if plan.options.paddle_api == "fleet" and may_leave_parameters_out(plan, model):

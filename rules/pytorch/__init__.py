@@ -151,4 +151,28 @@ TABLE = Table(
     ),
     rank_calls=frozenset({"torch.distributed.get_rank"}),
     world_size_calls=frozenset({"torch.distributed.get_world_size"}),
+    wrappers=frozenset({"torch.nn.parallel.DistributedDataParallel"}),
+    preparing_methods=frozenset(
+        {
+            "to", "cuda", "cpu", "half", "float", "double", "bfloat16", "requires_grad_", "apply",
+            "to_empty", "load_state_dict",
+        }
+    ),
+    replacing=frozenset(
+        {"torch.nn.DataParallel", "torch.nn.SyncBatchNorm.convert_sync_batchnorm"}
+    ),
+    gradient_switches={"requires_grad": True},
+    draws=frozenset(
+        {
+            "torch.rand", "torch.rand_like", "torch.randn", "torch.randn_like", "torch.randint",
+            "torch.randint_like", "torch.normal", "torch.bernoulli", "torch.multinomial",
+            "torch.randperm", "torch.poisson",
+        }
+    ),
+    filling_methods=frozenset(
+        {
+            "normal_", "uniform_", "bernoulli_", "random_", "exponential_", "cauchy_",
+            "log_normal_", "geometric_",
+        }
+    ),  # fmt: skip
 )

@@ -18,9 +18,9 @@ from transpile.plan.places import (
     index_in,
     statement_in,
 )
+from transpile.plan.wraps import training_forwards
 from transpile.records import dataclass
 from transpile.rules.pytorch._divergence import Divergence
-from transpile.rules.pytorch._models import training_forwards
 from transpile.rules.pytorch._script_arguments import is_path
 
 #: Functions that may stand in the test of a window: they only compute.

@@ -12,10 +12,13 @@ from transpile.facts.values import Value
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of, start, statement_of
-from transpile.rules.pytorch._models import PREPARING, Wrap, find_wrap
+from transpile.plan.wraps import Wrap, find_wrap
+from transpile.rules.pytorch import TABLE
 from transpile.rules.pytorch._reaches import reaches
 
 DATA_PARALLEL = "torch.nn.DataParallel"
+#: Methods that give back the model that they move or change.
+MOVES = TABLE.preparing_methods - {"load_state_dict"}
 FUNCTIONAL = "torch.nn.parallel.data_parallel"
 #: What decides at run time whether an expression within it is evaluated, or how often.
 CONDITIONAL = (
@@ -118,7 +121,7 @@ def is_chain(value: cst.BaseExpression, call: cst.CSTNode) -> bool:
     while current is not call:
         if not isinstance(current, cst.Call) or not isinstance(current.func, cst.Attribute):
             return False
-        if current.func.attr.value not in PREPARING - {"load_state_dict"}:
+        if current.func.attr.value not in MOVES:
             return False
         current = current.func.value
     return True
@@ -140,7 +143,7 @@ def keeps(module: Module, node: cst.Assign, text: str) -> bool:
     """Whether an assignment gives a variable what it held: ``model = model.to(device)``."""
     current = node.value
     while isinstance(current, cst.Call) and isinstance(current.func, cst.Attribute):
-        if current.func.attr.value not in PREPARING - {"load_state_dict"}:
+        if current.func.attr.value not in MOVES:
             return False
         current = current.func.value
     return module.source.code(current) == text

@@ -12,8 +12,8 @@ from transpile.facts.values import Class, External, Instance, Opaque, Value
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of, start
+from transpile.plan.wraps import Wrap
 from transpile.records import dataclass
-from transpile.rules.pytorch._models import Wrap
 
 #: What DistributedDataParallel itself does as the model would.
 SAME_ON_WRAP = frozenset(

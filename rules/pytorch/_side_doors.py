@@ -9,7 +9,7 @@ from transpile.facts.values import BoundMethod, External, Instance, Opaque, Valu
 from transpile.plan.graph import called_names, origins, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.roles import called_objects, gradients_off, inside_module
-from transpile.rules.pytorch._models import reached_by_losses
+from transpile.plan.wraps import reached_by_losses
 
 
 def side_doors(plan: Plan, model: Model) -> Iterator[tuple[Event, str]]:

@@ -23,8 +23,9 @@ from transpile.facts.values import (
 from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.roles import gradients_off, inside_module
+from transpile.plan.wraps import walk_parts
 from transpile.records import dataclass, field
-from transpile.rules.pytorch._models import has_batch_norm, walk_parts
+from transpile.rules.pytorch._batch_norm import has_batch_norm
 
 #: Calls of the script itself in which every process takes part.
 COLLECTIVES = frozenset(

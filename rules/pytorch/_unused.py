@@ -6,11 +6,11 @@ import libcst as cst
 
 from transpile.facts.events import Branch, Call, Event
 from transpile.facts.values import Constant, External, Instance, Opaque, Value, Values
+from transpile.plan.frozen import frozen_later
 from transpile.plan.graph import called_names, parents, walk_back
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.roles import gradients_off
-from transpile.rules.pytorch._frozen import frozen_later
-from transpile.rules.pytorch._models import reached_by_losses, walk_parts
+from transpile.plan.wraps import reached_by_losses, walk_parts
 
 #: Layers of torch.nn that have no parameters.
 WITHOUT_PARAMETERS = (

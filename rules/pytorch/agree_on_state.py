@@ -32,9 +32,9 @@ from transpile.finding import Level
 from transpile.plan.graph import called_names, is_instance_of, origin
 from transpile.plan.model import Plan
 from transpile.plan.roles import inside_module
+from transpile.plan.wraps import reached_by_losses, walk_parts
 from transpile.rule import Answer, Remark
 from transpile.rules.pytorch._data import calls
-from transpile.rules.pytorch._models import reached_by_losses, walk_parts
 from transpile.rules.pytorch._random_draws import Draws
 from transpile.rules.pytorch.agree_on_order import all_numbers
 

@@ -31,6 +31,7 @@ from transpile.facts.module import Module
 from transpile.layout import insert_after
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, statement_of
+from transpile.plan.wraps import binding_nodes
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
@@ -41,7 +42,6 @@ from transpile.rules.pytorch._loaders import (
     sites,
     variables,
 )
-from transpile.rules.pytorch._models import binding_nodes
 
 CODES = {
     "PT205": "a finished training loader is rebuilt over this process's shard",

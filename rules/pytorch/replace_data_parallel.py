@@ -40,6 +40,7 @@ from transpile.facts.values import Class, External, Sequence
 from transpile.layout import add_argument, wrap_expression
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
+from transpile.plan.wraps import Wrap, find_wrap, wrapped_already
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._data_parallel import (
@@ -49,7 +50,6 @@ from transpile.rules.pytorch._data_parallel import (
     wrapped_by_script,
 )
 from transpile.rules.pytorch._devices import follows_rank
-from transpile.rules.pytorch._models import DDP, Wrap, find_wrap, wrapped_already
 
 CODES = {
     "PT811": "DataParallel keeps to the GPU of its process",
@@ -129,7 +129,7 @@ def gives_way(plan: Plan, event: Event) -> bool:
         and isinstance(other.node.args[0].value, cst.Attribute)
         and other.node.args[0].value.attr.value == "module"
         and any(origin(v) is h for v in other.arguments.items[0].values for h in held)
-        for other in plan.facts.calls_to(DDP)
+        for other in plan.facts.calls_to(*plan.table.wrappers)
     )
 
 

@@ -39,10 +39,10 @@ from transpile.facts.values import Opaque, Value, Values
 from transpile.finding import Level
 from transpile.plan.graph import method_calls
 from transpile.plan.model import Plan
+from transpile.plan.wraps import reached_by_losses
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Remark, Ruling, Rulings
 from transpile.rules.pytorch._loss_scaling import Need, Scaling, scalings
-from transpile.rules.pytorch._models import reached_by_losses
 from transpile.rules.pytorch._quantity import Kind, analysis, describe
 from transpile.rules.pytorch._reductions import multiplied, obstacle, settled
 

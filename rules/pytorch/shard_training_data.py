@@ -44,6 +44,7 @@ from transpile.layout.calls import written_call
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, statement_of
+from transpile.plan.wraps import reached_by_losses
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
@@ -59,7 +60,6 @@ from transpile.rules.pytorch._loaders import (
     is_simple,
     sites,
 )
-from transpile.rules.pytorch._models import reached_by_losses
 from transpile.rules.pytorch._seeds import seed_text
 
 CODES = {

@@ -51,6 +51,12 @@ from transpile.layout.calls import written_call
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.places import ancestors
+from transpile.plan.wraps import (
+    Wrap,
+    find_wrap,
+    training_forwards,
+    wrapped_already,
+)
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._accumulation import (
@@ -58,12 +64,6 @@ from transpile.rules.pytorch._accumulation import (
     Window,
     find_micro_step,
     windows,
-)
-from transpile.rules.pytorch._models import (
-    Wrap,
-    find_wrap,
-    training_forwards,
-    wrapped_already,
 )
 
 CODES = {

@@ -27,10 +27,10 @@ from collections.abc import Iterator
 
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
+from transpile.plan.wraps import Wrap, find_wrap, wrapped_already
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._data_parallel import replaces_data_parallel
-from transpile.rules.pytorch._models import Wrap, find_wrap, wrapped_already
 from transpile.rules.pytorch._reaches import Reach, reaches
 
 CODES = {

@@ -42,21 +42,21 @@ from transpile.facts.values import Instance
 from transpile.finding import Level
 from transpile.layout import insert_after, insert_before
 from transpile.layout.calls import written_call
+from transpile.plan.frozen import unfrozen_later
 from transpile.plan.gate import hand_written, hidden_training
 from transpile.plan.graph import is_instance_of
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.places import start
-from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.pytorch._data_parallel import replaces_data_parallel
-from transpile.rules.pytorch._frozen import unfrozen_later
-from transpile.rules.pytorch._models import (
+from transpile.plan.wraps import (
     Wrap,
     find_wrap,
-    has_batch_norm,
     reached_by_losses,
     wrapped_already,
 )
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch._batch_norm import has_batch_norm
+from transpile.rules.pytorch._data_parallel import replaces_data_parallel
 from transpile.rules.pytorch._side_doors import side_doors
 from transpile.rules.pytorch._unused import may_leave_parameters_out
 

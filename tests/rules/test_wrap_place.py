@@ -81,7 +81,11 @@ def wraps(source: str) -> list[str]:
 def test_no_step_wraps_the_model_anew() -> None:
     assert wraps(steps()) == ["    model = DistributedDataParallel(model)"]
     # The place before the loop is no place, and each step would be a wrong one.
-    for source in (steps(ready="net.cpu()"), steps(batch="model.cpu()")):
+    made = (MODEL, f"{NET}\nmodel = Net()")
+    for source in (
+        *(steps(made=each, ready="net.cpu()") for each in made),
+        *(steps(made=each, batch="model.cpu()") for each in made),
+    ):
         result = convert(source)
         assert result.outcome is Outcome.REFUSED
         assert [f.code for f in result.findings if f.level is Level.ERROR] == ["PT302"]

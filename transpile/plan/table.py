@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from transpile.facts.state import Dialect
@@ -46,6 +46,13 @@ class Table:
         rank_calls: calls whose result differs from rank to rank.
         rank_attributes: calls and attributes of what they give that differ from rank to rank.
         world_size_calls: calls whose result is the number of processes.
+        wrappers: functions and classes that average the gradients of the model they are given.
+        preparing_methods: methods that change where a model is or what of it learns.
+        replacing: functions whose result takes a model's place.
+        gradient_switches: attributes of parameters that switch their learning, to the value with
+            which they learn.
+        draws: functions that draw random numbers from a state of the process.
+        filling_methods: methods of tensors that fill them with such numbers.
         distributed: a framework's own way to see how a script is distributed already, asked after
             the common one; empty text where it is not.
         trains: a framework's own way to see that a script trains, asked after the common one.
@@ -76,6 +83,12 @@ class Table:
     rank_calls: frozenset[str] = frozenset()
     rank_attributes: frozenset[tuple[str, str]] = frozenset()
     world_size_calls: frozenset[str] = frozenset()
+    wrappers: frozenset[str] = frozenset()
+    preparing_methods: frozenset[str] = frozenset()
+    replacing: frozenset[str] = frozenset()
+    gradient_switches: Mapping[str, bool] = field(default_factory=dict)
+    draws: frozenset[str] = frozenset()
+    filling_methods: frozenset[str] = frozenset()
     distributed: Callable[[Plan], str] | None = None
     trains: Callable[[Plan], bool] | None = None
     sites: Callable[[Plan], Iterable[tuple[str, Module, cst.CSTNode]]] | None = None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import libcst as cst
 
-from transpile.facts.events import Event
+from transpile.facts.events import Call, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import External, Instance, Opaque, Value
 from transpile.facts.walk import children, descendants
-from transpile.plan.graph import called_names, origin, walk_back
+from transpile.plan.graph import called_names, method_calls, origin, walk_back
 from transpile.plan.holders import Holder, trace
 from transpile.plan.model import Model, Plan
 from transpile.plan.places import (
@@ -22,17 +22,8 @@ from transpile.plan.places import (
 from transpile.plan.roles import gradients_off
 from transpile.records import dataclass
 
-#: Methods that change where a model is or what of it learns: they come before the wrap.
-PREPARING = frozenset(
-    {
-        "to", "cuda", "cpu", "half", "float", "double", "bfloat16", "requires_grad_", "apply",
-        "to_empty", "load_state_dict", "set_state_dict", "set_dict", "load_dict", "astype",
-    }
-)  # fmt: skip
-#: Attributes of parameters whose setting freezes or replaces them.
-FROZEN = frozenset(
-    {"requires_grad", "stop_gradient", "trainable", "weight", "bias", "data", "optimize_attr"}
-)
+#: Attributes of a model or parameter whose setting replaces what learns.
+PARTS = frozenset({"weight", "bias", "data", "optimize_attr"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,15 +87,14 @@ def reached_by_losses(plan: Plan) -> set[int]:
     return found
 
 
-def wrapped_already(plan: Plan, model: Model, wrappers: frozenset[str]) -> bool:
-    """Whether the script hands the model to one of the wraps itself."""
-    for event in plan.facts.events:
-        if event.kind != "call" or not event.arguments.items:
-            continue
-        if any(isinstance(c, External) and c.name in wrappers for c in event.callee):
-            if any(origin(value) is model.value for value in event.arguments.items[0].values):
-                return True
-    return False
+def wrapped_already(plan: Plan, model: Model) -> bool:
+    """Whether the script hands the model to one of the framework's wraps itself."""
+    return any(
+        origin(value) is model.value
+        for event in plan.facts.calls_to(*plan.table.wrappers)
+        for argument in event.arguments.items[:1]
+        for value in argument.values
+    )
 
 
 def find_wrap(plan: Plan, model: Model) -> Wrap | str:
@@ -126,7 +116,7 @@ def search_wrap(plan: Plan, model: Model) -> Wrap | str:
     for event in forwards:
         if not isinstance(event.node, cst.Call):
             return "it is called by something that is not in the script's text"
-        holders = trace(plan.facts, event.module, event.node.func, event.stack)
+        holders = trace(plan.facts, event.module, called(plan, event.node), event.stack)
         keys: dict[tuple[int, int, str], list[Holder]] = {}
         for holder in holders:
             # Nearest to the use: later ones of the same variable are its own assignments.
@@ -147,12 +137,18 @@ def search_wrap(plan: Plan, model: Model) -> Wrap | str:
     return reason
 
 
+def called(plan: Plan, node: cst.Call) -> cst.BaseExpression:
+    """The expression for the object that a call calls, also by its ``forward``."""
+    dispatched = plan.table.dialect.instance_call.values()
+    if isinstance(node.func, cst.Attribute) and node.func.attr.value in dispatched:
+        return node.func.value
+    return node.func
+
+
 def wrap_at(plan: Plan, model: Model, holders: list[Holder], forwards: list[Event]) -> Wrap | str:
     """Whether a variable is the right place, and where in its scope."""
     first = holders[0]
     module, depth = first.module, first.depth
-    if not module.is_entry:
-        return "it is held by a variable of another module of the project"
     if any(holder.depth != depth for holder in holders):
         return ""
     uses = [holder.node for holder in holders if not holder.stored]
@@ -174,7 +170,37 @@ def wrap_at(plan: Plan, model: Model, holders: list[Holder], forwards: list[Even
         block = first.function.body
     if block is None:
         return ""
+    if comes_anew(plan, model, first, block):
+        return (
+            "it is made ready (moved, loaded or frozen) where it is used already" if anchors else ""
+        )
     return wrap_in(plan, model, first, block, anchors, uses, optimizers)
+
+
+def comes_anew(plan: Plan, model: Model, holder: Holder, block: cst.CSTNode) -> bool:
+    """Whether a block is entered again and again with one model, which it would wrap each time."""
+    around: list[int] = []
+    depth = 0
+    for frame in holder.stack:
+        if depth == holder.depth:
+            break
+        if isinstance(frame, Loop):
+            around.append(id(frame.node))
+        depth += isinstance(frame, Call)
+    for node in (block, *holder.module.source.parents(block)):
+        if isinstance(node, cst.FunctionDef):
+            break
+        if isinstance(node, (cst.For, cst.While)):
+            around.append(id(node))
+    if not around:
+        return False
+    made = {
+        id(loop.node)
+        for event in plan.facts.events
+        if event.kind == "call" and event.node is getattr(model.value, "node", None)
+        for loop in event.loops()
+    }
+    return not made.issuperset(around)
 
 
 def wrap_in(
@@ -208,11 +234,24 @@ def wrap_in(
 
 def order_of(plan: Plan, holder: Holder, block: cst.CSTNode, later: list[Statement]) -> int:
     """The position of the first event in some statements of a block."""
-    for event in plan.facts.events:
-        site = site_in_scope(holder, event)
-        if site is not None and statement_in(holder.module, block, site) in later:
+    for site, event in sites_in_scope(plan, holder):
+        if statement_in(holder.module, block, site) in later:
             return event.order
     return len(plan.facts.events)
+
+
+def sites_in_scope(plan: Plan, holder: Holder) -> list[tuple[cst.CSTNode, Event]]:
+    """Where in the holder's scope something happens, each with the first event there."""
+    key = f"sites in {id(holder.function)} at {holder.depth}"
+    if key not in plan.memo:
+        found: dict[int, tuple[cst.CSTNode, Event]] = {}
+        for event in plan.facts.events:
+            site = site_in_scope(holder, event)
+            if site is not None:
+                found.setdefault(id(site), (site, event))
+        plan.memo[key] = list(found.values())
+    sites: list[tuple[cst.CSTNode, Event]] = plan.memo[key]
+    return sites
 
 
 def site_in_scope(holder: Holder, event: Event) -> cst.CSTNode | None:
@@ -284,44 +323,126 @@ def preparations(
     """Where in the scope the model is moved, loaded or frozen before its first training call."""
     first_forward = min(event.order for event in forwards)
     found: list[cst.CSTNode] = []
-    for event in plan.facts.events:
-        if event.order >= first_forward or event.detached:
+    frozen = False
+    for event in preparing_events(plan):
+        if event.order >= first_forward:
+            break
+        if not prepares(plan, event, model):
             continue
-        if not prepares(event, model):
+        if not frozen and switches_whole(plan, event, model, forwards):
             continue
+        frozen = frozen or event.name in plan.table.gradient_switches
         site = site_in_scope(holder, event)
         if site is not None:
             found.append(site)
     return found
 
 
-def prepares(event: Event, model: Model) -> bool:
-    """Whether an event moves, loads or freezes a model or a part of it."""
-    if event.kind == "store" and event.name in FROZEN:
-        return any(part_of(value, model) for value in event.callee)
+def switches_whole(plan: Plan, event: Event, model: Model, forwards: list[Event]) -> bool:
+    """Whether all parameters of a model are switched on or off within the training loops.
+
+    The wrap knows the parameters that had gradients when it was made; as long as nothing was frozen
+    then, switching all of them together does no harm.
+    """
+    around = [frame for frame in event.stack if isinstance(frame, Loop)]
+    training = {id(loop.node) for forward in forwards for loop in forward.loops()}
+    if (
+        event.name not in plan.table.gradient_switches
+        or len(around) < 2
+        or id(around[-2].node) not in training
+    ):
+        return False
+    inner = event.stack[-1] if event.stack else None
+    if inner is not around[-1]:
+        return False
+    return all(
+        isinstance(value, Opaque)
+        and value.kind == "element"
+        and all(
+            name == "parameters" and all(origin(one) is model.value for one in receiver)
+            for source in value.operands[0]
+            for name, receiver in method_calls(source) or (("", ()),)
+        )
+        for value in event.callee
+    )
+
+
+def preparing_events(plan: Plan) -> list[Event]:
+    """The events that move, load or freeze some object, or set something on it, in order."""
+    if "preparing events" not in plan.memo:
+        plan.memo["preparing events"] = [
+            event
+            for event in plan.facts.events
+            if not event.detached
+            and (
+                event.kind == "store"
+                or (
+                    event.kind == "call"
+                    and any(may_prepare(plan, callee) for callee in event.callee)
+                )
+            )
+        ]
+    found: list[Event] = plan.memo["preparing events"]
+    return found
+
+
+def may_prepare(plan: Plan, callee: Value) -> bool:
+    """Whether calling something may move, load, freeze or replace a model."""
+    if isinstance(callee, External):
+        return callee.name in plan.table.replacing
+    return (
+        isinstance(callee, Opaque)
+        and callee.kind == "attribute"
+        and callee.name in plan.table.preparing_methods
+    )
+
+
+def prepares(plan: Plan, event: Event, model: Model) -> bool:
+    """Whether one of :func:`preparing_events` is about a model or a part of it."""
+    if event.kind == "store" and (
+        event.name in PARTS or event.name in plan.table.gradient_switches
+    ):
+        return any(part_of(plan, value, model) for value in event.callee)
     if event.kind == "store":
         return any(value is model.value for value in event.callee) and event.name != "training"
-    if event.kind != "call":
-        return False
     for callee in event.callee:
-        if isinstance(callee, Opaque) and callee.kind == "attribute" and callee.name in PREPARING:
-            if any(part_of(value, model) for value in callee.operands[0]):
+        if (
+            isinstance(callee, Opaque)
+            and callee.kind == "attribute"
+            and callee.name in plan.table.preparing_methods
+        ):
+            if any(part_of(plan, value, model) for value in callee.operands[0]):
+                return True
+        if isinstance(callee, External) and callee.name in plan.table.replacing:
+            if any(value is model.value for value in event.arguments.items[0].values):
                 return True
     return False
 
 
-def part_of(value: Value, model: Model) -> bool:
+def part_of(plan: Plan, value: Value, model: Model) -> bool:
     """Whether a value is a model or a part or parameter of it."""
     if origin(value) is model.value:
         return True
+    parts = parts_of(plan, model)
     return any(
-        found is model.value
+        id(found) in parts
         for found in walk_back(
             (value,),
             lambda v: (isinstance(v, Opaque) and v.kind != "call")
             or (isinstance(v, Opaque) and v.kind == "call" and not called_names(v)),
         )
     )
+
+
+def parts_of(plan: Plan, model: Model) -> set[int]:
+    """The identities of a model and of the objects that it is built of."""
+    key = f"parts {id(model)}"
+    if key not in plan.memo:
+        plan.memo[key] = {
+            id(value) for value in walk_parts(model.value) if isinstance(value, (Instance, Opaque))
+        }
+    found: set[int] = plan.memo[key]
+    return found
 
 
 def common_block(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from transpile.facts.events import Event
 from transpile.facts.values import Constant, Opaque, Values
 from transpile.plan.model import Model, Plan
-from transpile.rules.pytorch._models import Wrap, part_of, switches_whole, training_forwards
+from transpile.plan.wraps import Wrap, part_of, switches_whole, training_forwards
 
 
 def unfrozen_later(plan: Plan, model: Model, wrap: Wrap) -> Event | None:
@@ -26,7 +26,7 @@ def frozen_later(plan: Plan, model: Model) -> bool:
         return False
     first = min(event.order for event in forwards)
     return any(
-        off and event.order >= first and not switches_whole(event, model, forwards)
+        off and event.order >= first and not switches_whole(plan, event, model, forwards)
         for event, off, _ in switches_of(plan, model)
     )
 
@@ -36,21 +36,24 @@ def switches_of(plan: Plan, model: Model) -> Iterator[tuple[Event, bool, bool]]:
     for event in plan.facts.events:
         if event.detached:
             continue
-        for targets, values in switched(event):
+        for targets, values, learns in switched(plan, event):
             if any(part_of(plan, target, model) for target in targets):
-                off = any(value != Constant(True) for value in values)
-                on = any(value != Constant(False) for value in values)
+                off = any(value != Constant(learns) for value in values)
+                on = any(value != Constant(not learns) for value in values)
                 yield event, off, on
 
 
-def switched(event: Event) -> Iterator[tuple[Values, Values]]:
-    """What an event sets ``requires_grad`` of, and to what."""
-    if event.kind == "store" and event.name == "requires_grad":
-        yield event.callee, event.result
+def switched(plan: Plan, event: Event) -> Iterator[tuple[Values, Values, bool]]:
+    """Whose gradients an event switches, to what, and the value with which they are learnt."""
+    switches = plan.table.gradient_switches
+    if event.kind == "store" and event.name in switches:
+        yield event.callee, event.result, switches[event.name]
     if event.kind != "call":
         return
     for callee in event.callee:
         if isinstance(callee, Opaque) and callee.kind == "attribute":
-            if callee.name == "requires_grad_":
-                flag = event.arguments.get("requires_grad", 0)
-                yield callee.operands[0], flag.values if flag is not None else (Constant(True),)
+            name = callee.name.removesuffix("_")
+            if callee.name.endswith("_") and name in switches:
+                flag = event.arguments.get(name, 0)
+                values = flag.values if flag is not None else (Constant(True),)
+                yield callee.operands[0], values, switches[name]
