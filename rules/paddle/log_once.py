@@ -27,123 +27,19 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
-import libcst as cst
-
-from transpile.facts.events import Event
-from transpile.facts.values import External
-from transpile.layout import insert_after, insert_before
-from transpile.plan.effects import Kind
-from transpile.plan.entering import SetUp, set_up_of
+from transpile.once import log_once
+from transpile.once.log_once import edits
 from transpile.plan.model import Plan
-from transpile.plan.places import statement_in
-from transpile.plan.start import is_main_guard
-from transpile.plan.treatment import Once
-from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.paddle._once import main_process, once_of
+from transpile.rule import Answer
+from transpile.rules.paddle._once import once_of
+
+__all__ = ["CODES", "decide", "edits"]
 
 CODES = {"PD541": "logs once per job, but for warnings and errors"}
-QUIET = frozenset({"debug", "info", "log"})
-
-
-@dataclass(frozen=True, eq=False)
-class Place:
-    """Where logging is switched off: before a statement, or behind the set-up."""
-
-    before: cst.CSTNode | None
-    set_up: SetUp | None
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
-    """One answer for all messages of the script."""
-    once = once_of(plan)
-    logs = [effect for effect in once.effects.values() if effect.kind is Kind.LOG]
-    quiet = [effect for effect in logs if says_little(effect.word)]
-    claims = tuple(effect.node for effect in logs)
-    if not quiet:
-        return
-    event = quiet[0].event
-    node: Any = event.node if event.module.is_entry else None
-    if switched_off(plan, once) or all(id(effect.node) in once.done for effect in quiet):
-        yield Ruling(
-            "PD541",
-            Verdict.ALREADY_DONE,
-            plan.entry,
-            node or plan.entry.source.tree,
-            "logging is switched off on all ranks but one",
-            claims=claims,
-        )
-        return
-    place = place_for(plan, [event for effect in quiet for event in effect.events])
-    if place is None:
-        return
-    yield Ruling(
-        "PD541",
-        Verdict.APPLY,
-        plan.entry,
-        node or plan.entry.source.tree,
-        "messages below a warning come out once per job",
-        data=place,
-        claims=claims,
-    )
-
-
-def says_little(word: str) -> bool:
-    """Whether a logging call is below the level of a warning."""
-    return word.removesuffix("()").rpartition(".")[2] in QUIET
-
-
-def switched_off(plan: Plan, once: Once) -> bool:
-    """Whether some ranks switch logging off."""
-    return any(
-        event.kind == "call"
-        and External("logging.disable") in event.callee
-        and once.ranks.some_ranks(event)
-        for event in plan.facts.events
-    )
-
-
-def place_for(plan: Plan, events: list[Event]) -> Place | None:
-    """Behind the set-up; before the first message where that comes earlier."""
-    set_up = set_up_of(plan)
-    early = [
-        event for event in events if not event.detached and (set_up is None or set_up.after(event))
-    ]
-    if not early:
-        return Place(None, set_up)
-    statement = first_statement(plan, early[0])
-    return Place(statement, None) if statement is not None else None
-
-
-def first_statement(plan: Plan, event: Event) -> cst.CSTNode | None:
-    """The statement of the script's own code from which an event is reached."""
-    tree = plan.entry.source.tree
-    sites = [frame.node for frame in event.stack if getattr(frame, "function", None) is not None]
-    site = next((node for node in sites if node is not None), event.node)
-    if not sites and not event.module.is_entry:
-        return None
-    statement = statement_in(plan.entry, tree, site)
-    if isinstance(statement, cst.If) and is_main_guard(statement):
-        return statement_in(plan.entry, statement.body, site) or statement
-    return statement
-
-
-def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
-    """The statement that switches logging off."""
-    place: Place = ruling.data
-    yield Helper("is_main_process", plan.entry)
-    logging = plan.names_in(plan.entry).imported("logging", "logging")
-    lines = [f"if not {main_process(plan, plan.entry)}:", f"    {logging}.disable({logging}.INFO)"]
-    source = plan.entry.source
-    if place.before is not None:
-        changes = insert_before(source, place.before, lines, order=-8)  # type: ignore[arg-type]
-    elif place.set_up is not None and place.set_up.behind is not None:
-        changes = insert_after(source, place.set_up.behind, lines, order=-8)
-    else:
-        assert place.set_up is not None and place.set_up.before is not None
-        changes = insert_before(source, place.set_up.before, lines, order=-8)
-    for edit in changes:
-        yield In(plan.entry, edit)
+    """One answer for each effect of the script."""
+    once_of(plan)
+    yield from log_once.decide(plan)

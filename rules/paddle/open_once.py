@@ -25,139 +25,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
-from transpile.facts.values import Constant, External
-from transpile.finding import Level
-from transpile.plan.effects import Effect, Kind
+from transpile.once import open_once
+from transpile.once.open_once import edits
 from transpile.plan.model import Plan
-from transpile.plan.treatment import Once
-from transpile.result import Verdict
-from transpile.rule import Answer, Change, Remark, Ruling, Rulings
-from transpile.rules.paddle._once import argument_of, once_of, only_here
+from transpile.rule import Answer
+from transpile.rules.paddle._once import once_of
+
+__all__ = ["CODES", "decide", "edits"]
 
 CODES = {
     "PD521": "a file is opened for writing by one process",
     "PD522": "a file is opened for writing by every process",
 }
-NOWHERE = External("os.devnull")
-ROTATING = frozenset(
-    {"logging.handlers.RotatingFileHandler", "logging.handlers.TimedRotatingFileHandler"}
-)
-BY_HAND = "open it on rank 0 alone"
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
-    """One answer for each file that is opened for writing."""
-    once = once_of(plan)
-    for effect, how in once.finished(Kind.OPEN, Kind.LOG_FILE, Kind.MODIFY):
-        yield done(effect, how)
-    for effect in once.pending(Kind.OPEN, Kind.LOG_FILE):
-        path = path_of(effect)
-        if path is not None and leads_nowhere(once, path.value):
-            yield done(effect, "on one rank alone")
-        elif path is None:
-            yield Remark(
-                "PD522",
-                Level.WARNING,
-                effect.module,
-                effect.node,
-                f"{effect.word} {effect.kind.value} in every process: its arguments are unpacked",
-                BY_HAND,
-            )
-        else:
-            yield Ruling(
-                "PD521",
-                Verdict.APPLY,
-                effect.module,
-                effect.node,
-                f"{effect.word} {effect.kind.value} once per job",
-                data=effect,
-                claims=(effect.node,),
-            )
-    for effect in once.pending(Kind.MODIFY):
-        if any(event.detached for event in effect.events) and unknown_mode(effect):
-            continue
-        yield Remark(
-            "PD522",
-            Level.WARNING,
-            effect.module,
-            effect.node,
-            f"{effect.word} may change a file that every process opens",
-            BY_HAND,
-        )
-
-
-def done(effect: Effect, how: str) -> Ruling:
-    """The answer for a file that needs no guard."""
-    return Ruling(
-        "PD521",
-        Verdict.ALREADY_DONE,
-        effect.module,
-        effect.node,
-        f"{effect.word} {effect.kind.value} {how}",
-        claims=(effect.node,),
-    )
-
-
-def unknown_mode(effect: Effect) -> bool:
-    """Whether the mode of an opened file is not known at all."""
-    mode = effect.event.arguments.get("mode", 1)
-    return mode is not None and not any(isinstance(v, Constant) for v in mode.values)
-
-
-def path_of(effect: Effect) -> cst.Arg | None:
-    """The argument that names the file; the call's own object for ``Path.open``."""
-    if effect.word == "open()" and isinstance(effect.node.func, cst.Attribute):
-        return cst.Arg(effect.node.func.value)
-    position = 99 if effect.word == "logging.basicConfig" else 0
-    written: cst.Arg | None = argument_of(effect, ("file", "filename"), position)
-    return written
-
-
-def leads_nowhere(once: Once, path: cst.BaseExpression) -> bool:
-    """Whether a path is the null device on all ranks but one."""
-    if isinstance(path, cst.IfExp) and once.ranks.tests_rank(path.test):
-        return True
-    values = once.plan.facts.values_of(path)
-    return bool(values) and all(value == NOWHERE for value in values)
-
-
-def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
-    """Another path, or another handle, on the other processes."""
-    yield from elsewhere_nowhere(plan, ruling.data)
-
-
-def elsewhere_nowhere(plan: Plan, effect: Effect) -> Iterator[Change]:
-    """Send what is written through a handle nowhere on the other processes."""
-    if effect.word in ROTATING:
-        logging = plan.names_in(effect.module).imported("logging", "logging")
-        yield from only_here(plan, effect.module, effect.node, f"{logging}.NullHandler()")
-        return
-    nowhere = f"{plan.names_in(effect.module).imported('os', 'os')}.devnull"
-    path = path_of(effect)
-    if path is None:
-        return
-    if effect.word == "open()" or exclusive(effect):
-        mode = "wb" if binary(effect) else "w"
-        yield from only_here(plan, effect.module, effect.node, f'open({nowhere}, "{mode}")')
-        return
-    yield from only_here(plan, effect.module, path.value, nowhere)
-
-
-def modes(effect: Effect) -> list[str]:
-    """The modes that a file is opened with."""
-    position = 0 if effect.word == "open()" else 1
-    argument = effect.event.arguments.get("mode", position)
-    values = argument.values if argument is not None else ()
-    return [str(value.value) for value in values if isinstance(value, Constant)]
-
-
-def exclusive(effect: Effect) -> bool:
-    """Whether the file must not exist before, as the null device does."""
-    return effect.kind is Kind.OPEN and any("x" in mode for mode in modes(effect))
-
-
-def binary(effect: Effect) -> bool:
-    """Whether bytes are written."""
-    return any("b" in mode for mode in modes(effect))
+    """One answer for each effect of the script."""
+    once_of(plan)
+    yield from open_once.decide(plan)

@@ -24,17 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
-from transpile.facts.values import Constant
-from transpile.finding import Level
-from transpile.layout import add_argument, replace_argument_value
-from transpile.plan.effects import Effect, Kind
+from transpile.once import progress_once
+from transpile.once.progress_once import edits
 from transpile.plan.model import Plan
-from transpile.plan.treatment import Once
-from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.paddle._once import argument_of, main_process, once_of, only_here, surround
+from transpile.rule import Answer
+from transpile.rules.paddle._once import once_of
+
+__all__ = ["CODES", "decide", "edits"]
 
 CODES = {
     "PD531": "a progress bar shows in one process",
@@ -43,82 +39,6 @@ CODES = {
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
-    """One answer for each progress bar."""
-    once = once_of(plan)
-    for effect in once.effects.values():
-        if effect.kind is not Kind.PROGRESS or id(effect.node) in once.idle:
-            continue
-        if is_done(once, effect):
-            yield Ruling(
-                "PD531",
-                Verdict.ALREADY_DONE,
-                effect.module,
-                effect.node,
-                "the bar shows on one rank alone",
-                claims=(effect.node,),
-            )
-        elif effect.event.arguments.unknown_because:
-            yield everywhere(effect, "its arguments are not known")
-        else:
-            yield Ruling(
-                "PD531",
-                Verdict.APPLY,
-                effect.module,
-                effect.node,
-                "the bar shows once per job",
-                data=effect,
-                claims=(effect.node,),
-            )
-
-
-def everywhere(effect: Effect, why: str) -> Remark:
-    """The warning about a bar that stays as it is."""
-    return Remark(
-        "PD532",
-        Level.WARNING,
-        effect.module,
-        effect.node,
-        f"this progress bar shows in every process: {why}",
-        "pass disable= where the rank is not 0",
-    )
-
-
-def is_done(once: Once, effect: Effect) -> bool:
-    """Whether a bar is switched off on all ranks but one."""
-    if id(effect.node) in once.done:
-        return True
-    written = argument_of(effect, ("disable",), 99)
-    if written is not None and isinstance(written.value, cst.IfExp):
-        if once.ranks.tests_rank(written.value.test):
-            return True
-    argument = effect.event.arguments.keyword("disable")
-    if argument is None:
-        return False
-    return argument.values == (Constant(True),) or once.ranks.is_rank(argument.values)
-
-
-def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
-    """The argument that switches the bar off."""
-    effect: Effect = ruling.data
-    yield Helper("is_main_process", effect.module)
-    written = argument_of(effect, ("disable",), 99)
-    test = main_process(plan, effect.module)
-    if written is None:
-        for edit in add_argument(effect.module.source, effect.node, f"disable=not {test}"):
-            yield In(effect.module, edit)
-        return
-    values = plan.facts.values_of(written.value)
-    if values == (Constant(False),):
-        for edit in replace_argument_value(
-            effect.module.source, effect.node, written, f"not {test}"
-        ):
-            yield In(effect.module, edit)
-        return
-    if any(isinstance(value, Constant) and value.value is None for value in values):
-        # None has a meaning of its own: no bar where the output is no terminal.
-        yield from only_here(plan, effect.module, written.value, "True")
-        return
-    loose = isinstance(written.value, (cst.IfExp, cst.Lambda)) and not written.value.lpar
-    before, after = ("(", ")") if loose else ("", "")
-    for edit in surround(effect.module, written.value, before, f"{after} or not {test}"):
-        yield In(effect.module, edit)
+    """One answer for each effect of the script."""
+    once_of(plan)
+    yield from progress_once.decide(plan)

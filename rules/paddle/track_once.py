@@ -25,18 +25,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
-from transpile.facts.values import Constant, External, Opaque, Value
-from transpile.finding import Level
-from transpile.layout import add_argument
-from transpile.plan.effect_names import SWITCHED_TRACKERS
-from transpile.plan.effects import Effect, Kind
+from transpile.once import track_once
+from transpile.once.track_once import edits
 from transpile.plan.model import Plan
-from transpile.plan.treatment import Once
-from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.paddle._once import argument_of, main_process, once_of, only_here, surround
+from transpile.rule import Answer
+from transpile.rules.paddle._once import once_of
+
+__all__ = ["CODES", "decide", "edits"]
 
 CODES = {
     "PD551": "a tracker records once per job",
@@ -45,124 +40,6 @@ CODES = {
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
-    """One answer for each tracker."""
-    once = once_of(plan)
-    for effect, how in once.finished(Kind.TRACKER, Kind.SWITCHED_TRACKER):
-        yield answer(effect, Verdict.ALREADY_DONE, f"the tracker records {how}")
-    for effect in once.pending(Kind.TRACKER):
-        why = obstacle(plan, once, effect)
-        if why:
-            yield everywhere(effect, why)
-        else:
-            yield answer(effect, Verdict.APPLY, "the tracker is made on one rank alone")
-    for effect in once.pending(Kind.SWITCHED_TRACKER):
-        if is_switched(once, effect):
-            yield answer(effect, Verdict.ALREADY_DONE, "the tracker records on one rank alone")
-        elif effect.event.arguments.unknown_because:
-            yield everywhere(effect, "its arguments are not known")
-        else:
-            yield answer(effect, Verdict.APPLY, "the tracker is switched off on all ranks but one")
-    for effect in once.managers:
-        yield answer(effect, Verdict.APPLY, "the tracker records on one rank alone")
-
-
-def answer(effect: Effect, verdict: Verdict, reason: str) -> Ruling:
-    """The ruling about one tracker."""
-    return Ruling(
-        "PD551", verdict, effect.module, effect.node, reason, data=effect, claims=(effect.node,)
-    )
-
-
-def everywhere(effect: Effect, why: str) -> Remark:
-    """The warning about a tracker that stays as it is."""
-    return Remark(
-        "PD552",
-        Level.WARNING,
-        effect.module,
-        effect.node,
-        f"{effect.word} records in every process: {why}",
-        "make it on rank 0 alone, and use it there alone",
-    )
-
-
-def is_switched(once: Once, effect: Effect) -> bool:
-    """Whether a tracker is switched off on all ranks but one."""
-    keyword, _, _ = SWITCHED_TRACKERS[effect.word]
-    written = argument_of(effect, (keyword,), 99)
-    if written is None:
-        return False
-    if isinstance(written.value, cst.IfExp) and once.ranks.tests_rank(written.value.test):
-        return True
-    return once.ranks.is_rank(once.plan.facts.values_of(written.value))
-
-
-def obstacle(plan: Plan, once: Once, effect: Effect) -> str:
-    """Why a tracker cannot be absent from the other processes; empty where it can."""
-    parent = effect.module.source.parent(effect.node)
-    if not isinstance(
-        parent,
-        (cst.Assign, cst.AnnAssign, cst.Arg, cst.Return, cst.IfExp, cst.WithItem, cst.DictElement),
-    ):
-        return "it is not simply bound to a name"
-    for use in uses(plan, effect):
-        if id(use) in once.inside or id(use) in once.done:
-            continue
-        return "it is used where no guard fits"
-    return ""
-
-
-def uses(plan: Plan, effect: Effect) -> Iterator[cst.CSTNode]:
-    """The calls and the look-ups of attributes that need the tracker to be there."""
-    made = {id(value) for event in effect.events for value in event.result}
-    called: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind != "call" or not isinstance(event.node, cst.Call):
-            continue
-        for callee in event.callee:
-            if isinstance(callee, Opaque) and callee.kind == "attribute":
-                if any(belongs(value, made) for value in callee.operands[0]):
-                    called.add(id(event.node.func))
-                    yield event.node
-        if any(isinstance(callee, (External, Opaque)) for callee in event.callee) and any(
-            id(value) in made for argument in event.arguments.items for value in argument.values
-        ):
-            yield event.node
-    for module in plan.facts.modules.values():
-        for node in module.source.nodes:
-            if isinstance(node, cst.Attribute) and id(node) not in called:
-                if any(belongs(value, made) for value in plan.facts.values_of(node.value)):
-                    yield node
-
-
-def belongs(value: Value, made: set[int]) -> bool:
-    """Whether a value is one of the objects."""
-    return id(value) in made
-
-
-def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
-    """No tracker on the other processes, or one that is switched off."""
-    effect: Effect = ruling.data
-    if effect.kind in (Kind.TRACKER, Kind.TRACK):
-        other = "None"
-        if isinstance(effect.module.source.parent(effect.node), cst.WithItem):
-            other = (
-                f"{plan.names_in(effect.module).imported('contextlib.ExitStack', 'ExitStack')}()"
-            )
-        yield from only_here(plan, effect.module, effect.node, other)
-        return
-    yield Helper("is_main_process", effect.module)
-    keyword, off, on = SWITCHED_TRACKERS[effect.word]
-    written = argument_of(effect, (keyword,), 99)
-    test = main_process(plan, effect.module)
-    if written is None:
-        text = f"{on} if {test} else {off}" if keyword != "disabled" else f"not {test}"
-        for edit in add_argument(effect.module.source, effect.node, f"{keyword}={text}"):
-            yield In(effect.module, edit)
-    elif keyword == "disabled":
-        values = plan.facts.values_of(written.value)
-        known = all(isinstance(value, Constant) for value in values)
-        before, after = ("", "") if known else ("(", ")")
-        for edit in surround(effect.module, written.value, before, f"{after} or not {test}"):
-            yield In(effect.module, edit)
-    else:
-        yield from only_here(plan, effect.module, written.value, off)
+    """One answer for each effect of the script."""
+    once_of(plan)
+    yield from track_once.decide(plan)

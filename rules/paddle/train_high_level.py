@@ -35,6 +35,7 @@ from transpile.facts.events import Event
 from transpile.facts.values import Argument, Constant, Opaque, Sequence, Value
 from transpile.finding import Level
 from transpile.layout import add_argument, guard, insert_before, wrap_expression
+from transpile.once.shared import main_process
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.places import statement_of
@@ -47,7 +48,7 @@ from transpile.rules.paddle._high_level import (
     is_data_set,
     is_static,
 )
-from transpile.rules.paddle._once import main_process, once_of
+from transpile.rules.paddle._once import once_of
 from transpile.rules.paddle._quantities import SAMPLES, Kind, analysis
 from transpile.rules.paddle._seeds import draws_noise, imports_random
 from transpile.rules.paddle._words import LOSS_CLASSES

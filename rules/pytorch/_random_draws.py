@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from transpile.facts.events import Branch, Event, Loop
 from transpile.facts.values import Constant, Opaque
+from transpile.plan.entering import set_up_of
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.records import dataclass, field
 from transpile.rules.pytorch._divergence import loop_position
 from transpile.rules.pytorch._seeds import imports
-from transpile.rules.pytorch._setting_up import set_up_of
 from transpile.rules.pytorch.vary_random_numbers import training_loop
 
 #: Where random numbers come from, to what seeds it.

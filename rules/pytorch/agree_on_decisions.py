@@ -38,13 +38,13 @@ from transpile.facts.values import External
 from transpile.facts.walk import descendants
 from transpile.finding import Level
 from transpile.layout import wrap_expression
+from transpile.plan.entering import set_up_of
 from transpile.plan.model import Plan
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._conditions import assigned, choices, controls_of
 from transpile.rules.pytorch._divergence import ON_DISK, Cause, Divergence, loop_position
-from transpile.rules.pytorch._setting_up import set_up_of
 from transpile.rules.pytorch._together import Condition, conditions_of, steps_of
 from transpile.rules.pytorch.vary_random_numbers import training_loop
 

@@ -39,11 +39,10 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from transpile.changes import Edit, Insert
-from transpile.facts.walk import children
 from transpile.layout import append_to_body, insert_after, insert_before
 from transpile.layout.calls import written_call
+from transpile.plan.entering import inside_main_guard, returns_early, set_up_statement
 from transpile.plan.model import Plan
-from transpile.plan.places import Statement
 from transpile.plan.start import Start, find_start, is_main_guard, relevant
 from transpile.records import dataclass, replace
 from transpile.result import Verdict
@@ -181,53 +180,3 @@ def foremost(edits: Iterable[Edit]) -> tuple[Edit, ...]:
         )
         for edit in edits
     )
-
-
-def set_up_statement(start: Start) -> Statement:
-    """The statement before which the set-up stands where no command line is parsed."""
-    for statement in start.block.body:  # type: ignore[attr-defined]
-        if statement is start.first or not is_preliminary(statement):
-            found: Statement = statement
-            return found
-    return start.first
-
-
-def is_preliminary(statement: cst.CSTNode) -> bool:
-    """Imports, definitions, docstrings and plain constants: nothing happens in them."""
-    if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
-        return True
-    if not isinstance(statement, cst.SimpleStatementLine):
-        return False
-    for small in statement.body:
-        if isinstance(small, (cst.Import, cst.ImportFrom)):
-            continue
-        if isinstance(small, cst.Expr) and isinstance(
-            small.value, (cst.SimpleString, cst.ConcatenatedString)
-        ):
-            continue
-        if isinstance(small, cst.Assign) and isinstance(
-            small.value, (cst.Integer, cst.Float, cst.SimpleString)
-        ):
-            continue
-        return False
-    return True
-
-
-def inside_main_guard(plan: Plan, start: Start) -> bool:
-    """Whether the block is the body of the main guard."""
-    parent = plan.entry.source.parent(start.block)
-    return isinstance(parent, cst.If)
-
-
-def returns_early(function: cst.FunctionDef) -> bool:
-    """Whether a function returns elsewhere than at its end."""
-    last = function.body.body[-1]
-    stack: list[cst.CSTNode] = list(function.body.body)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, cst.Return):
-            if not (isinstance(last, cst.SimpleStatementLine) and node in last.body):
-                return True
-        if not isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
-            stack.extend(children(node))
-    return False

@@ -33,13 +33,14 @@ import libcst as cst
 from transpile.changes import Insert
 from transpile.finding import Level
 from transpile.layout import guard, insert_before
+from transpile.once.shared import agreed_on, parts
 from transpile.plan.effects import Kind
 from transpile.plan.model import Plan
 from transpile.plan.places import statement_of
 from transpile.plan.treatment import Preparation
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.pytorch._once import agreed_on, once_of, parts
+from transpile.rules.pytorch._once import once_of
 
 CODES = {
     "PT561": "downloads and preparation are done by one process first",

@@ -23,102 +23,20 @@ Source:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-import libcst as cst
-
-from transpile.facts.module import Module
-from transpile.facts.values import External
-from transpile.layout import replace_expression
-from transpile.plan.effects import Effect, Kind
+from transpile.once import print_once
+from transpile.once.print_once import edits
 from transpile.plan.model import Plan
-from transpile.plan.treatment import Once
-from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rule import Answer
 from transpile.rules.pytorch._once import once_of
 
+__all__ = ["CODES", "decide", "edits"]
+
 CODES = {"PT501": "prints once per job"}
-PRINT = (External("builtins.print"),)
-#: ``print`` that is not called right there.
-REFERENCE = re.compile(r"\bprint\b(?!\s*\()")
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
-    """One answer for each print of the script."""
-    once = once_of(plan)
-    references = list(passed_on(plan, once))
-    for effect, how in once.finished(Kind.PRINT):
-        yield Ruling(
-            "PT501",
-            Verdict.ALREADY_DONE,
-            effect.module,
-            effect.node,
-            f"it prints {how}",
-            claims=(effect.node,),
-        )
-    for effect in once.pending(Kind.PRINT):
-        yield Ruling(
-            "PT501",
-            Verdict.APPLY,
-            effect.module,
-            effect.node,
-            "it prints once per job",
-            data=replaced(plan, effect, references),
-            claims=(effect.node,),
-        )
-    for reference in references:
-        yield Ruling(
-            "PT501",
-            Verdict.APPLY,
-            plan.entry,
-            reference,
-            "it is handed on in order to print",
-            data=reference,
-        )
-
-
-def passed_on(plan: Plan, once: Once) -> Iterator[cst.Name]:
-    """The places where the script hands ``print`` on as a value."""
-    scope = plan.entry.scope
-    if not REFERENCE.search(plan.entry.source.text) or (scope and "print" in scope.names):
-        return
-    source = plan.entry.source
-    for node in source.nodes:
-        if not isinstance(node, cst.Name) or node.value != "print":
-            continue
-        if plan.facts.values_of(node) != PRINT:
-            continue
-        parent = source.parent(node)
-        if isinstance(parent, cst.Call) and parent.func is node:
-            continue
-        if not guarded(plan.entry, node, once):
-            yield node
-
-
-def guarded(module: Module, node: cst.CSTNode, once: Once) -> bool:
-    """Whether a place stands under a test of the rank."""
-    return any(
-        isinstance(parent, (cst.If, cst.IfExp)) and once.ranks.tests_rank(parent.test)
-        for parent in module.source.parents(node)
-    )
-
-
-def replaced(plan: Plan, effect: Effect, references: list[cst.Name]) -> cst.BaseExpression | None:
-    """What to put the helper's name in place of; None where a reference to `print` is replaced."""
-    function = effect.node.func
-    if isinstance(function, cst.Name) and function.value == "print":
-        return function
-    if references or plan.facts.values_of(function) != PRINT:
-        return None
-    return function
-
-
-def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
-    """The helper's name in the place of ``print``."""
-    if ruling.data is None:
-        return
-    yield Helper("print_once", ruling.module)
-    name = plan.names_in(ruling.module).fresh("print_once")
-    for edit in replace_expression(ruling.module.source, ruling.data, name):
-        yield In(ruling.module, edit)
+    """One answer for each effect of the script."""
+    once_of(plan)
+    yield from print_once.decide(plan)

@@ -34,6 +34,7 @@ import libcst as cst
 from transpile.facts.events import Branch, Loop
 from transpile.facts.values import External
 from transpile.layout import insert_after, insert_before
+from transpile.plan.entering import set_up_statement
 from transpile.plan.gate import depends_on_calls
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, site_at, statement_in, statement_of
@@ -48,7 +49,7 @@ from transpile.rules.pytorch._seeds import (
     imports,
     seeds_everything,
 )
-from transpile.rules.pytorch.join_process_group import foremost, set_up_statement
+from transpile.rules.pytorch.join_process_group import foremost
 
 CODES = {
     "PT701": "every process starts from the random state of rank 0",

@@ -84,7 +84,12 @@ def surround(
 
 def agreed_on(rulings: Rulings) -> list[cst.CSTNode]:
     """The expressions that all processes will evaluate together."""
-    return [ruling.node for ruling in rulings.of("agree-on-decisions", Verdict.APPLY)]
+    return [
+        getattr(ruling.data, "node", ruling.node)
+        for rule in ("agree-on-decisions", "agree-on-order", "agree-on-splits")
+        for ruling in rulings.of(rule, Verdict.APPLY)
+        if getattr(ruling.data, "way", "") != "sorted"
+    ]
 
 
 def parts(
