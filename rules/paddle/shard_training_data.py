@@ -197,7 +197,7 @@ def is_world_size(plan: Plan, values: Values) -> bool:
 def sharding_of(plan: Plan, site: Site) -> Sharding | str:
     """How to share out a loader's batches, or why that cannot be."""
     loader = site.loader
-    if is_indirect(plan, site):
+    if not site.module.is_entry or is_indirect(plan, site):
         return finished(plan, site)
     if any(isinstance(each.value, Instance) for each in site.loaders):
         return "the loader's class is the script's own, which may deliver batches in its own way"

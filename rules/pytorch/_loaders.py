@@ -1,67 +1,21 @@
-"""What several rules ask about training loaders."""
+"""Training loaders that draw through a sampler of their own, or from a stream."""
 
 from __future__ import annotations
 
-import libcst as cst
-
-from transpile.facts.events import Event, Loop
-from transpile.facts.module import Module
 from transpile.facts.values import (
-    Argument,
     Class,
     Constant,
     Instance,
-    Mapping,
     Opaque,
-    Sequence,
     Values,
-    only_constant,
 )
-from transpile.facts.walk import children
 from transpile.plan.graph import called_names, walk_back
-from transpile.plan.holders import Holder, trace
 from transpile.plan.model import Loader, Plan
-from transpile.plan.places import ancestors, function_of
 from transpile.plan.roles import enters_iterator
-from transpile.records import dataclass
+from transpile.plan.sources import Site, constant_of, given, is_indirect
 
 ITERABLE_DATASETS = ("webdataset.", "torch.utils.data.ChainDataset", "torchdata.")
 SAMPLER = "torch.utils.data.distributed.DistributedSampler"
-
-
-@dataclass(eq=False)
-class Site:
-    """One place in the text that makes training loaders, in one or several contexts."""
-
-    module: Module
-    node: cst.Call
-    loaders: list[Loader]
-
-    @property
-    def loader(self) -> Loader:
-        """One of its loaders: their texts are the same."""
-        return self.loaders[0]
-
-
-def sites(plan: Plan) -> list[Site]:
-    """The places that make training loaders, in the order of the run."""
-    found: dict[int, Site] = {}
-    for loader in plan.training_loaders:
-        node = loader.node
-        if isinstance(node, cst.Call):
-            site = found.setdefault(id(node), Site(loader.event.module, node, []))
-            site.loaders.append(loader)
-    return list(found.values())
-
-
-def also_evaluates(plan: Plan, site: Site) -> bool:
-    """Whether the place makes loaders, too, that no backward pass depends on."""
-    return any(loader.node is site.node and not loader.training for loader in plan.loaders)
-
-
-def is_indirect(plan: Plan, site: Site) -> bool:
-    """Whether a loader must be rebuilt once it is finished: its call cannot be changed."""
-    return also_evaluates(plan, site) or in_comprehension(site.module, site.node)
 
 
 def sharded_sibling(plan: Plan, loader: Loader) -> bool:
@@ -74,75 +28,6 @@ def sharded_sibling(plan: Plan, loader: Loader) -> bool:
                     if sampler is not None and is_distributed_sampler(sampler.values):
                         return True
     return False
-
-
-def variables(plan: Plan, loader: Loader) -> list[tuple[Holder, str]]:
-    """The variables that hold a loader on its way to its loops, with the text that names it.
-
-    An entry of a dict is named by its constant key, whatever variable the loop uses for it.
-    """
-    found: list[tuple[Holder, str]] = []
-    for event in loader.iterations:
-        node = iterated_expression(plan, loader, event)
-        if node is None:
-            continue
-        for holder in trace(plan.facts, event.module, node, event.stack):
-            if isinstance(holder.node, cst.Subscript):
-                found.extend(entries(plan, loader, holder))
-            else:
-                found.append((holder, holder.text))
-    return found
-
-
-def entries(plan: Plan, loader: Loader, holder: Holder) -> list[tuple[Holder, str]]:
-    """The entries of a dict that hold a loader, by the dict's variables."""
-    subscript = holder.node
-    if not isinstance(subscript, cst.Subscript):
-        return []
-    keys = [
-        key
-        for value in plan.facts.values_of(subscript.value)
-        if isinstance(value, Mapping)
-        for key, entry in value.entries.items()
-        if any(held is loader.value for held in entry.values) and isinstance(key, (str, int))
-    ]
-    if len(keys) != 1:
-        return []
-    key = keys[0]
-    text = f'"{key}"' if isinstance(key, str) else str(key)
-    return [
-        (base, f"{base.text}[{text}]")
-        for base in trace(plan.facts, holder.module, subscript.value, holder.stack)
-    ]
-
-
-def iterated_expression(plan: Plan, loader: Loader, event: Event) -> cst.CSTNode | None:
-    """The expression in a loop's head, or in ``iter()``, that is the loader itself."""
-    node = event.node
-    root: cst.CSTNode | None = None
-    if isinstance(node, (cst.For, cst.CompFor)):
-        root = node.iter
-    elif isinstance(node, cst.Call) and node.args:
-        root = node.args[0].value
-    pending = [root] if root is not None else []
-    while pending:
-        current = pending.pop(0)
-        if isinstance(current, (cst.Name, cst.Attribute, cst.Subscript)):
-            if loader.value in plan.facts.values_of(current):
-                return current
-        pending.extend(children(current))
-    return None
-
-
-def given(site: Site, name: str) -> Argument | None:
-    """The argument for a parameter, unless it is None."""
-    argument = site.loader.argument(name)
-    if argument is None:
-        return None
-    constant = only_constant(argument.values)
-    if constant is not None and constant.value is None:
-        return None
-    return argument
 
 
 def has_own_way(plan: Plan, site: Site) -> bool:
@@ -170,43 +55,6 @@ def is_distributed_sampler(values: Values) -> bool:
     return found
 
 
-def constant_of(argument: Argument | None, default: object) -> object:
-    """The constant that an argument is; `default` without it; ``...`` where it is not known."""
-    if argument is None:
-        return default
-    constant = only_constant(argument.values)
-    if constant is None or argument.maybe:
-        return ...
-    return constant.value
-
-
-def is_simple(node: cst.CSTNode) -> bool:
-    """Whether an expression may be written twice: names, attributes, literals."""
-    if isinstance(node, (cst.Name, cst.Integer, cst.Float, cst.SimpleString)):
-        return True
-    if isinstance(node, cst.Attribute):
-        return is_simple(node.value)
-    if isinstance(node, cst.Subscript):
-        return is_simple(node.value) and all(
-            isinstance(element.slice, cst.Index) and is_simple(element.slice.value)
-            for element in node.slice
-        )
-    return False
-
-
-def in_comprehension(module: Module, node: cst.CSTNode) -> bool:
-    """Whether an expression stands where no statement can be put before it."""
-    function = function_of(module, node)
-    for ancestor in ancestors(module, node):
-        if ancestor is function:
-            return False
-        if isinstance(
-            ancestor, (cst.ListComp, cst.DictComp, cst.SetComp, cst.GeneratorExp, cst.Lambda)
-        ):
-            return True
-    return False
-
-
 def is_iterable_dataset(values: Values) -> bool:
     """Whether a dataset is certainly iterated and not indexed."""
     for value in values:
@@ -229,48 +77,3 @@ def is_iterable_dataset(values: Values) -> bool:
             if streaming is not None and constant_of(streaming, False) is not False:
                 return True
     return False
-
-
-def epoch_loop(plan: Plan, loader: Loader) -> tuple[Loop, Event] | None:
-    """The loop that repeats passes over a loader, and the event that draws from the loader."""
-    for backward in plan.backwards:
-        if loader not in backward.loaders or backward.batch_loop is None:
-            continue
-        iteration = backward.iteration
-        if iteration is None:
-            continue
-        for loop in reversed(backward.epoch_loops):
-            if not is_literal_loop(plan, loop):
-                return loop, iteration
-    return generator_loop(plan, loader)
-
-
-def generator_loop(plan: Plan, loader: Loader) -> tuple[Loop, Event] | None:
-    """The loop that repeats passes over a loader in a generator that hands on its batches."""
-    if not any(loader in backward.loaders for backward in plan.backwards):
-        return None
-    for iteration in loader.iterations:
-        function = iteration.function()
-        if function is None or not function.is_generator or iteration.detached:
-            continue
-        for loop in reversed(list(iteration.loops())):
-            if not is_literal_loop(plan, loop):
-                return loop, iteration
-    return None
-
-
-def is_literal_loop(plan: Plan, loop: Loop) -> bool:
-    """Whether a loop goes through a short literal sequence, such as the phases of an epoch."""
-    if not isinstance(loop.node, cst.For):
-        return False
-    values = plan.facts.values_of(loop.node.iter)
-    return len(values) == 1 and isinstance(values[0], Sequence) and not values[0].rest
-
-
-def depends_on_world_size(plan: Plan, values: Values) -> bool:
-    """Whether values were computed from the number of processes."""
-    return any(
-        name in plan.table.world_size_calls
-        for value in walk_back(values)
-        for name in called_names(value)
-    )

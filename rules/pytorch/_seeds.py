@@ -9,7 +9,7 @@ from transpile.facts.values import External
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.places import function_of
-from transpile.rules.pytorch._loaders import Site, is_simple
+from transpile.plan.sources import Site, is_simple
 
 #: What differs from process to process, whatever was seeded.
 CHANCE = (

@@ -13,8 +13,8 @@ from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.places import function_of
+from transpile.plan.sources import depends_on_world_size
 from transpile.records import dataclass
-from transpile.rules.pytorch._loaders import depends_on_world_size
 
 #: Schedulers to the parameters that count their steps, with positions.
 STEP_COUNTS = {

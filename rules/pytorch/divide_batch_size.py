@@ -39,17 +39,10 @@ from transpile.layout import add_argument, wrap_expression
 from transpile.plan.graph import walk_back
 from transpile.plan.holders import trace
 from transpile.plan.model import Plan
+from transpile.plan.sources import Site, depends_on_world_size, given, is_indirect, is_simple, sites
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.pytorch._loaders import (
-    Site,
-    depends_on_world_size,
-    given,
-    is_indirect,
-    is_simple,
-    sites,
-)
 
 CODES = {
     "PT221": "the processes share the batch of the script",

@@ -31,17 +31,12 @@ from transpile.facts.module import Module
 from transpile.layout import insert_after
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, statement_of
+from transpile.plan.sources import Site, is_indirect, sites, variables
 from transpile.plan.wraps import binding_nodes
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.pytorch._loaders import (
-    Site,
-    is_indirect,
-    sharded_sibling,
-    sites,
-    variables,
-)
+from transpile.rules.pytorch._loaders import sharded_sibling
 
 CODES = {
     "PT205": "a finished training loader is rebuilt over this process's shard",

@@ -38,10 +38,10 @@ from transpile.finding import Level
 from transpile.layout import add_argument, wrap_expression
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Optimizer, Plan
+from transpile.plan.sources import depends_on_world_size, is_simple
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.pytorch._loaders import depends_on_world_size, is_simple
 from transpile.rules.pytorch._steps import counted_batches
 
 CODES = {

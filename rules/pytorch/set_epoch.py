@@ -38,19 +38,18 @@ from transpile.plan.graph import called_names
 from transpile.plan.holders import Holder, bindings, parameters
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, ancestors, function_of, statement_of
-from transpile.records import dataclass
-from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.pytorch._loaders import (
+from transpile.plan.sources import (
     Site,
     epoch_loop,
-    has_own_way,
     is_indirect,
     iterated_expression,
-    sharded_sibling,
     sites,
     variables,
 )
+from transpile.records import dataclass
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rules.pytorch._loaders import has_own_way, sharded_sibling
 
 CODES = {
     "PT211": "the sampler is told the epoch",

@@ -44,21 +44,16 @@ from transpile.layout.calls import written_call
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, statement_of
+from transpile.plan.sources import Site, constant_of, given, is_indirect, is_simple, sites
 from transpile.plan.wraps import reached_by_losses
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._batch_sources import why_no_loader
 from transpile.rules.pytorch._loaders import (
-    Site,
-    constant_of,
-    given,
     has_own_way,
     is_distributed_sampler,
-    is_indirect,
     is_iterable_dataset,
-    is_simple,
-    sites,
 )
 from transpile.rules.pytorch._seeds import seed_text
 
@@ -239,6 +234,7 @@ def decide_site(plan: Plan, site: Site) -> Ruling:
     if why:
         return Ruling("PT202", Verdict.REFUSE, site.module, site.node, why, BY_HAND)
     dataset = site.loader.argument("dataset")
+    assert dataset is not None and isinstance(dataset.node, cst.BaseExpression)
     shuffle, drop_last = site.loader.argument("shuffle"), site.loader.argument("drop_last")
     options = options_text(site)
     data = Sharding(
@@ -278,7 +274,9 @@ def obstacle(plan: Plan, site: Site) -> str:
     if sampler is not None:
         return "the loader has a sampler of its own, whose meaning a DistributedSampler would lose"
     dataset = loader.argument("dataset")
-    if dataset is None or (dataset.node is None and not is_indirect(plan, site)):
+    if dataset is None or not (
+        isinstance(dataset.node, cst.BaseExpression) or is_indirect(plan, site)
+    ):
         return "it is not clear which dataset this loader draws from"
     if is_iterable_dataset(dataset.values):
         return "the dataset is iterated, not indexed, and the loader is made together with others"

@@ -37,18 +37,18 @@ from transpile.facts.values import Constant, Instance, Unknown, Values
 from transpile.layout import wrap_expression
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
-from transpile.records import dataclass
-from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.pytorch._loaders import (
+from transpile.plan.sources import (
     Site,
     constant_of,
     depends_on_world_size,
     given,
-    is_distributed_sampler,
     is_indirect,
     sites,
 )
+from transpile.records import dataclass
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rules.pytorch._loaders import is_distributed_sampler
 
 CODES = {
     "PT207": "every process takes its part of what a sampler draws",
@@ -86,7 +86,11 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 )
                 continue
             node = argument.node
-            if node is None or argument.mapping is not None or argument.maybe:
+            if (
+                not isinstance(node, cst.BaseExpression)
+                or argument.mapping is not None
+                or argument.maybe
+            ):
                 yield refusal(site, f"the {name} reaches this loader through a dict")
                 continue
             if any(isinstance(value, Unknown) for value in argument.values):

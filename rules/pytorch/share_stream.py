@@ -33,15 +33,10 @@ from transpile.facts.values import External, Instance, Value
 from transpile.facts.walk import descendants
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
+from transpile.plan.sources import Site, depends_on_world_size, is_indirect, sites
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.pytorch._loaders import (
-    Site,
-    depends_on_world_size,
-    is_indirect,
-    is_iterable_dataset,
-    sites,
-)
+from transpile.rules.pytorch._loaders import is_iterable_dataset
 
 CODES = {
     "PT209": "every process takes its part of a stream",

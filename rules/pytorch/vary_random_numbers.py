@@ -38,10 +38,10 @@ from transpile.plan.entering import set_up_statement
 from transpile.plan.gate import depends_on_calls
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, site_at, statement_in, statement_of
+from transpile.plan.sources import is_literal_loop
 from transpile.plan.start import Start, find_start
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.pytorch._loaders import is_literal_loop
 from transpile.rules.pytorch._seeds import (
     SEEDING,
     by_chance,

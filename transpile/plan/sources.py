@@ -1,4 +1,4 @@
-"""The places that make training loaders, and the variables that hold them."""
+"""The places that make training loaders, the variables that hold them, the loops over them."""
 
 from __future__ import annotations
 
@@ -56,11 +56,7 @@ def also_evaluates(plan: Plan, site: Site) -> bool:
 
 def is_indirect(plan: Plan, site: Site) -> bool:
     """Whether a loader must be rebuilt once it is finished: its call cannot be changed."""
-    return (
-        not site.module.is_entry
-        or also_evaluates(plan, site)
-        or in_comprehension(site.module, site.node)
-    )
+    return also_evaluates(plan, site) or in_comprehension(site.module, site.node)
 
 
 def variables(plan: Plan, loader: Loader) -> list[tuple[Holder, str]]:
@@ -178,6 +174,20 @@ def epoch_loop(plan: Plan, loader: Loader) -> tuple[Loop, Event] | None:
         if iteration is None:
             continue
         for loop in reversed(backward.epoch_loops):
+            if not is_literal_loop(plan, loop):
+                return loop, iteration
+    return generator_loop(plan, loader)
+
+
+def generator_loop(plan: Plan, loader: Loader) -> tuple[Loop, Event] | None:
+    """The loop that repeats passes over a loader in a generator that hands on its batches."""
+    if not any(loader in backward.loaders for backward in plan.backwards):
+        return None
+    for iteration in loader.iterations:
+        function = iteration.function()
+        if function is None or not function.is_generator or iteration.detached:
+            continue
+        for loop in reversed(list(iteration.loops())):
             if not is_literal_loop(plan, loop):
                 return loop, iteration
     return None
