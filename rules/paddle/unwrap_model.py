@@ -27,7 +27,7 @@ from collections.abc import Iterator
 
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
-from transpile.plan.reaches import Reach, reaches
+from transpile.plan.reaches import Reach, Wrapper, reaches
 from transpile.plan.wraps import Wrap, find_wrap, wrapped_already
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
@@ -36,18 +36,18 @@ CODES = {
     "PD311": "the model is reached behind its wrap",
     "PD312": "a part of a wrapped model is replaced",
 }
-#: What DataParallel itself does as the model would.
-SAME_ON_WRAP = frozenset(
-    {
-        "train", "eval", "parameters", "buffers", "state_dict", "set_state_dict", "set_dict",
-        "load_dict", "training", "no_sync", "clear_gradients", "__call__", "forward", "apply",
-        "_layers",
-    }
-)  # fmt: skip
-#: Functions that only need something callable, or its parameters.
-HARMLESS = (
-    "paddle.optimizer.", "paddle.DataParallel", "paddle.distributed.fleet.",
-    "paddle.nn.SyncBatchNorm", "paddle.nn.utils.clip_grad", "builtins.isinstance",
+WRAPPER = Wrapper(
+    same=frozenset(
+        {
+            "train", "eval", "parameters", "buffers", "state_dict", "set_state_dict", "set_dict",
+            "load_dict", "training", "no_sync", "clear_gradients", "__call__", "forward", "apply",
+            "_layers",
+        }
+    ),
+    harmless=(
+        "paddle.optimizer.", "paddle.DataParallel", "paddle.distributed.fleet.",
+        "paddle.nn.SyncBatchNorm", "paddle.nn.utils.clip_grad", "builtins.isinstance",
+    ),
 )  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         wrap = find_wrap(plan, model)
         if not isinstance(wrap, Wrap):
             continue
-        for reach in reaches(plan, wrap, SAME_ON_WRAP, HARMLESS):
+        for reach in reaches(plan, wrap, WRAPPER):
             if id(reach.node) in seen:
                 continue
             seen.add(id(reach.node))

@@ -12,11 +12,32 @@ from transpile.facts.values import Value
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of, start, statement_of
+from transpile.plan.reaches import Wrapper, reaches
 from transpile.plan.wraps import Wrap, find_wrap
 from transpile.rules.pytorch import TABLE
-from transpile.rules.pytorch._reaches import reaches
 
 DATA_PARALLEL = "torch.nn.DataParallel"
+SAME = frozenset(
+    {
+        "train", "eval", "parameters", "zero_grad", "modules", "requires_grad_", "training",
+        "no_sync", "join", "module", "register_comm_hook", "buffers", "__call__", "forward",
+    }
+)  # fmt: skip
+#: DistributedDataParallel, in whose place a script may have had DataParallel.
+WRAPPER = Wrapper(
+    SAME,
+    harmless=(
+        "torch.optim.", "torch.nn.utils.clip_grad", "torch.compile", "torch.nn.parallel.",
+        DATA_PARALLEL, "torch_geometric.nn.DataParallel",
+    ),
+    replaces=DATA_PARALLEL,
+    same_as_replaced=SAME
+    | {
+        "state_dict", "load_state_dict", "named_parameters", "named_buffers", "named_modules",
+        "children", "named_children", "to", "cuda", "cpu",
+    },
+    asked_for=frozenset({"module", "train", "eval", "parameters", "state_dict"}),
+)  # fmt: skip
 #: Methods that give back the model that they move or change.
 MOVES = TABLE.preparing_methods - {"load_state_dict"}
 FUNCTIONAL = "torch.nn.parallel.data_parallel"
@@ -63,7 +84,10 @@ def wraps_in_place(plan: Plan) -> set[tuple[int, str]]:
     others: set[tuple[int, str]] = set()
     for wrap in wraps:
         if isinstance(wrap, Wrap):
-            fits = always_holds_one(plan, wrap) and next(reaches(plan, wrap, True), None) is None
+            fits = (
+                always_holds_one(plan, wrap)
+                and next(reaches(plan, wrap, WRAPPER, in_place=True), None) is None
+            )
             (found if fits else others).add(variable(wrap))
     return found - others
 

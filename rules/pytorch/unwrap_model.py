@@ -27,11 +27,11 @@ from collections.abc import Iterator
 
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
+from transpile.plan.reaches import Reach, reaches
 from transpile.plan.wraps import Wrap, find_wrap, wrapped_already
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.pytorch._data_parallel import replaces_data_parallel
-from transpile.rules.pytorch._reaches import Reach, reaches
+from transpile.rules.pytorch._data_parallel import WRAPPER, replaces_data_parallel
 
 CODES = {
     "PT311": "the model is reached behind its wrap",
@@ -50,7 +50,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             wraps.append(found)
     seen: set[int] = set()
     for wrap in wraps:
-        for reach in reaches(plan, wrap, replaces_data_parallel(plan, wrap)):
+        for reach in reaches(plan, wrap, WRAPPER, replaces_data_parallel(plan, wrap)):
             if id(reach.node) in seen:
                 continue
             seen.add(id(reach.node))

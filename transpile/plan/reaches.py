@@ -6,14 +6,33 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Class, External, Instance, Opaque, Value
-from transpile.facts.walk import descendants
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of, start
 from transpile.plan.wraps import Wrap
 from transpile.records import dataclass
+
+
+@dataclass(frozen=True)
+class Wrapper:
+    """What a framework's wrapper of models answers as the model itself would.
+
+    Args:
+        same: the attributes and methods.
+        harmless: dotted prefixes of functions that only need something callable, or parameters.
+        replaces: the framework's older wrapper, whose place the wrap may take; empty for none.
+        same_as_replaced: what a wrap in its place answers as that one would.
+        asked_for: what a script may ask either of, as in ``hasattr(model, "module")``.
+    """
+
+    same: frozenset[str]
+    harmless: tuple[str, ...]
+    replaces: str = ""
+    same_as_replaced: frozenset[str] = frozenset()
+    asked_for: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,26 +52,40 @@ class Reach:
     replaced: bool = False
 
 
-def reaches(
-    plan: Plan, wrap: Wrap, same: frozenset[str], harmless: tuple[str, ...]
-) -> Iterator[Reach]:
+def reaches(plan: Plan, wrap: Wrap, wrapper: Wrapper, in_place: bool = False) -> Iterator[Reach]:
     """The places that look into the model of a wrap.
 
     Args:
         plan: the plan.
         wrap: where the model is wrapped.
-        same: what the wrap itself does as the model would.
-        harmless: dotted prefixes of functions that a wrap may be given as well as the model.
+        wrapper: what it is wrapped into.
+        in_place: the wrap takes the place of the script's own wrapper, so that the script
+            reaches the model as it would through that.
     """
+    yield from accesses(plan, wrap, wrapper, in_place)
+    yield from arguments(plan, wrap, wrapper, in_place)
+
+
+def accesses(plan: Plan, wrap: Wrap, wrapper: Wrapper, in_place: bool) -> Iterator[Reach]:
+    """Attributes and items of the wrapped model."""
     value = wrap.models[0].value
+    inner = is_inside(plan, value, wrapper.replaces)
+    same = wrapper.same - {"module"} if inner else wrapper.same
+    if in_place:
+        same = wrapper.same_as_replaced
     for module, node in accessed(plan).get(id(value), ()):
+        base = node.value
         if inside_class_of(plan, module, node, value):
+            continue
+        if isinstance(base, cst.Call) and makes(plan, base, wrapper.replaces):
             continue
         name = node.attr.value if isinstance(node, cst.Attribute) else "[]"
         if name in same or is_before(plan, wrap, module, node):
             continue
-        yield Reach(module, node.value, name, is_replaced(module, node))
-    yield from arguments(plan, wrap, harmless)
+        replaced = is_replaced(module, node)
+        if inner and not replaced and is_behind_module(plan, base, value):
+            continue
+        yield Reach(module, base, name, replaced)
 
 
 def accessed(plan: Plan) -> dict[int, list[tuple[Module, cst.Attribute | cst.Subscript]]]:
@@ -60,7 +93,9 @@ def accessed(plan: Plan) -> dict[int, list[tuple[Module, cst.Attribute | cst.Sub
     if "accessed" not in plan.memo:
         found: dict[int, list[tuple[Module, cst.Attribute | cst.Subscript]]] = {}
         for module in plan.facts.modules.values():
-            for node in expressions(module.source.tree):
+            for node in module.source.nodes:
+                if type(node) is not cst.Attribute and type(node) is not cst.Subscript:
+                    continue
                 behind = {id(origin(value)) for value in plan.facts.values_of(node.value)}
                 for identity in behind:
                     found.setdefault(identity, []).append((module, node))
@@ -69,22 +104,78 @@ def accessed(plan: Plan) -> dict[int, list[tuple[Module, cst.Attribute | cst.Sub
     return made
 
 
-def arguments(plan: Plan, wrap: Wrap, harmless: tuple[str, ...]) -> Iterator[Reach]:
+def makes(plan: Plan, node: cst.Call, older: str) -> bool:
+    """Whether a call makes the script's own wrapper, which is the wanted object."""
+    return bool(older) and External(older) in plan.facts.values_of(node.func)
+
+
+def is_behind_module(plan: Plan, node: cst.CSTNode, value: Value) -> bool:
+    """Whether an expression is ``x.module`` with the model's wrapper for ``x``."""
+    return (
+        isinstance(node, cst.Attribute)
+        and node.attr.value == "module"
+        and holds(plan, node.value, value)
+    )
+
+
+def is_inside(plan: Plan, value: Value, older: str) -> bool:
+    """Whether the script itself puts a model into the framework's older wrapper."""
+    return bool(older) and any(
+        origin(found) is value
+        for event in plan.facts.calls_to(older)
+        for argument in event.arguments.items[:1]
+        for found in argument.values
+    )
+
+
+def arguments(plan: Plan, wrap: Wrap, wrapper: Wrapper, in_place: bool) -> Iterator[Reach]:
     """Calls out of the project that are given the wrapped model itself."""
     value = wrap.models[0].value
-    for event in plan.facts.events:
-        if event.kind != "call" or not isinstance(event.node, cst.Call):
-            continue
+    inner = is_inside(plan, value, wrapper.replaces)
+    for event, node in given_away(plan, wrapper.harmless).get(id(value), ()):
         if event.order < wrap.order and not event.detached:
             continue
-        if not looks_at_arguments(event.callee, harmless):
+        assert isinstance(event.node, cst.Call)
+        if in_place and asks_for(event.callee, event.node, wrapper.asked_for):
             continue
-        for arg in event.node.args:
-            node = arg.value
-            if not isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
+        if inside_class_of(plan, event.module, node, value):
+            continue
+        if inner and is_behind_module(plan, node, value):
+            continue
+        yield Reach(event.module, node)
+
+
+def given_away(
+    plan: Plan, harmless: tuple[str, ...]
+) -> dict[int, list[tuple[Event, cst.BaseExpression]]]:
+    """The arguments of calls out of the project that may be each object, by its identity."""
+    if "given away" not in plan.memo:
+        found: dict[int, list[tuple[Event, cst.BaseExpression]]] = {}
+        for event in plan.facts.calls:
+            if not isinstance(event.node, cst.Call) or not looks_at_arguments(
+                event.callee, harmless
+            ):
                 continue
-            if holds(plan, node, value) and not inside_class_of(plan, event.module, node, value):
-                yield Reach(event.module, node)
+            for arg in event.node.args:
+                node = arg.value
+                if not isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
+                    continue
+                for identity in {id(origin(value)) for value in plan.facts.values_of(node)}:
+                    found.setdefault(identity, []).append((event, node))
+        plan.memo["given away"] = found
+    made: dict[int, list[tuple[Event, cst.BaseExpression]]] = plan.memo["given away"]
+    return made
+
+
+def asks_for(callees: tuple[Value, ...], node: cst.Call, asked_for: frozenset[str]) -> bool:
+    """Whether a call asks for an attribute that both wrappers have: ``hasattr(m, "module")``."""
+    if not all(
+        isinstance(callee, External) and callee.name in ("builtins.hasattr", "builtins.getattr")
+        for callee in callees
+    ):
+        return False
+    name = node.args[1].value if len(node.args) > 1 else None
+    return isinstance(name, cst.SimpleString) and name.evaluated_value in asked_for
 
 
 def looks_at_arguments(callees: tuple[Value, ...], harmless: tuple[str, ...]) -> bool:
@@ -96,13 +187,6 @@ def looks_at_arguments(callees: tuple[Value, ...], harmless: tuple[str, ...]) ->
         elif not isinstance(callee, Opaque):
             return False
     return bool(callees)
-
-
-def expressions(tree: cst.CSTNode) -> Iterator[cst.Attribute | cst.Subscript]:
-    """Every attribute and item access of a module."""
-    for node in descendants(tree):
-        if isinstance(node, (cst.Attribute, cst.Subscript)):
-            yield node
 
 
 def holds(plan: Plan, node: cst.CSTNode, value: Value) -> bool:
