@@ -28,108 +28,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
-from transpile.changes import Insert
-from transpile.finding import Level
-from transpile.layout import guard, insert_before
-from transpile.once.shared import agreed_on, parts
-from transpile.plan.effects import Kind
+from transpile.once import prepare_once
+from transpile.once.prepare_once import edits
 from transpile.plan.model import Plan
-from transpile.plan.places import statement_of
-from transpile.plan.treatment import Preparation
-from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rule import Answer
 from transpile.rules.pytorch._once import once_of
+
+__all__ = ["CODES", "decide", "edits"]
 
 CODES = {
     "PT561": "downloads and preparation are done by one process first",
     "PT562": "something is downloaded or prepared by all processes at the same time",
     "PT563": "preparation draws random numbers in some processes only",
 }
-MODULE = "put it behind the place where the process group is joined, or run it once beforehand"
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each group of statements that prepare something."""
-    once = once_of(plan)
-    for effect in once.effects.values():
-        if effect.kind is Kind.DOWNLOAD and (
-            id(effect.node) in once.done
-            or all(once.ranks.in_turn(event.stack) for event in effect.events)
-        ):
-            yield Ruling(
-                "PT561",
-                Verdict.ALREADY_DONE,
-                effect.module,
-                effect.node,
-                f"{effect.word}: one process does it first",
-                claims=(effect.node,),
-            )
-    for preparation in once.preparations:
-        effect = preparation.effects[0]
-        if preparation.why_not:
-            yield Remark(
-                "PT562",
-                Level.WARNING,
-                effect.module,
-                effect.node,
-                f"{effect.word} {effect.kind.value} in all processes at the same time: "
-                f"{preparation.why_not}",
-                MODULE,
-            )
-            continue
-        words = sorted({each.word for each in preparation.effects})
-        yield Ruling(
-            "PT561",
-            Verdict.APPLY,
-            preparation.module,
-            preparation.statements[0],
-            f"one process does it first: {', '.join(words)}",
-            data=preparation,
-            claims=tuple(effect.node for effect in preparation.effects),
-        )
-        if preparation.draws:
-            yield Remark(
-                "PT563",
-                Level.WARNING,
-                preparation.module,
-                preparation.statements[0],
-                "random numbers are drawn where a file is made, and only by the processes that "
-                "make it: afterwards the processes draw different ones",
-                "seed again behind it, or draw from a generator of its own",
-            )
-
-
-def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
-    """The block in which the processes take turns."""
-    preparation: Preparation = ruling.data
-    source = preparation.module.source
-    yield Helper("main_process_first", preparation.module)
-    header = f"with {plan.names_in(preparation.module).fresh('main_process_first')}():"
-    moved = moved_above(preparation, rulings)
-    if moved is not None:
-        statement = statement_of(preparation.module, moved)
-        above = insert_before(source, statement, ["pass"])[0]  # type: ignore[arg-type]
-        assert isinstance(above, Insert)
-        indentation = source.indentation_of(source.span(statement).start)  # type: ignore[arg-type]
-        text = f"{indentation}{header}{source.newline}{source.indent}"
-        yield In(preparation.module, Insert(above.offset, text, order=-1))
-        return
-    for part in parts(preparation, preparation.statements, agreed_on(rulings)):
-        for edit in guard(source, part[0], part[-1], header):
-            yield In(preparation.module, edit)
-
-
-def moved_above(preparation: Preparation, rulings: Rulings) -> cst.BaseExpression | None:
-    """The data set that is bound to a name above the statement, where that holds all downloads."""
-    if len(preparation.statements) != 1:
-        return None
-    source = preparation.module.source
-    for ruling in rulings.of("shard-training-data", Verdict.APPLY):
-        data_set: cst.BaseExpression = ruling.data.dataset
-        if isinstance(data_set, (cst.Name, cst.Attribute)):
-            continue
-        if all(site is data_set or data_set in source.parents(site) for site in preparation.sites):
-            return data_set
-    return None
+    once_of(plan)
+    yield from prepare_once.decide(plan)

@@ -28,12 +28,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.finding import Level
 from transpile.layout import insert_before
+from transpile.once import wait_before_reading
 from transpile.plan.model import Plan
-from transpile.plan.readback import ReadBack, find_read_backs
-from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.plan.readback import ReadBack
+from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._once import VOCABULARY, once_of
 
 CODES = {
@@ -44,25 +43,8 @@ CODES = {
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each place where a file is read back."""
-    for read_back in find_read_backs(once_of(plan), VOCABULARY):
-        if read_back.differs:
-            yield Remark(
-                "PT572",
-                Level.WARNING,
-                read_back.read.module,
-                read_back.read.node,
-                f"the path is made by {read_back.differs} and differs from process to process, "
-                "but only one process writes there",
-                "make the path on rank 0 and broadcast it, or take it from the command line",
-            )
-        yield Ruling(
-            "PT571",
-            Verdict.ALREADY_DONE if read_back.waits else Verdict.APPLY,
-            read_back.module,
-            read_back.statement,
-            f"every process waits here for what {read_back.write.word} writes",
-            data=read_back,
-        )
+    once_of(plan)
+    yield from wait_before_reading.decide(plan, VOCABULARY)
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
