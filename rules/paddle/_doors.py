@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from transpile.facts.events import Call, Event
 from transpile.facts.values import BoundMethod, External, Instance, Opaque, Value
 from transpile.plan.graph import called_names, origins
+from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Model, Plan
 from transpile.plan.roles import gradients_off, inside_module
-from transpile.plan.wraps import reached_by_losses
 
 #: Methods of a layer that compute nothing that is trained.
 METHODS = frozenset(

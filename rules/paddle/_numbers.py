@@ -13,8 +13,8 @@ from transpile.facts.module import Module
 from transpile.facts.values import BoundMethod, Constant, External, Function, Opaque
 from transpile.facts.walk import children
 from transpile.plan.graph import called_names
+from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Plan
-from transpile.plan.wraps import reached_by_losses
 from transpile.rules.paddle._quantities import REDUCIBLE, Analysis, Kind, Quantity, analysis
 
 

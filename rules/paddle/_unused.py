@@ -8,8 +8,9 @@ from transpile.facts.events import Branch, Call
 from transpile.facts.values import Instance, Opaque, Value
 from transpile.plan.frozen import frozen_later
 from transpile.plan.graph import called_names, parents, walk_back
+from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Model, Plan
-from transpile.plan.wraps import reached_by_losses, walk_parts
+from transpile.plan.parts import walk_parts
 
 #: Parts of the names of layers that have no parameters.
 WITHOUT_PARAMETERS = (

@@ -47,11 +47,11 @@ from transpile.facts.values import Generator
 from transpile.facts.walk import descendants
 from transpile.layout import guard
 from transpile.layout.calls import written_call
+from transpile.plan.learning import training_forwards
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.places import Statement, statement_in
 from transpile.plan.sources import is_simple
 from transpile.plan.treatment import bound_names
-from transpile.plan.wraps import training_forwards
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.paddle._quantities import EQUAL, NOTHING, analysis

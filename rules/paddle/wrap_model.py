@@ -43,9 +43,11 @@ from transpile.layout.calls import written_call
 from transpile.plan.frozen import unfrozen_later
 from transpile.plan.gate import hand_written, hidden_training
 from transpile.plan.graph import called_names
+from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Model, Plan
+from transpile.plan.parts import walk_parts
 from transpile.plan.places import start
-from transpile.plan.wraps import Wrap, find_wrap, reached_by_losses, walk_parts, wrapped_already
+from transpile.plan.wraps import Wrap, find_wrap, wrapped_already
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, In, Remark, Ruling, Rulings
 from transpile.rules.paddle._doors import side_doors
@@ -110,7 +112,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "keep the model in one variable from its making to its calls",
             )
             continue
-        unfrozen = unfrozen_later(plan, model, found)
+        unfrozen = unfrozen_later(plan, model, found.order)
         if unfrozen is not None:
             yield Ruling(
                 "PD310",

@@ -162,6 +162,7 @@ TABLE = Table(
         {"torch.nn.DataParallel", "torch.nn.SyncBatchNorm.convert_sync_batchnorm"}
     ),
     gradient_switches={"requires_grad": True},
+    thaws=True,
     draws=frozenset(
         {
             "torch.rand", "torch.rand_like", "torch.randn", "torch.randn_like", "torch.randint",

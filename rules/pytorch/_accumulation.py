@@ -10,6 +10,7 @@ from transpile.facts.events import Branch, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import External, Opaque
 from transpile.facts.walk import children, descendants
+from transpile.plan.learning import training_forwards
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.places import (
     Statement,
@@ -18,7 +19,6 @@ from transpile.plan.places import (
     index_in,
     statement_in,
 )
-from transpile.plan.wraps import training_forwards
 from transpile.records import dataclass
 from transpile.rules.pytorch._divergence import Divergence
 from transpile.rules.pytorch._script_arguments import is_path

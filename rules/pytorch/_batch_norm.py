@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transpile.plan.graph import called_names
 from transpile.plan.model import Model, Plan
-from transpile.plan.wraps import walk_parts
+from transpile.plan.parts import walk_parts
 
 BATCH_NORMS = (
     "torch.nn.BatchNorm1d", "torch.nn.BatchNorm2d", "torch.nn.BatchNorm3d",

@@ -302,6 +302,20 @@ def $vary_seed_with_numpy():
         (RANDOM, TORCH, NUMPY),
         ("get_rank",),
     ),
+    "wrap_thawed": HelperSource(
+        '''
+def $wrap_thawed(model):
+    """Wrap a model so that parameters which are frozen now may learn later."""
+    frozen = [p for p in model.parameters() if not p.requires_grad]
+    for p in frozen:
+        p.requires_grad = True
+    wrapped = $DistributedDataParallel(model, find_unused_parameters=True)
+    for p in frozen:
+        p.requires_grad = False
+    return wrapped
+''',
+        (DDP,),
+    ),
     "unwrap": HelperSource(
         '''
 def $unwrap(model):

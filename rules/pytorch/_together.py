@@ -22,8 +22,8 @@ from transpile.facts.values import (
 )
 from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Model, Plan
+from transpile.plan.parts import walk_parts
 from transpile.plan.roles import gradients_off, inside_module
-from transpile.plan.wraps import walk_parts
 from transpile.records import dataclass, field
 from transpile.rules.pytorch._batch_norm import has_batch_norm
 

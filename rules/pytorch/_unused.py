@@ -8,9 +8,10 @@ from transpile.facts.events import Branch, Call, Event
 from transpile.facts.values import Constant, External, Instance, Opaque, Value, Values
 from transpile.plan.frozen import frozen_later
 from transpile.plan.graph import called_names, parents, walk_back
+from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Backward, Model, Plan
+from transpile.plan.parts import walk_parts
 from transpile.plan.roles import gradients_off
-from transpile.plan.wraps import reached_by_losses, walk_parts
 
 #: Layers of torch.nn that have no parameters.
 WITHOUT_PARAMETERS = (
@@ -54,6 +55,11 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     if any(leaves_out(backward, model, top) for backward in plan.backwards):
         return True
     return any(depends_on_data(plan, model, layer) for layer in top)
+
+
+def may_search_for_unused(plan: Plan) -> bool:
+    """Whether DistributedDataParallel can look for the parameters that a loss does without."""
+    return not checkpoints_reentrantly(plan)
 
 
 def runs_parts_without_gradient(plan: Plan, model: Model) -> bool:

@@ -30,9 +30,10 @@ from transpile.facts.events import Event
 from transpile.facts.values import External, Instance, Opaque, Value
 from transpile.finding import Level
 from transpile.plan.graph import called_names, is_instance_of, origin
+from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Plan
+from transpile.plan.parts import walk_parts
 from transpile.plan.roles import inside_module
-from transpile.plan.wraps import reached_by_losses, walk_parts
 from transpile.rule import Answer, Remark
 from transpile.rules.pytorch._data import calls
 from transpile.rules.pytorch._random_draws import Draws

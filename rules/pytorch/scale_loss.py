@@ -38,8 +38,8 @@ from transpile.facts.events import Event
 from transpile.facts.values import Opaque, Value, Values
 from transpile.finding import Level
 from transpile.plan.graph import method_calls
+from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Plan
-from transpile.plan.wraps import reached_by_losses
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Remark, Ruling, Rulings
 from transpile.rules.pytorch._loss_scaling import Need, Scaling, scalings

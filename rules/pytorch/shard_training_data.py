@@ -42,10 +42,10 @@ from transpile.finding import Level
 from transpile.layout import add_argument, insert_before, replace_argument_value
 from transpile.layout.calls import written_call
 from transpile.plan.graph import walk_back
+from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, statement_of
 from transpile.plan.sources import Site, constant_of, given, is_indirect, is_simple, sites
-from transpile.plan.wraps import reached_by_losses
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings

@@ -49,14 +49,10 @@ from transpile.finding import Level
 from transpile.layout import guard
 from transpile.layout.calls import written_call
 from transpile.plan.graph import walk_back
+from transpile.plan.learning import training_forwards
 from transpile.plan.model import Model, Plan
 from transpile.plan.places import ancestors
-from transpile.plan.wraps import (
-    Wrap,
-    find_wrap,
-    training_forwards,
-    wrapped_already,
-)
+from transpile.plan.wraps import Wrap, find_wrap, wrapped_already
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._accumulation import (

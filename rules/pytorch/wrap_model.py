@@ -23,7 +23,8 @@ After:
 Refuses when:
     no variable holds the model from where it is ready to where it is called; the model is trained
     through a method other than its call; its gradients are taken by hand; parameters that are
-    frozen when it is wrapped learn later.
+    frozen when it is wrapped learn later, and reentrant activation checkpoints keep the wrap from
+    asking which take part.
 
 Source:
     https://pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html,
@@ -45,20 +46,16 @@ from transpile.layout.calls import written_call
 from transpile.plan.frozen import unfrozen_later
 from transpile.plan.gate import hand_written, hidden_training
 from transpile.plan.graph import is_instance_of
+from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.places import start
-from transpile.plan.wraps import (
-    Wrap,
-    find_wrap,
-    reached_by_losses,
-    wrapped_already,
-)
+from transpile.plan.wraps import Wrap, find_wrap, wrapped_already
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._batch_norm import has_batch_norm
 from transpile.rules.pytorch._data_parallel import replaces_data_parallel
 from transpile.rules.pytorch._side_doors import side_doors
-from transpile.rules.pytorch._unused import may_leave_parameters_out
+from transpile.rules.pytorch._unused import may_leave_parameters_out, may_search_for_unused
 
 CODES = {
     "PT301": "a trained model is wrapped",
@@ -112,8 +109,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "keep the model in one variable from its making to its calls",
             )
             continue
-        unfrozen = unfrozen_later(plan, model, found)
-        if unfrozen is not None:
+        unfrozen = unfrozen_later(plan, model, found.order)
+        if unfrozen is not None and not (found.thawed and may_search_for_unused(plan)):
             yield Ruling(
                 "PT309",
                 Verdict.REFUSE,
@@ -121,7 +118,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 unfrozen.node,
                 "parameters that are frozen when the model is wrapped may learn from here on, and "
                 "the wrap would not average their gradients",
-                "wrap the model anew for each phase by hand, or freeze by a learning rate of 0",
+                "leave out activation checkpoints that are reentrant, or freeze by a learning rate "
+                "of 0",
             )
             continue
         wraps.setdefault((id(found.node), found.text), []).append(found)
@@ -135,6 +133,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             max((each.after for each in group), key=lambda node: start(group[0].module, node)),
             min(each.order for each in group),
             group[0].function,
+            any(wrap.thawed for wrap in group),
         )
         yield Ruling(
             "PT301",
@@ -256,9 +255,6 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     wrap: Wrap = ruling.data
     yield Helper("get_world_size", wrap.module)
     world_size = plan.names_in(wrap.module).fresh("get_world_size")
-    ddp = plan.names_in(wrap.module).imported(
-        "torch.nn.parallel.DistributedDataParallel", "DistributedDataParallel"
-    )
     lines = [f"if {world_size}() > 1:"]
     if synchronises(plan, wrap):
         torch = plan.names_in(wrap.module).imported("torch", "torch")
@@ -269,11 +265,18 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         ]
     inner = f"{wrap.text}.module" if replaces_data_parallel(plan, wrap) else wrap.text
     arguments = [inner]
-    if any(may_leave_parameters_out(plan, model) for model in wrap.models):
-        arguments.append("find_unused_parameters=True")
+    if wrap.thawed:
+        yield Helper("wrap_thawed", wrap.module)
+        wrap_in = plan.names_in(wrap.module).fresh("wrap_thawed")
+    else:
+        wrap_in = plan.names_in(wrap.module).imported(
+            "torch.nn.parallel.DistributedDataParallel", "DistributedDataParallel"
+        )
+        if any(may_leave_parameters_out(plan, model) for model in wrap.models):
+            arguments.append("find_unused_parameters=True")
     source = wrap.module.source
     indentation = len(source.indentation_of(source.span(wrap.node).start))
-    call = written_call(f"{wrap.text} = {ddp}", arguments, indentation + 4)
+    call = written_call(f"{wrap.text} = {wrap_in}", arguments, indentation + 4)
     lines += [f"    {line}" for line in call]
     if wrap.before is not None:
         changes = insert_before(source, wrap.before, lines, order=5)

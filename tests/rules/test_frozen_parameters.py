@@ -62,8 +62,15 @@ def errors(found: Result) -> list[str]:
 
 
 @pytest.mark.parametrize("after", UNFREEZE)
-def test_frozen_parameters_must_not_learn_later(after: str) -> None:
+def test_the_wrap_knows_frozen_parameters_that_learn_later(after: str) -> None:
     found = result(before=FREEZE, after=after)
+    assert found.outcome is Outcome.CONVERTED
+    assert "    model = wrap_thawed(model)\n" in found.text
+
+
+def test_the_wrap_cannot_know_them_with_reentrant_checkpoints() -> None:
+    first = "h = torch.utils.checkpoint.checkpoint(model.body, torch.randn(2, 3))"
+    found = result(before=FREEZE, first=first, after=UNFREEZE[0])
     assert found.outcome is Outcome.REFUSED
     assert errors(found) == ["PT309"]
 
@@ -72,8 +79,8 @@ def test_parts_in_lists_are_parts() -> None:
     group = "for part in [model.head, model.body]:\n        for p in part.parameters():\n"
     group += "            p.requires_grad = epoch > 0"
     found = result(before=FREEZE, first=group)
-    assert found.outcome is Outcome.REFUSED
-    assert errors(found) == ["PT302"]
+    assert found.outcome is Outcome.CONVERTED
+    assert "    model = wrap_thawed(model)\n" in found.text
 
 
 @pytest.mark.parametrize("before", ["pass", FREEZE])

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.facts.events import Event
+from transpile.facts.events import Event, Loop
 from transpile.facts.values import Constant, Opaque, Values
+from transpile.plan.graph import method_calls, origin
+from transpile.plan.learning import training_forwards
 from transpile.plan.model import Model, Plan
-from transpile.plan.wraps import Wrap, part_of, switches_whole, training_forwards
+from transpile.plan.parts import part_of
 
 
-def unfrozen_later(plan: Plan, model: Model, wrap: Wrap) -> Event | None:
-    """Where parameters that are frozen when the model is wrapped may begin to learn."""
+def unfrozen_later(plan: Plan, model: Model, wrapped: int) -> Event | None:
+    """Where parameters that are frozen when the model is wrapped may begin to learn.
+
+    Args:
+        plan: the plan.
+        model: the model.
+        wrapped: events from this position on see the wrapped model.
+    """
     switches = list(switches_of(plan, model))
-    if not any(off for event, off, _ in switches if event.order < wrap.order):
+    if not any(off for event, off, _ in switches if event.order < wrapped):
         return None
-    later = [event for event, _, on in switches if on and event.order >= wrap.order]
+    later = [event for event, _, on in switches if on and event.order >= wrapped]
     return later[0] if later else None
 
 
@@ -57,3 +65,32 @@ def switched(plan: Plan, event: Event) -> Iterator[tuple[Values, Values, bool]]:
                 flag = event.arguments.get(name, 0)
                 values = flag.values if flag is not None else (Constant(True),)
                 yield callee.operands[0], values, switches[name]
+
+
+def switches_whole(plan: Plan, event: Event, model: Model, forwards: list[Event]) -> bool:
+    """Whether all parameters of a model are switched on or off within the training loops.
+
+    The wrap knows the parameters that had gradients when it was made; as long as nothing was frozen
+    then, switching all of them together does no harm.
+    """
+    around = [frame for frame in event.stack if isinstance(frame, Loop)]
+    training = {id(loop.node) for forward in forwards for loop in forward.loops()}
+    if (
+        event.name not in plan.table.gradient_switches
+        or len(around) < 2
+        or id(around[-2].node) not in training
+    ):
+        return False
+    inner = event.stack[-1] if event.stack else None
+    if inner is not around[-1]:
+        return False
+    return all(
+        isinstance(value, Opaque)
+        and value.kind == "element"
+        and all(
+            name == "parameters" and all(origin(one) is model.value for one in receiver)
+            for source in value.operands[0]
+            for name, receiver in method_calls(source) or (("", ()),)
+        )
+        for value in event.callee
+    )

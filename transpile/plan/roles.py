@@ -264,21 +264,26 @@ def find_backwards(plan: Plan) -> None:
 
 def backward_loss(event: Event, table: Table) -> Values | None:
     """What a call runs backward from; None where it is no backward pass."""
+    values: list[Value] = []
+    found = False
     for callee in event.callee:
         if isinstance(callee, Opaque) and callee.kind == "attribute":
             if callee.name in table.backward_methods:
                 if any(isinstance(v, External) for v in callee.operands[0]):
                     continue
-                values: list[Value] = list(callee.operands[0])
-                # A manual optimizer or engine: engine.backward(loss).
-                for argument in event.arguments.items:
-                    if argument.keyword is None:
-                        values.extend(argument.values)
-                return tuple(values)
+                found = True
+                # What a loop adds up may be any of several values, such as the number it began as.
+                values.extend(callee.operands[0])
         if isinstance(callee, External) and callee.name in table.backward_functions:
             first = event.arguments.get("tensors", 0)
             return first.values if first is not None else ()
-    return None
+    if not found:
+        return None
+    # A manual optimizer or engine: engine.backward(loss).
+    for argument in event.arguments.items:
+        if argument.keyword is None:
+            values.extend(argument.values)
+    return tuple(values)
 
 
 def data_sources(values: Values, plan: Plan) -> list[tuple[Loader, str]]:

@@ -51,6 +51,7 @@ class Table:
         replacing: functions whose result takes a model's place.
         gradient_switches: attributes of parameters that switch their learning, to the value with
             which they learn.
+        thaws: a wrap can be made to know parameters that are frozen when it is made.
         draws: functions that draw random numbers from a state of the process.
         filling_methods: methods of tensors that fill them with such numbers.
         distributed: a framework's own way to see how a script is distributed already, asked after
@@ -87,6 +88,7 @@ class Table:
     preparing_methods: frozenset[str] = frozenset()
     replacing: frozenset[str] = frozenset()
     gradient_switches: Mapping[str, bool] = field(default_factory=dict)
+    thaws: bool = False
     draws: frozenset[str] = frozenset()
     filling_methods: frozenset[str] = frozenset()
     distributed: Callable[[Plan], str] | None = None

@@ -6,11 +6,14 @@ import libcst as cst
 
 from transpile.facts.events import Call, Event, Loop
 from transpile.facts.module import Module
-from transpile.facts.values import External, Instance, Opaque, Value
+from transpile.facts.values import External, Opaque, Value
 from transpile.facts.walk import children, descendants
-from transpile.plan.graph import called_names, method_calls, origin, walk_back
+from transpile.plan.frozen import switched, switches_of, switches_whole, unfrozen_later
+from transpile.plan.graph import origin
 from transpile.plan.holders import Holder, trace
+from transpile.plan.learning import training_forwards
 from transpile.plan.model import Model, Plan
+from transpile.plan.parts import part_of
 from transpile.plan.places import (
     Statement,
     blocks_around,
@@ -19,8 +22,7 @@ from transpile.plan.places import (
     site_at,
     statement_in,
 )
-from transpile.plan.roles import gradients_off
-from transpile.records import dataclass
+from transpile.records import dataclass, replace
 
 #: Attributes of a model or parameter whose setting replaces what learns.
 PARTS = frozenset({"weight", "bias", "data", "optimize_attr"})
@@ -38,6 +40,7 @@ class Wrap:
         after: the statement that makes the model ready.
         order: events from this position on see the wrapped model.
         function: the function that the place is in.
+        thawed: parameters are switched on and off around the wrap, which must know all of them.
     """
 
     models: tuple[Model, ...]
@@ -47,44 +50,12 @@ class Wrap:
     after: Statement
     order: int
     function: cst.FunctionDef | None
+    thawed: bool = False
 
     @property
     def node(self) -> Statement:
         """The statement to point at."""
         return self.before if self.before is not None else self.after
-
-
-def training_forwards(plan: Plan, model: Model) -> list[Event]:
-    """The calls of a model whose result a backward pass depends on."""
-    reached = reached_by_losses(plan)
-    return [
-        event
-        for event in model.forwards
-        if not event.detached
-        and not gradients_off(event.stack, plan.table)
-        and (not event.result or any(id(v) in reached for v in outputs(event)))
-    ]
-
-
-def outputs(event: Event) -> list[Value]:
-    """What a model call gives, its parts included."""
-    found: list[Value] = []
-    for value in event.result:
-        found.append(value)
-        for group in getattr(value, "elements", ()):
-            found.extend(group)
-    return found
-
-
-def reached_by_losses(plan: Plan) -> set[int]:
-    """The identities of all values that a backward pass depends on."""
-    if "reached" not in plan.memo:
-        losses = tuple(value for backward in plan.backwards for value in backward.loss)
-        plan.memo["reached"] = {
-            id(value) for value in walk_back(losses, lambda value: not isinstance(value, Instance))
-        }
-    found: set[int] = plan.memo["reached"]
-    return found
 
 
 def wrapped_already(plan: Plan, model: Model) -> bool:
@@ -101,13 +72,30 @@ def find_wrap(plan: Plan, model: Model) -> Wrap | str:
     """Where to wrap a model, or why that cannot be told."""
     key = f"wrap {id(model)}"
     if key not in plan.memo:
-        plan.memo[key] = search_wrap(plan, model)
-    found: Wrap | str = plan.memo[key]
-    return found
+        found = search_wrap(plan, model)
+        if plan.table.thaws and may_need_thawing(plan, model, found):
+            thawed = search_wrap(plan, model, thawed=True)
+            found = thawed if isinstance(thawed, Wrap) else found
+        plan.memo[key] = found
+    wrap: Wrap | str = plan.memo[key]
+    return wrap
 
 
-def search_wrap(plan: Plan, model: Model) -> Wrap | str:
-    """What :func:`find_wrap` gives, worked out anew."""
+def may_need_thawing(plan: Plan, model: Model, found: Wrap | str) -> bool:
+    """Whether parameters are frozen and unfrozen so that a plain wrap would not know all."""
+    if isinstance(found, Wrap):
+        return unfrozen_later(plan, model, found.order) is not None
+    return next(switches_of(plan, model), None) is not None
+
+
+def search_wrap(plan: Plan, model: Model, thawed: bool = False) -> Wrap | str:
+    """What :func:`find_wrap` gives, worked out anew.
+
+    Args:
+        plan: the plan.
+        model: the model.
+        thawed: the wrap is to know frozen parameters, too, so that it need not wait for freezing.
+    """
     forwards = training_forwards(plan, model)
     if not forwards:
         return "it learns, but is never called itself: only parts or methods of it are"
@@ -130,7 +118,7 @@ def search_wrap(plan: Plan, model: Model) -> Wrap | str:
         return "its calls reach it through different variables"
     reason = "no variable holds it from where it is ready to where it is called"
     for key in reversed([key for key in order if key in common]):
-        found = wrap_at(plan, model, common[key], forwards)
+        found = wrap_at(plan, model, common[key], forwards, thawed)
         if isinstance(found, Wrap):
             return found
         reason = found or reason
@@ -145,7 +133,9 @@ def called(plan: Plan, node: cst.Call) -> cst.BaseExpression:
     return node.func
 
 
-def wrap_at(plan: Plan, model: Model, holders: list[Holder], forwards: list[Event]) -> Wrap | str:
+def wrap_at(
+    plan: Plan, model: Model, holders: list[Holder], forwards: list[Event], thawed: bool
+) -> Wrap | str:
     """Whether a variable is the right place, and where in its scope."""
     first = holders[0]
     module, depth = first.module, first.depth
@@ -157,7 +147,7 @@ def wrap_at(plan: Plan, model: Model, holders: list[Holder], forwards: list[Even
     binding = binding_nodes(plan, first)
     if not binding and not first.is_parameter:
         return ""
-    anchors = [*binding, *preparations(plan, model, first, forwards)]
+    anchors = [*binding, *preparations(plan, model, first, forwards, thawed)]
     optimizers = [
         site
         for optimizer in model.optimizers
@@ -174,7 +164,8 @@ def wrap_at(plan: Plan, model: Model, holders: list[Holder], forwards: list[Even
         return (
             "it is made ready (moved, loaded or frozen) where it is used already" if anchors else ""
         )
-    return wrap_in(plan, model, first, block, anchors, uses, optimizers)
+    wrap = wrap_in(plan, model, first, block, anchors, uses, optimizers)
+    return replace(wrap, thawed=True) if thawed and isinstance(wrap, Wrap) else wrap
 
 
 def comes_anew(plan: Plan, model: Model, holder: Holder, block: cst.CSTNode) -> bool:
@@ -318,7 +309,7 @@ def assigned_as_global(module: Module, text: str) -> bool:
 
 
 def preparations(
-    plan: Plan, model: Model, holder: Holder, forwards: list[Event]
+    plan: Plan, model: Model, holder: Holder, forwards: list[Event], thawed: bool
 ) -> list[cst.CSTNode]:
     """Where in the scope the model is moved, loaded or frozen before its first training call."""
     first_forward = min(event.order for event in forwards)
@@ -331,40 +322,13 @@ def preparations(
             continue
         if not frozen and switches_whole(plan, event, model, forwards):
             continue
+        if thawed and next(switched(plan, event), None) is not None:
+            continue
         frozen = frozen or event.name in plan.table.gradient_switches
         site = site_in_scope(holder, event)
         if site is not None:
             found.append(site)
     return found
-
-
-def switches_whole(plan: Plan, event: Event, model: Model, forwards: list[Event]) -> bool:
-    """Whether all parameters of a model are switched on or off within the training loops.
-
-    The wrap knows the parameters that had gradients when it was made; as long as nothing was frozen
-    then, switching all of them together does no harm.
-    """
-    around = [frame for frame in event.stack if isinstance(frame, Loop)]
-    training = {id(loop.node) for forward in forwards for loop in forward.loops()}
-    if (
-        event.name not in plan.table.gradient_switches
-        or len(around) < 2
-        or id(around[-2].node) not in training
-    ):
-        return False
-    inner = event.stack[-1] if event.stack else None
-    if inner is not around[-1]:
-        return False
-    return all(
-        isinstance(value, Opaque)
-        and value.kind == "element"
-        and all(
-            name == "parameters" and all(origin(one) is model.value for one in receiver)
-            for source in value.operands[0]
-            for name, receiver in method_calls(source) or (("", ()),)
-        )
-        for value in event.callee
-    )
 
 
 def preparing_events(plan: Plan) -> list[Event]:
@@ -419,32 +383,6 @@ def prepares(plan: Plan, event: Event, model: Model) -> bool:
     return False
 
 
-def part_of(plan: Plan, value: Value, model: Model) -> bool:
-    """Whether a value is a model or a part or parameter of it."""
-    if origin(value) is model.value:
-        return True
-    parts = parts_of(plan, model)
-    return any(
-        id(found) in parts
-        for found in walk_back(
-            (value,),
-            lambda v: (isinstance(v, Opaque) and v.kind != "call")
-            or (isinstance(v, Opaque) and v.kind == "call" and not called_names(v)),
-        )
-    )
-
-
-def parts_of(plan: Plan, model: Model) -> set[int]:
-    """The identities of a model and of the objects that it is built of."""
-    key = f"parts {id(model)}"
-    if key not in plan.memo:
-        plan.memo[key] = {
-            id(value) for value in walk_parts(model.value) if isinstance(value, (Instance, Opaque))
-        }
-    found: set[int] = plan.memo[key]
-    return found
-
-
 def common_block(
     module: Module, start: cst.CSTNode, nodes: list[cst.CSTNode]
 ) -> cst.CSTNode | None:
@@ -453,26 +391,3 @@ def common_block(
         if all(statement_in(module, block, node) is not None for node in nodes):
             return block
     return None
-
-
-def walk_parts(value: Value) -> list[Value]:
-    """A model and everything that it is built of."""
-    found: list[Value] = []
-    pending: list[Value] = [value]
-    seen: set[int] = set()
-    while pending and len(found) < 5000:
-        current = pending.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        found.append(current)
-        if isinstance(current, Instance):
-            pending.extend(v for values in current.attributes.values() for v in values)
-        elif isinstance(current, Opaque):
-            for argument in current.arguments.items:
-                pending.extend(argument.values)
-        else:
-            for group in getattr(current, "elements", ()):
-                pending.extend(group)
-            pending.extend(getattr(current, "rest", ()))
-    return found

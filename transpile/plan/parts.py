@@ -1,0 +1,56 @@
+"""What a model is built of."""
+
+from __future__ import annotations
+
+from transpile.facts.values import Instance, Opaque, Value
+from transpile.plan.graph import called_names, origin, walk_back
+from transpile.plan.model import Model, Plan
+
+
+def part_of(plan: Plan, value: Value, model: Model) -> bool:
+    """Whether a value is a model or a part or parameter of it."""
+    if origin(value) is model.value:
+        return True
+    parts = parts_of(plan, model)
+    return any(
+        id(found) in parts
+        for found in walk_back(
+            (value,),
+            lambda v: (isinstance(v, Opaque) and v.kind != "call")
+            or (isinstance(v, Opaque) and v.kind == "call" and not called_names(v)),
+        )
+    )
+
+
+def parts_of(plan: Plan, model: Model) -> set[int]:
+    """The identities of a model and of the objects that it is built of."""
+    key = f"parts {id(model)}"
+    if key not in plan.memo:
+        plan.memo[key] = {
+            id(value) for value in walk_parts(model.value) if isinstance(value, (Instance, Opaque))
+        }
+    found: set[int] = plan.memo[key]
+    return found
+
+
+def walk_parts(value: Value) -> list[Value]:
+    """A model and everything that it is built of."""
+    found: list[Value] = []
+    pending: list[Value] = [value]
+    seen: set[int] = set()
+    while pending and len(found) < 5000:
+        current = pending.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        found.append(current)
+        if isinstance(current, Instance):
+            pending.extend(v for values in current.attributes.values() for v in values)
+        elif isinstance(current, Opaque):
+            for argument in current.arguments.items:
+                pending.extend(argument.values)
+        else:
+            for group in getattr(current, "elements", ()):
+                pending.extend(group)
+            pending.extend(getattr(current, "rest", ()))
+    return found
