@@ -64,6 +64,10 @@ EXAMPLES = {
     + "        metric.update(label, net(data))\n    @\n",
     "mxnet/scale-step": HEAD + LOADER + TRAINER + STEP + "        @\n",
     "mxnet/shard-data": HEAD + "@\n" + TRAINER + TRAINING,
+    "mxnet/share-batches": HEAD
+    + "class PairIter(mx.io.DataIter):\n    def next(self):\n        raise StopIteration\n\n\n"
+    + SYMBOL
+    + "@\nmodule.fit(train_iter, num_epoch=1)\n",
     "mxnet/share-parameters": HEAD + LOADER + "@\n" + TRAINING,
     "mxnet/use-store": HEAD + LOADER + "params = net.collect_params()\n@\n" + TRAINING,
     "mxnet/wait-for-files": HEAD

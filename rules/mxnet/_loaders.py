@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.facts.values import Argument, Instance, Opaque, Values, only_constant
+from transpile.facts.values import Argument, Class, Instance, Opaque, Values, only_constant
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Plan
 from transpile.rules.mxnet._roles import training_loaders
@@ -73,6 +73,36 @@ def from_store(values: Values, attribute: str) -> bool:
         and value.name == attribute
         and any(STORE in called_names(base) for base in value.operands[0])
         for value in walk_back(values)
+    )
+
+
+def asks_rank(plan: Plan, cls: Class) -> bool:
+    """Whether a class of the project asks for the rank, to give each worker its part."""
+    return any(
+        event.kind == "call"
+        and any(frame.function.owner is cls for frame in event.calls())
+        and from_store(event.result, "rank")
+        for event in plan.facts.events
+    )
+
+
+def is_shared_out(plan: Plan, site: Site) -> bool:
+    """Whether something that asks for the rank takes a part of what a call delivers.
+
+    It is the iterator itself, its sampler, or an iterator that holds it.
+    """
+    own = [*site.loaders]
+    given = [loader.argument(name) for loader in own for name in ("sampler", "batch_sampler")]
+    values = [value for argument in given if argument is not None for value in argument.values]
+    values.extend(loader.value for loader in own)
+    if any(isinstance(value, Instance) and asks_rank(plan, value.cls) for value in values):
+        return True
+    made = {id(loader.value) for loader in own}
+    return any(
+        isinstance(holder.value, Instance)
+        and any(id(v) in made for group in holder.value.attributes.values() for v in group)
+        and asks_rank(plan, holder.value.cls)
+        for holder in plan.loaders
     )
 
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from transpile.options import Options
 from transpile.prelude import HelperSource, HelperTemplate
+from transpile.rules.mxnet._prelude_data import DATA_HELPERS, MX, NUMPY
 
-MX = ("mx", "mxnet")
-NUMPY = ("np", "numpy")
 OS = ("os", "os")
 RANDOM = ("random", "random")
 COPY = ("copy", "copy")
@@ -62,11 +61,6 @@ APART = """
 """
 
 
-def adds_up(options: Options) -> bool:
-    """Whether the servers add up numbers at any time, exactly and without an optimizer."""
-    return options.kvstore != "dist_async" and options.compression == "none"
-
-
 def create_store(options: Options) -> HelperSource:
     """The helper that makes the store, of the kind that the options want."""
     code = CREATE_STORE.replace('    return $mx.kv.create("@kind") if launched else None\n', "")
@@ -88,45 +82,6 @@ if $store is not None:
     (),
     ("store", "name_keys", "set_optimizer"),
 )
-
-SAMPLER = '''
-class $ShardSampler($mx.gluon.data.Sampler):
-    """This worker's samples of each batch that all workers take together."""
-
-    def __init__(self, length, shuffle=False, drop_last=False):
-        self.length = length
-        self.shuffle = shuffle
-        self.drop_last = drop_last
-@seed
-    def __len__(self):
-        workers = $get_num_workers()
-        return self.length // workers if self.drop_last else -(-self.length // workers)
-
-    def __iter__(self):
-        order = $np.arange(self.length)
-        if self.shuffle:
-@draw
-        order = order[$np.arange(len(self) * $get_num_workers()) % self.length]
-        return iter(order[$get_rank() :: $get_num_workers()].tolist())
-'''
-DRAWN = """            $np.random.shuffle(order)
-            order = $all_reduce(order * $is_main_process()).astype(int)"""
-SEED = """        seed = $mx.nd.array([$np.random.randint(2**24)])
-        $broadcast([seed])
-        self.random = $np.random.RandomState(int(seed.asscalar()))
-"""
-SEEDED = "            self.random.shuffle(order)"
-
-
-def shard_sampler(options: Options) -> HelperSource:
-    """The sampler; each worker draws the common order itself where servers cannot hand it out."""
-    helpers = ("get_num_workers", "get_rank")
-    if adds_up(options):
-        code = SAMPLER.replace("@seed", "").replace("@draw", DRAWN)
-        return HelperSource(code, (MX, NUMPY), (*helpers, "is_main_process", "all_reduce"))
-    code = SAMPLER.replace("@seed", SEED).replace("@draw", SEEDED)
-    return HelperSource(code, (MX, NUMPY), (*helpers, "broadcast"))
-
 
 PARAMETERS = '''
 def $share_parameters(params):
@@ -457,36 +412,5 @@ def $share_statistics():
         (MX, NUMPY),
         ("share_parameters", "all_reduce", "get_num_workers"),
     ),
-    "ShardSampler": shard_sampler,
-    "shard": HelperSource(
-        '''
-def $shard(data, drop_last=False):
-    """Return this worker's samples of arrays, as many as every other worker has."""
-    if $store is None or data is None:
-        return data
-    if isinstance(data, dict):
-        return {name: $shard(array, drop_last) for name, array in data.items()}
-    if isinstance(data, (list, tuple)):
-        return [$shard(array, drop_last) for array in data]
-    workers = $get_num_workers()
-    length = len(data) // workers if drop_last else -(-len(data) // workers)
-    return data[$np.arange($get_rank(), length * workers, workers) % len(data)]
-''',
-        (NUMPY,),
-        ("store", "get_rank", "get_num_workers"),
-    ),
-    "agree_on_length": HelperSource(
-        '''
-def $agree_on_length(iterator):
-    """Return an iterator of as many batches as the worker with the fewest has."""
-    if $store is None:
-        return iterator
-    counts = [0] * $get_num_workers()
-    counts[$get_rank()] = sum(1 for _ in iterator)
-    iterator.reset()
-    return $mx.io.ResizeIter(iterator, int(min($all_reduce(counts))))
-''',
-        (MX,),
-        ("store", "get_num_workers", "get_rank", "all_reduce"),
-    ),
+    **DATA_HELPERS,
 }

@@ -44,6 +44,7 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._loaders import ARRAYS, Site, counts_workers, from_store, sites, written
 from transpile.rules.mxnet._roles import fits, receivers_of, training_loaders
+from transpile.rules.mxnet._shares import SAMPLER, way
 
 CODES = {
     "MX211": "the workers share the batch of the script",
@@ -162,7 +163,7 @@ def divided(plan: Plan) -> list[Site]:
 
     A ``FeedForward`` evaluates in batches of the size that it trains with.
     """
-    found: list[Site] = sites(plan)
+    found = [site for site in sites(plan) if way(plan, site) in ("", SAMPLER)]
     seen = {id(site.node) for site in found}
     for fit in fits(plan):
         argument = fit.argument("eval_data") if fit.word.startswith("FeedForward") else None

@@ -37,7 +37,7 @@ from transpile.plan.model import Plan
 from transpile.plan.roles import data_sources
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.mxnet._prelude import adds_up
+from transpile.rules.mxnet._prelude_data import adds_up
 from transpile.rules.mxnet._roles import (
     drawings,
     fits,

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from transpile.facts.events import Branch, Event, Loop
+from transpile.facts.events import Branch, Call, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import Argument, External, Mapping, Opaque, Unknown, Values
 from transpile.finding import Level
@@ -305,15 +305,9 @@ def early_exits(plan: Plan, update: Update) -> Iterator[Ruling]:
     if update.loop is None:
         return
     outer = {id(frame.node) for frame in update.event.stack if isinstance(frame, Loop)}
-    for event in plan.facts.events:
-        if event.kind != "exit" or event.detached:
-            continue
-        if not any(isinstance(frame, Loop) and id(frame.node) in outer for frame in event.stack):
-            continue
-        for frame in event.stack:
-            if not isinstance(frame, Branch) or not isinstance(frame.node, cst.If):
-                continue
-            if data_sources(plan.facts.values_of(frame.node.test), plan):
+    for event in (*exits_of(plan, outer), update.event):
+        for test in tests_inside(event, outer):
+            if data_sources(plan.facts.values_of(test), plan):
                 yield Ruling(
                     "MX305",
                     Verdict.REFUSE,
@@ -324,6 +318,32 @@ def early_exits(plan: Plan, update: Update) -> Iterator[Ruling]:
                     "decide on a number that all workers have in common",
                 )
                 return
+
+
+def exits_of(plan: Plan, loops: set[int]) -> Iterator[Event]:
+    """The exits that leave one of these loops, or one of its rounds."""
+    for event in plan.facts.events:
+        if event.kind != "exit" or event.detached or event.name == "raise":
+            continue
+        around = [frame for frame in event.stack if isinstance(frame, Loop | Call)]
+        if event.name == "return":
+            # It leaves the loops of its own function alone.
+            calls = [index for index, frame in enumerate(around) if isinstance(frame, Call)]
+            around = around[calls[-1] + 1 :] if calls else around
+        elif around:
+            around = around[-1:]
+        if any(isinstance(frame, Loop) and id(frame.node) in loops for frame in around):
+            yield event
+
+
+def tests_inside(event: Event, loops: set[int]) -> Iterator[cst.BaseExpression]:
+    """The conditions inside the outermost of these loops on which an event depends."""
+    inside = False
+    for frame in event.stack:
+        if isinstance(frame, Loop) and id(frame.node) in loops:
+            inside = True
+        elif inside and isinstance(frame, Branch) and isinstance(frame.node, cst.If):
+            yield frame.node.test
 
 
 def module_divisors(plan: Plan) -> Iterator[Ruling]:

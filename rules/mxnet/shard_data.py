@@ -22,8 +22,8 @@ After:
     )
 
 Refuses when:
-    the data comes from an iterator that takes no part (``CSVIter`` ignores ``num_parts``), from a
-    class of the project, from a sampler of its own, or from no loader at all.
+    the data comes from no loader at all, from one that takes no part, or its arguments cannot be
+    followed.
 
 Source:
     https://mxnet.apache.org/versions/1.9.1/api/faq/distributed_training#distributed-training
@@ -37,8 +37,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from transpile.changes import Edit, Insert, Move
-from transpile.facts.values import Argument, Constant, Instance
-from transpile.facts.walk import descendants
+from transpile.facts.values import Argument, Constant
 from transpile.layout import add_argument, insert_before, replace_argument_value, wrap_expression
 from transpile.layout.calls import written_call
 from transpile.plan.model import Plan
@@ -52,11 +51,13 @@ from transpile.rules.mxnet._loaders import (
     also_evaluates,
     constant_of,
     from_store,
+    is_shared_out,
     is_simple,
     sites,
     written,
 )
 from transpile.rules.mxnet._roles import Fit, Update, fed, fits, updates
+from transpile.rules.mxnet._shares import way
 from transpile.rules.mxnet._vocabulary import PARTS
 
 CODES = {
@@ -95,6 +96,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 claims=(site.node,),
             )
             continue
+        if way(plan, site):
+            continue
         why = obstacle(plan, site)
         if why:
             yield Ruling("MX202", Verdict.REFUSE, site.module, site.node, why, BY_HAND)
@@ -130,37 +133,18 @@ def without_data(plan: Plan) -> Iterator[Ruling]:
 
 def is_done(plan: Plan, site: Site) -> bool:
     """Whether a call gives each worker its part already."""
-    names = {GLUON: "sampler", ARRAYS: "data"}
-    name = names.get(site.kind, "part_index")
+    shared: bool = is_shared_out(plan, site)
+    if site.kind in (GLUON, "") or shared:
+        return shared
+    name = "data" if site.kind == ARRAYS else "part_index"
     argument = site.loader.argument(name) or site.loader.event.arguments.keyword(name)
-    if argument is None:
-        return False
-    if site.kind == GLUON:
-        return any(
-            isinstance(value, Instance) and sharing(plan, value) for value in argument.values
-        )
-    rank: bool = from_store(argument.values, "rank")
-    return rank
-
-
-def sharing(plan: Plan, sampler: Instance) -> bool:
-    """Whether a sampler of the project asks for the rank, to give each worker its part."""
-    return any(
-        from_store(plan.facts.values_of(node), "rank")
-        for function in plan.facts.functions.values()
-        if function.owner is sampler.cls
-        for node in descendants(function.node)
-        if isinstance(node, (cst.Call, cst.Attribute))
-    )
+    done: bool = argument is not None and from_store(argument.values, "rank")
+    return done
 
 
 def obstacle(plan: Plan, site: Site) -> str:
     """Why the data of a call cannot be parted; empty where it can."""
     loader, kind = site.loader, site.kind
-    if any(isinstance(each.value, Instance) for each in site.loaders) or not kind:
-        return "this iterator is of a class of the project, which delivers batches in its own way"
-    if kind == "mxnet.io.CSVIter":
-        return "CSVIter ignores num_parts and part_index: every worker would train on all of it"
     if kind not in (GLUON, ARRAYS) and kind not in PARTS:
         return f"{kind.rpartition('.')[2]} cannot be given a part of the data"
     unknown = loader.event.arguments.unknown_because
@@ -178,17 +162,9 @@ def obstacle(plan: Plan, site: Site) -> str:
     return ""
 
 
-def absent(argument: Argument | None) -> bool:
-    """Whether an argument is missing or None."""
-    return argument is None or constant_of(argument, None) is None
-
-
 def gluon_obstacle(site: Site) -> str:
     """Why a Gluon loader cannot be parted."""
     loader = site.loader
-    for name in ("sampler", "batch_sampler"):
-        if not absent(loader.argument(name)):
-            return f"the loader has a {name} of its own, whose meaning a part of it would lose"
     dataset = loader.argument("dataset")
     if dataset is None or not written(site, dataset):
         return "it is not clear which data set this loader draws from"

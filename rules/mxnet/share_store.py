@@ -38,6 +38,7 @@ from transpile.rule import Answer, Change, Helper, Remark, Ruling, Rulings
 from transpile.rules.mxnet._once import VOCABULARY
 from transpile.rules.mxnet._prelude import NAMED_KEYS
 from transpile.rules.mxnet._roles import fits, has_own_keys, is_shared, stores, trainers, updates
+from transpile.rules.mxnet._shares import shares_batches
 
 CODES = {
     "MX101": "the workers share one store",
@@ -192,4 +193,5 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     draws = any(
         event.kind == "import" and External("random") in event.callee for event in plan.facts.events
     )
+    draws = draws or shares_batches(plan)
     yield Helper("share_random_states" if draws else "share_random_state", plan.entry)

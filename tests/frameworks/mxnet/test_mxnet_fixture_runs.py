@@ -73,10 +73,11 @@ def test_output_trains_the_same_model(
     written = first["files"] if first["files"] else second["files"]
     assert sorted(written) == sorted(before["files"])
     assert not (first["files"] and second["files"])
-    silent = [each.output for each in together.outcomes if each.role == "worker"]
-    assert "" in silent
-    assert together.output.count("\n") == original.output.count("\n")
+    if not said.get("library_prints"):
+        silent = [each.output for each in together.outcomes if each.role == "worker"]
+        assert "" in silent
+        assert together.output.count("\n") == original.output.count("\n")
     if case.deterministic:
         assert difference(before, first) < TOLERANCE
-        if said.get("numbers", True):
+        if said.get("numbers", True) and not said.get("library_prints"):
             assert together.output == original.output
