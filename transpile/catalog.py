@@ -6,10 +6,14 @@ import pkgutil
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from transpile.plan.model import Plan
 from transpile.plan.table import Table
 from transpile.rule import Change, Rule, Ruling, Rulings
+
+if TYPE_CHECKING:
+    from transpile.arithmetic.vocabulary import Vocabulary
 
 
 def _no_edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterable[Change]:
@@ -33,6 +37,17 @@ def frameworks() -> tuple[str, ...]:
 def table(framework: str) -> Table:
     """A framework's vocabulary."""
     found: Table = import_module(f"transpile.rules.{framework}").TABLE
+    return found
+
+
+@cache
+def vocabulary(framework: str) -> Vocabulary | None:
+    """A framework's words for what the arithmetic counts; None where it has none yet."""
+    package = import_module(f"transpile.rules.{framework}")
+    names = {info.name for info in pkgutil.iter_modules(package.__path__)}
+    if "_arithmetic" not in names:
+        return None
+    found: Vocabulary = import_module(f"{package.__name__}._arithmetic").VOCABULARY
     return found
 
 

@@ -42,6 +42,7 @@ CODES = {
     "DT009": "an edit would run before the process group is joined",
     "DT010": "all processes would have to meet where only some of them come",
     "DT011": "code that no run seems to come to is not looked at",
+    "DT012": "the processes cannot share a batch",
     "DT008": "a path depends on the folder that a file of the project stands in",
 }
 
@@ -179,10 +180,13 @@ def decide_and_edit(plan: Plan, project: Project, options: Options, notes: list[
         findings.extend(filter(None, map(finding_of, remarks)))
     changed = written(*all_edits(plan, project, asked))
     findings.extend(users_elsewhere(plan, project, changed))
-    findings = sorted(set(findings), key=lambda finding: finding.sort_key)
-    decisions = public_decisions(answers)
     errors = any(finding.level is Level.ERROR for finding in findings)
     description = describe(plan, rulings)
+    if options.explain_numbers is not None:
+        converted = not errors or options.allow_partial
+        findings.extend(explain_numbers(plan, rulings, project, description, converted=converted))
+    findings = sorted(set(findings), key=lambda finding: finding.sort_key)
+    decisions = public_decisions(answers)
     if errors and not options.allow_partial:
         return Result(
             Outcome.REFUSED, read.text, read.data, description, decisions, tuple(findings)
@@ -202,6 +206,29 @@ def decide_and_edit(plan: Plan, project: Project, options: Options, notes: list[
         place_of(project),
         tuple(bound_to_place(project)),
     )
+
+
+def explain_numbers(
+    plan: Plan,
+    rulings: Rulings,
+    project: Project,
+    description: dict[str, Any],
+    *,
+    converted: bool,
+) -> Iterable[Finding]:
+    """Put the numbers of a run into a description, and say what they make impossible."""
+    from transpile.arithmetic.account import account
+
+    vocabulary = catalog.vocabulary(plan.table.framework)
+    processes = plan.options.explain_numbers
+    if vocabulary is None or processes is None:
+        return
+    plan.memo["project file"] = project.text_beside
+    found = account(plan, rulings, vocabulary, processes, converted=converted)
+    description["numbers"] = found.document
+    for problem in found.problems:
+        path, line, column = place(problem.module, problem.node)
+        yield Finding("DT012", Level.WARNING, path, line, column, problem.message, problem.advice)
 
 
 def written(edits: dict[Module, list[Edit]], shared: HelperModule | None) -> Changed:

@@ -46,6 +46,8 @@ class Options:
         allow_partial: give the converted text in spite of errors.
         respect_distributed: leave a script that is already distributed alone; tests switch it off.
         target_python: oldest Python (major, minor) that the emitted syntax must run on.
+        explain_numbers: put into the plan what batches, steps and rates become for so many
+            processes.
     """
 
     framework: Framework = "auto"
@@ -67,12 +69,15 @@ class Options:
     allow_partial: bool = False
     respect_distributed: bool = True
     target_python: tuple[int, int] = (3, 6)
+    explain_numbers: int | None = None
 
     def __post_init__(self) -> None:
         if self.scale_lr != "none" and self.batch_size != "per-device":
             raise ValueError("scale_lr needs batch_size='per-device': a global batch does not grow")
         if self.timeout_minutes is not None and self.timeout_minutes < 1:
             raise ValueError("timeout_minutes must be at least 1")
+        if self.explain_numbers is not None and self.explain_numbers < 1:
+            raise ValueError("explain_numbers must be at least 1")
         if self.mode in ("collective", "nccl2"):
             if self.async_mode:
                 raise ValueError(f"async_mode needs mode='pserver': {self.mode} is synchronous")

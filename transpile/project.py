@@ -67,6 +67,15 @@ class Project:
             self._found[name] = self._load(name)
         return self._found[name]
 
+    def text_beside(self, path: str) -> str | None:
+        """The text of a file that the script names by a path; None where it cannot be read."""
+        if self.folder is None:
+            return None
+        try:
+            return (self.folder / path).read_text("utf-8")
+        except (OSError, ValueError):
+            return None
+
     def shown(self, file: Path) -> str:
         """How findings name a file of the project: as the user would, from the script's name."""
         if self.folder is None:

@@ -198,7 +198,8 @@ def _tell_end(job: Job, files: Sequence[FileReport]) -> None:
     if job.output_format == "text":
         from transpile.report.text import summary
 
-        tell(summary(files, preview=job.mode.is_preview) + "\n")
+        preview = job.mode.is_preview or job.mode is Mode.NUMBERS
+        tell(summary(files, preview=preview) + "\n")
         return
     from importlib import import_module
 

@@ -251,6 +251,14 @@ class _Command(click.Command):
     help="Keep the large embedding table on the parameter servers.",
 )
 @click.option(
+    "--explain-numbers",
+    cls=FrameworkOption,
+    frameworks=("pytorch",),
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Say what batches, steps, schedules and rates become for N processes.",
+)
+@click.option(
     "--launch",
     multiple=True,
     callback=_launch_targets,
@@ -342,7 +350,8 @@ def _mode(choices: dict[str, Any], scripts: Sequence[Input]) -> tuple[Mode, str]
     # --check says nothing that --diff does not.
     if len(chosen) > 1 and chosen != [Mode.DIFF, Mode.CHECK]:
         raise click.UsageError("-o, --in-place, --diff, --check and --plan exclude each other.")
-    mode = chosen[0] if chosen else Mode.PRINT
+    alone = Mode.NUMBERS if choices["explain_numbers"] is not None else Mode.PRINT
+    mode = chosen[0] if chosen else alone
     standard_inputs = sum(script.is_standard_input for script in scripts)
     if standard_inputs > 1:
         raise click.UsageError("Standard input can be read once.")
@@ -382,6 +391,7 @@ def _options(choices: dict[str, Any]) -> Options:
         distributed_embedding=choices["distributed_embedding"],
         allow_partial=choices["allow_partial"],
         target_python=choices["target_python"],
+        explain_numbers=choices["explain_numbers"],
     )
 
 

@@ -7,7 +7,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from transpile.cli.inputs import Content
 from transpile.cli.job import Job, Mode, Task
@@ -76,9 +76,11 @@ class Delivery:
             DeliveryError: a file is in the way or cannot be written.
         """
         mode = self.job.mode
+        if self.job.options.explain_numbers is not None and mode is not Mode.PLAN:
+            self._say_numbers(task.script.name, result)
         if mode is Mode.PLAN:
             put(_plan(task.script.name, result))
-        elif result.outcome is Outcome.REFUSED or mode is Mode.CHECK:
+        elif result.outcome is Outcome.REFUSED or mode in (Mode.CHECK, Mode.NUMBERS):
             pass
         elif mode is Mode.DIFF:
             self._show(task, content, result)
@@ -88,6 +90,27 @@ class Delivery:
         elif not task.script.from_folder or result.outcome is Outcome.CONVERTED:
             return self._write(task, content, result)
         return result.findings
+
+    def _say_numbers(self, path: str, result: Result) -> None:
+        """Print the numbers, beside what else goes to standard output."""
+        numbers = result.plan.get("numbers")
+        if not isinstance(numbers, dict):
+            return
+        if self.job.output_format == "json" and self.job.mode is Mode.NUMBERS:
+            put(_as_json(path, {"numbers": numbers}))
+            return
+        from transpile.report.numbers import render
+
+        aside = self.job.output_format != "text" or self.job.mode is Mode.DIFF
+        stream = sys.stderr if aside and self.job.mode is not Mode.NUMBERS else sys.stdout
+        width = None
+        if stream is not None and stream.isatty():
+            width = os.get_terminal_size(stream.fileno()).columns
+        text = render(path, numbers, colour=wants_colour(stream), width=width)
+        if stream is sys.stderr:
+            tell(text)
+        else:
+            put(text.encode("utf-8", "backslashreplace"))
 
     def _show(self, task: Task, content: Content, result: Result) -> None:
         from transpile.report.diff import unified_diff
@@ -262,13 +285,13 @@ def _same_folder(target: str, script: str) -> bool:
 
 
 def _plan(path: str, result: Result) -> bytes:
+    return _as_json(path, {"outcome": result.outcome.value, "plan": dict(result.plan)})
+
+
+def _as_json(path: str, content: dict[str, Any]) -> bytes:
     import json
 
     from transpile.report.escape import without_surrogates
 
-    document = {
-        "path": without_surrogates(path),
-        "outcome": result.outcome.value,
-        "plan": dict(result.plan),
-    }
+    document = {"path": without_surrogates(path), **content}
     return f"{json.dumps(document, indent=2)}\n".encode()

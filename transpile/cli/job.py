@@ -23,6 +23,7 @@ class Mode(Enum):
     DIFF = "diff"
     CHECK = "check"
     PLAN = "plan"
+    NUMBERS = "numbers"
 
     @property
     def is_preview(self) -> bool:
@@ -36,8 +37,8 @@ class Mode(Enum):
 
     @property
     def uses_standard_output(self) -> bool:
-        """Whether code, a diff or a plan goes to standard output."""
-        return self in (Mode.PRINT, Mode.DIFF, Mode.PLAN)
+        """Whether code, a diff, a plan or numbers go to standard output."""
+        return self in (Mode.PRINT, Mode.DIFF, Mode.PLAN, Mode.NUMBERS)
 
 
 @dataclass(frozen=True)
