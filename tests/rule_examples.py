@@ -296,6 +296,11 @@ def train(model, train_loader):
 @
 """,
     "shard-training-data": HEAD + "@\n" + MODEL + CRITERION + TRAINING,
+    "share-cut-batches": HEAD
+    + "inputs, labels = torch.randn(64, 4), torch.randint(0, 2, (64,))\n"
+    + MODEL
+    + CRITERION
+    + "@\n",
     "share-sampler": HEAD
     + "weights = [1.0] * 64\n@\n"
     + MODEL

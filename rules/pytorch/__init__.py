@@ -170,6 +170,18 @@ TABLE = Table(
             "torch.randperm", "torch.poisson",
         }
     ),
+    index_draws=frozenset(
+        {
+            "torch.randint",
+            "torch.randperm",
+            "numpy.random.randint",
+            "numpy.random.choice",
+            "numpy.random.permutation",
+            "random.sample",
+        }
+    ),
+    pieces=frozenset({"torch.split", "torch.chunk", "numpy.array_split", "numpy.split"}),
+    piece_methods=frozenset({"split", "chunk"}),
     filling_methods=frozenset(
         {
             "normal_", "uniform_", "bernoulli_", "random_", "exponential_", "cauchy_",

@@ -37,14 +37,20 @@ def why_no_loader(plan: Plan, backward: Backward) -> str:
     """Say in one sentence where the batches of a backward pass without a loader come from."""
     behind = list(walk_back(backward.loss, enters))
     return (
-        acts_in_environment(behind)
-        or copied_into_buffer(plan, backward)
+        no_data_set(plan, backward)
         or foreign_source(plan, backward, behind)
+        or backward.cut_problem
         or cut_by_index(plan, backward, behind)
         or drawn_at_random(plan, backward, behind)
         or "no DataLoader can be seen behind this backward pass: the script takes what it trains "
         "on from its data in its own way, so which part belongs to which process is not known"
     )
+
+
+def no_data_set(plan: Plan, backward: Backward) -> str:
+    """The reason where what a backward pass trains on is no data set that stays what it is."""
+    behind = list(walk_back(backward.loss, enters))
+    return acts_in_environment(behind) or copied_into_buffer(plan, backward)
 
 
 def enters(value: Value) -> bool:

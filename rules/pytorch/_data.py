@@ -24,6 +24,9 @@ class Data:
                 argument = loader.argument(name)
                 if argument is not None:
                     pending.extend(argument.values)
+        for backward in plan.backwards:
+            for cut in backward.cuts:
+                pending.extend((*cut.values, *plan.facts.values_of(cut.node)))
         while pending:
             value = pending.pop()
             if id(value) in self.reached:

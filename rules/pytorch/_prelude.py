@@ -46,6 +46,37 @@ def $share_random_state_with_numpy():
         (DIST, RANDOM, TORCH, NUMPY),
         ("get_world_size",),
     ),
+    "shared_randomness": HelperSource(
+        '''
+@$contextmanager
+def $shared_randomness():
+    """Let every process draw the random numbers of rank 0, and go on with its own."""
+    states = [$random.getstate(), $torch.get_rng_state()]
+    $share_random_state()
+    yield
+    if $get_rank() > 0:
+        $random.setstate(states[0])
+        $torch.set_rng_state(states[1])
+''',
+        (CONTEXTMANAGER, RANDOM, TORCH),
+        ("get_rank", "share_random_state"),
+    ),
+    "shared_randomness_with_numpy": HelperSource(
+        '''
+@$contextmanager
+def $shared_randomness_with_numpy():
+    """Let every process draw the random numbers of rank 0, and go on with its own."""
+    states = [$random.getstate(), $numpy.random.get_state(), $torch.get_rng_state()]
+    $share_random_state_with_numpy()
+    yield
+    if $get_rank() > 0:
+        $random.setstate(states[0])
+        $numpy.random.set_state(states[1])
+        $torch.set_rng_state(states[2])
+''',
+        (CONTEXTMANAGER, RANDOM, TORCH, NUMPY),
+        ("get_rank", "share_random_state_with_numpy"),
+    ),
     "adopt_mpi_environment": ADOPT_MPI_ENVIRONMENT,
     "setup_distributed": set_up_helper,
     "cleanup_distributed": HelperSource(
@@ -115,6 +146,29 @@ def $split_batch(batch_size):
 ''',
         (),
         ("get_world_size",),
+    ),
+    "share_batch": HelperSource(
+        '''
+def $share_batch(batch, batch_size):
+    """Return this process's part of a batch that all processes take from the data alike."""
+    if len(batch) == batch_size:
+        $split_batch(batch_size)
+    # A batch that is not full may not come out even: then the parts overlap.
+    size = -(-len(batch) // $get_world_size())
+    first = min($get_rank() * size, len(batch) - size)
+    return batch[first : first + size]
+''',
+        (),
+        ("get_rank", "get_world_size", "split_batch"),
+    ),
+    "share_each_batch": HelperSource(
+        '''
+def $share_each_batch(batches):
+    """Return this process's part of each of several batches."""
+    return [$share_batch(batch, len(batches[0])) for batch in batches]
+''',
+        (),
+        ("share_batch",),
     ),
     "shard_loader": HelperSource(
         '''

@@ -3,7 +3,8 @@
 What:
     Where each process would draw a split, or an order of the samples, for itself, all take that of
     rank 0: behind the place where the processes get random numbers of their own, from generators
-    without a seed, and from sources that share no seed.
+    without a seed, and from sources that share no seed. What cannot be sent, such as a shuffle in
+    place, is drawn by every process from the random state of rank 0.
 
 Why:
     With splits of their own, one process trains on what another tests on.
@@ -15,8 +16,8 @@ After:
     train, test = from_main_process(train_test_split(samples))
 
 Refuses when:
-    the split is drawn before the processes know each other, or is no list of numbers that could be
-    sent: a split of a data set, or a shuffle in place.
+    the split is drawn before the processes know each other, or by a generator without a seed in
+    place.
 
 Source:
     https://pytorch.org/docs/stable/notes/randomness.html
@@ -28,16 +29,20 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.facts.events import Event
+from transpile.facts.events import Event, Within
 from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Mapping, Opaque, Sequence, Value, Values
-from transpile.layout import wrap_expression
+from transpile.facts.walk import descendants
+from transpile.layout import guard, wrap_expression
 from transpile.plan.model import Plan
+from transpile.plan.places import Statement, statement_of
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._data import Data, agreed_nodes, calls
 from transpile.rules.pytorch._random_draws import Draws, own_generator
+from transpile.rules.pytorch._seeds import imports
+from transpile.rules.pytorch._together import agrees
 
 CODES = {"PT733": "a split is drawn once for all processes"}
 SPLITS = {
@@ -49,6 +54,12 @@ SPLITS = {
     "random.shuffle": "random",
     "random.sample": "random",
     "sklearn.model_selection.train_test_split": "numpy",
+    "sklearn.utils.shuffle": "numpy",
+}
+#: Those that are a draw of samples only where a batch is cut out by their result.
+POSITIONS = {
+    "torch.randint": "torch",
+    "numpy.random.randint": "numpy",
 }
 #: Those whose result is a number, an array or a list.
 SENDABLE = frozenset(
@@ -63,10 +74,18 @@ DRAWING_METHODS = frozenset({"permutation", "shuffle", "choice", "sample", "perm
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """An expression that rank 0 evaluates for all."""
+    """An expression that rank 0 evaluates for all.
+
+    Args:
+        module: where it stands.
+        node: the expression.
+        statement: the statement that every process runs with the random state of rank 0, where the
+            result cannot be sent.
+    """
 
     module: Module
     node: cst.BaseExpression
+    statement: Statement | None = None
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -77,9 +96,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def splits(plan: Plan, data: Data, draws: Draws) -> Iterator[Answer]:
     """Splits and orders that each process would draw for itself."""
+    cut_out = {
+        id(node)
+        for backward in plan.backwards
+        for cut in backward.cuts
+        for node in descendants(cut.node)
+    }
     for event in calls(plan):
         node = event.node
-        source = source_of(event)
+        source = source_of(event, id(node) in cut_out)
         if source is None or not isinstance(node, cst.Call):
             continue
         name = next((c.name for c in event.callee if isinstance(c, External)), "")
@@ -88,7 +113,8 @@ def splits(plan: Plan, data: Data, draws: Draws) -> Iterator[Answer]:
             continue
         if source != "own" and (draws.equal(event, source) or has_seed(event)):
             continue
-        if id(node) in agreed_nodes(plan):
+        statement = own_line(event) if source != "own" else None
+        if id(node) in agreed_nodes(plan) or within_agreement(plan, event):
             yield Ruling(
                 "PT733",
                 Verdict.ALREADY_DONE,
@@ -105,6 +131,15 @@ def splits(plan: Plan, data: Data, draws: Draws) -> Iterator[Answer]:
                 "each process would draw this for itself",
                 data=Draw(event.module, node),
             )
+        elif draws.joined_before(event) and statement is not None:
+            yield Ruling(
+                "PT733",
+                Verdict.APPLY,
+                event.module,
+                node,
+                "each process would draw this for itself",
+                data=Draw(event.module, node, statement),
+            )
         else:
             yield Ruling(
                 "PT733",
@@ -116,11 +151,44 @@ def splits(plan: Plan, data: Data, draws: Draws) -> Iterator[Answer]:
             )
 
 
-def source_of(event: Event) -> str | None:
-    """Where a split takes its random numbers from; None for other calls."""
+def own_line(event: Event) -> Statement | None:
+    """The line that an event happens in, where it is the only statement there."""
+    statement = statement_of(event.module, event.node)
+    if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1:
+        if isinstance(statement.body[0], (cst.Expr, cst.Assign)):
+            return statement
+    return None
+
+
+def within_agreement(plan: Plan, event: Event) -> bool:
+    """Whether a draw stands in a block that every process enters with the same random state."""
+    managers = {
+        id(node)
+        for frame in event.stack
+        if isinstance(frame, Within) and isinstance(frame.node, cst.With)
+        for item in frame.node.items
+        for node in descendants(item.item)
+    }
+    return bool(managers) and any(
+        id(frame.node) in managers
+        for other in plan.facts.events
+        if other.kind == "call" and agrees(other.callee)
+        for frame in other.calls()
+    )
+
+
+def source_of(event: Event, cuts_out: bool) -> str | None:
+    """Where a split takes its random numbers from; None for other calls.
+
+    Args:
+        event: the call.
+        cuts_out: whether its result says which samples a batch consists of.
+    """
     for callee in event.callee:
         if isinstance(callee, External) and callee.name in SPLITS:
             return SPLITS[callee.name]
+        if isinstance(callee, External) and callee.name in POSITIONS and cuts_out:
+            return POSITIONS[callee.name]
         if isinstance(callee, Opaque) and callee.kind == "attribute":
             if callee.name in DRAWING_METHODS and any(
                 own_generator(value) for value in callee.operands[0]
@@ -152,13 +220,21 @@ def spread(values: Values) -> Values:
 def sendable(event: Event, name: str) -> bool:
     """Whether the result of a draw can be taken from rank 0."""
     if name:
-        return name in SENDABLE
+        return name in SENDABLE or name in POSITIONS
     return any(isinstance(callee, Opaque) and callee.name != "shuffle" for callee in event.callee)
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
-    """The draw within the helper."""
+    """The draw within the helper, or its statement within a block."""
     data: Draw = ruling.data
+    if data.statement is not None:
+        with_numpy = "_with_numpy" if imports(plan, "numpy") else ""
+        helper = f"shared_randomness{with_numpy}"
+        yield Helper(helper, data.module)
+        header = f"with {plan.names_in(data.module).fresh(helper)}():"
+        for edit in guard(data.module.source, data.statement, data.statement, header):
+            yield In(data.module, edit)
+        return
     yield Helper("from_main_process", data.module)
     name = plan.names_in(data.module).fresh("from_main_process")
     for edit in wrap_expression(data.module.source, data.node, f"{name}(", ")"):

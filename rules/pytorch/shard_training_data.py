@@ -49,7 +49,7 @@ from transpile.plan.sources import Site, constant_of, given, is_indirect, is_sim
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.pytorch._batch_sources import why_no_loader
+from transpile.rules.pytorch._cuts import sharing
 from transpile.rules.pytorch._loaders import (
     has_own_way,
     is_distributed_sampler,
@@ -101,15 +101,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
             yield decide_site(plan, site)
     reached = [backward for backward in plan.backwards if not backward.event.detached]
     for backward in reached:
-        if not backward.loaders:
+        if not backward.loaders and sharing(plan, backward).why_not:
             yield Ruling(
                 "PT203",
                 Verdict.REFUSE,
                 backward.event.module,
                 backward.event.node,
-                why_no_loader(plan, backward),
+                sharing(plan, backward).why_not,
                 "draw the batches from a DataLoader that the script makes itself",
-                decisive=not any(other.loaders for other in reached),
+                decisive=not any(other.loaders or other.cuts for other in reached),
             )
     for event in handed_out(plan):
         yield Remark(

@@ -183,20 +183,16 @@ def test_splits_that_are_equal_anyway_stay(parts: dict[str, str]) -> None:
     assert findings(source, "PT733") == []
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"top": "order = torch.randperm(8)\n", "resume": SPLIT.format("order")},
-        {
-            "end": FOLDS.format(
-                draw="torch.utils.data.random_split(data, [6, 2])[0]", seed="pass"
-            ).replace("torch.utils.data.Subset(data, split[:6])", "split")
-        },
-    ],
-)
-def test_splits_that_cannot_be_agreed_on_are_refused(parts: dict[str, str]) -> None:
+def test_a_split_that_nobody_seeds_before_the_processes_know_each_other_is_refused() -> None:
+    parts = {"top": "order = torch.randperm(8)\n", "resume": SPLIT.format("order")}
     found = findings(script(**parts), "PT733")
     assert [level for level, _, _ in found] == [Level.ERROR]
+
+
+def test_a_split_that_cannot_be_sent_is_drawn_with_the_random_state_of_rank_0() -> None:
+    draw = FOLDS.format(draw="torch.utils.data.random_split(data, [6, 2])[0]", seed="pass")
+    lines = new_lines(script(end=draw.replace("torch.utils.data.Subset(data, split[:6])", "split")))
+    assert "with shared_randomness():" in lines
 
 
 def test_a_hash_of_a_string_is_reported() -> None:

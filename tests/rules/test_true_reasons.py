@@ -25,9 +25,9 @@ def step(x, y):
 {body}
 """
 MAKES_UP = "for _ in range(9):\n    x = torch.randn(4, 3)\n    step(x, x.sum(1, keepdim=True))"
-CUTS = "for i in range(0, 64, 8):\n    step(xs[i:i + 8], ys[i:i + 8])"
-PICKS = "for _ in range(9):\n    i = torch.randperm(64)[:8]\n    step(xs[i], ys[i])"
-MOVES_ON = "i = 0\nwhile i < 64:\n    step(xs[i:i + 8], ys[i:i + 8])\n    i += 8"
+OVERLAPS = "for i in range(0, 64, 4):\n    step(xs[i:i + 8], ys[i:i + 8])"
+CUTS_LATER = "for i in range(0, 64, 8):\n    step(xs.t()[:, i:i + 8].t(), ys[i:i + 8])"
+PICKS_ONE = "for i in torch.randperm(64):\n    step(xs[i], ys[i])"
 GENERATES = """\
 def batches():
     for i in range(8):
@@ -63,9 +63,9 @@ def reasons(body: str, top: str = "") -> list[str]:
     ("body", "top", "said"),
     [
         (MAKES_UP, "", "makes up its batches by random numbers"),
-        (CUTS, "", "cuts the batches out of its data by index"),
-        (PICKS, "", "cuts the batches out of its data by index"),
-        (MOVES_ON, "", "cuts the batches out of its data by index"),
+        (OVERLAPS, "", "the first dimension may count time"),
+        (CUTS_LATER, "", "a batch is cut along a later dimension"),
+        (PICKS_ONE, "", "each step takes a single sample"),
         (GENERATES, "", "made by the generator 'batches'"),
         (ITERATES, "import records", "come from records.Stream, which is no DataLoader"),
         (GETS, "from zoo import registry", "'registry['small'].batches', which is no DataLoader"),

@@ -24,6 +24,7 @@ from transpile.facts.values import (
     Mapping,
     Scope,
     Sequence,
+    Value,
     Values,
     join,
     only_constant,
@@ -265,7 +266,7 @@ class Expressions(Comprehensions):
         """``base[index]``."""
         base = self.evaluate(node.value)
         indices: list[Values] = []
-        is_slice = False
+        is_slice = is_moving = False
         for element in node.slice:
             part = element.slice
             if isinstance(part, cst.Index):
@@ -275,7 +276,26 @@ class Expressions(Comprehensions):
                 for bound in (part.lower, part.upper, part.step):
                     if bound is not None:
                         self.evaluate(bound)
+                        is_moving = is_moving or not is_literal(bound)
+        if is_moving and len(node.slice) == 1:
+            parts = self.parts_of_sequences(base, node)
+            others = tuple(value for value in base if not isinstance(value, Sequence))
+            return join(parts, self.item(others, (), node))
         return self.item(base, indices[0] if len(indices) == 1 and not is_slice else (), node)
+
+    def parts_of_sequences(self, base: Values, node: cst.Subscript) -> Values:
+        """The parts of lists that a slice takes whose bounds are not written there."""
+        found: list[Value] = []
+        for value in base:
+            if isinstance(value, Sequence):
+                key = ("slice", id(node), id(value), self.context)
+                made = self.nodes.get(key)
+                if not isinstance(made, Sequence):
+                    made = Sequence(value.kind, node, [])
+                    self.nodes[key] = made
+                made.rest = join(made.rest, value.every())
+                found.append(made)
+        return tuple(found)
 
     # Functions.
 
@@ -365,6 +385,13 @@ class Expressions(Comprehensions):
             values = self.evaluate(node.value)
             self.activation.yields = join(self.activation.yields, values)
         return (self.opaque("operation", node, "yield"),)
+
+
+def is_literal(node: cst.BaseExpression) -> bool:
+    """Whether a bound of a slice is a number that is written there."""
+    if isinstance(node, cst.UnaryOperation):
+        node = node.expression
+    return isinstance(node, cst.Integer)
 
 
 @lru_cache(maxsize=4096)

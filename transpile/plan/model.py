@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
@@ -14,6 +14,34 @@ from transpile.options import Options
 from transpile.plan.names import Names, identifiers, takes_everything
 from transpile.plan.table import Table
 from transpile.records import dataclass, field
+
+if TYPE_CHECKING:
+    from transpile.plan.cut_bounds import Bounds
+
+
+@dataclass(eq=False)
+class Cut:
+    """A place where the script takes a batch out of its data by position, without a loader.
+
+    Args:
+        module: where it stands.
+        node: the expression that is the batch, or its positions.
+        size: the expression that says how large a batch is; None where none is seen.
+        values: what the expression gives.
+        done: each process cuts out a part of its own already.
+        draws: the positions are drawn at random in each step.
+        pieces: the expression gives all batches, one behind the other.
+        bounds: those of the slice, where it is one.
+    """
+
+    module: Module
+    node: cst.BaseExpression
+    size: cst.BaseExpression | None
+    values: list[Value]
+    done: bool = False
+    draws: bool = False
+    pieces: bool = False
+    bounds: Bounds | None = None
 
 
 @dataclass(eq=False)
@@ -95,6 +123,8 @@ class Backward:
         models: the models that the loss went through.
         batch_loop: the loop that draws the batches.
         epoch_loops: the loops around the batch loop, outermost first.
+        cuts: without loaders, where the script cuts the batches out of its data.
+        cut_problem: why what is cut out is not certain to be batches; empty where it is.
     """
 
     event: Event
@@ -104,6 +134,8 @@ class Backward:
     batch_loop: Loop | None = None
     epoch_loops: tuple[Loop, ...] = ()
     iteration: Event | None = None
+    cuts: tuple[Cut, ...] = ()
+    cut_problem: str = ""
 
 
 @dataclass(eq=False)
@@ -117,6 +149,9 @@ class Plan:
         loaders, models, optimizers, backwards: the roles.
         memo: results that rules share, by a key of theirs.
         names: names for what is inserted, by module; see :meth:`names_in`.
+        samples: values with one entry for each sample of a batch that is cut out of the data, by
+            identity, to the dimension that counts them.
+        kept: those values, so that no other takes over their identity.
     """
 
     facts: Facts
@@ -128,6 +163,8 @@ class Plan:
     backwards: list[Backward] = field(default_factory=list)
     memo: dict[str, Any] = field(default_factory=dict)
     names: dict[Module, Names] = field(default_factory=dict)
+    samples: dict[int, int] = field(default_factory=dict)
+    kept: list[Value] = field(default_factory=list)
 
     @property
     def entry(self) -> Module:

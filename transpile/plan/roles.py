@@ -25,6 +25,7 @@ from transpile.facts.values import (
     join,
 )
 from transpile.options import Options
+from transpile.plan.cuts import find_cuts
 from transpile.plan.graph import (
     SIZE_OPERATIONS,
     called_names,
@@ -244,6 +245,12 @@ def parameter_owners(values: Values, table: Table) -> tuple[Value, ...]:
 def find_backwards(plan: Plan) -> None:
     """Every backward pass with the loaders, the loop and the epochs that it belongs to."""
     table = plan.table
+    happening = {
+        id(value): event
+        for event in plan.facts.events
+        if event.kind == "call"
+        for value in event.result
+    }
     for event in plan.facts.events:
         if event.kind != "call":
             continue
@@ -259,6 +266,8 @@ def find_backwards(plan: Plan) -> None:
             loaders.append(loader)
         backward.loaders = tuple(loaders)
         place_in_loops(backward)
+        if not loaders:
+            find_cuts(plan, backward, happening)
         plan.backwards.append(backward)
 
 

@@ -54,6 +54,9 @@ class Table:
         thaws: a wrap can be made to know parameters that are frozen when it is made.
         draws: functions that draw random numbers from a state of the process.
         filling_methods: methods of tensors that fill them with such numbers.
+        index_draws: functions that draw positions of samples at random.
+        pieces: functions that cut data into batches, given the data and a size or a number.
+        piece_methods: methods of data that do, given a size or a number.
         distributed: a framework's own way to see how a script is distributed already, asked after
             the common one; empty text where it is not.
         trains: a framework's own way to see that a script trains, asked after the common one.
@@ -91,6 +94,9 @@ class Table:
     thaws: bool = False
     draws: frozenset[str] = frozenset()
     filling_methods: frozenset[str] = frozenset()
+    index_draws: frozenset[str] = frozenset()
+    pieces: frozenset[str] = frozenset()
+    piece_methods: frozenset[str] = frozenset()
     distributed: Callable[[Plan], str] | None = None
     trains: Callable[[Plan], bool] | None = None
     sites: Callable[[Plan], Iterable[tuple[str, Module, cst.CSTNode]]] | None = None

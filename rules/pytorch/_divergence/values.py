@@ -119,6 +119,8 @@ class ValueDifferences:
 
     def own_cause(self, value: Opaque) -> Cause | None:
         """Why a value itself, whatever it is computed from, may differ."""
+        if id(value) in self.plan.samples:
+            return Cause.BATCH
         if value.kind == "element":
             if any(self.is_training_data(source) for source in value.operands[0]):
                 return Cause.BATCH

@@ -133,7 +133,7 @@ class Analysis(Calls):
             if not isinstance(value, (Opaque, Sequence, Mapping, Generator)):
                 continue
             stack.append((value, True))
-            if self.batch_of(value) is None:
+            if id(value) not in self.plan.samples and self.batch_of(value) is None:
                 for group in self.dependencies(value):
                     stack.extend((other, False) for other in group)
 
@@ -198,6 +198,8 @@ class Analysis(Calls):
 
     def transfer_one(self, value: Value) -> Quantity:
         """The quantity of a value before it is seen in its surroundings."""
+        if id(value) in self.plan.samples:
+            return domain.sample(dim=self.plan.samples[id(value)])
         if isinstance(value, (Sequence, Mapping)):
             return self.contents(value)
         if isinstance(value, Generator):
