@@ -10,8 +10,26 @@ from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 
 LAYERS = "paddle.fluid.layers."
-ADDING = frozenset({f"{LAYERS}elementwise_add", f"{LAYERS}sums", f"{LAYERS}sum"})
+ADDING = frozenset(
+    f"{LAYERS}{name}" for name in ("elementwise_add", "elementwise_sub", "sums", "sum")
+)
+MULTIPLYING = frozenset({f"{LAYERS}elementwise_mul", f"{LAYERS}elementwise_div"})
 SCALING = frozenset({f"{LAYERS}scale", f"{LAYERS}cast", f"{LAYERS}assign"})
+#: Layers that put the same numbers into another shape.
+SHAPING = frozenset(
+    f"{LAYERS}{name}" for name in ("reshape", "squeeze", "unsqueeze", "flatten", "transpose")
+)
+#: Those of them that leave the first dimension where it is, as they are used.
+KEEPING = frozenset(f"{LAYERS}{name}" for name in ("squeeze", "unsqueeze"))
+#: Layers after which a mean of what went in is no mean of what comes out.
+CURVES = frozenset(
+    f"{LAYERS}{name}"
+    for name in (
+        "square", "sqrt", "rsqrt", "exp", "log", "abs", "relu", "sigmoid", "tanh", "softplus",
+        "logsigmoid", "pow", "clip", "reciprocal", "elementwise_max", "elementwise_min",
+        "elementwise_pow",
+    )
+)  # fmt: skip
 MEANS = frozenset({f"{LAYERS}mean", f"{LAYERS}reduce_mean"})
 #: Layers whose result for one sample depends on the other samples of its batch.
 COUPLING = frozenset(
@@ -30,12 +48,19 @@ NORMALISING = frozenset({f"{LAYERS}batch_norm", f"{LAYERS}inplace_abn", f"{LAYER
 
 
 class Kind(Enum):
-    """How the samples of a batch come together in a loss."""
+    """How the samples of a batch come together in a value."""
 
     MEAN = "mean"
     SUM = "sum"
+    SAMPLES = "not at all"
+    RESHAPED = "not at all, and in another dimension than the first"
+    WEIGHTS = "no samples, but parameters"
     NUMBER = "number"
     OTHER = "other"
+
+
+#: What has not the samples of a batch as its first dimension any more.
+REDUCED = frozenset({Kind.MEAN, Kind.SUM})
 
 
 def kind_of(values: Values) -> Kind:
@@ -52,26 +77,60 @@ def kind_of_value(value: Value, depth: int) -> Kind:
         return Kind.OTHER
     if value.kind == "operation":
         return kind_of_operation(value, depth)
-    if value.kind == "item" and value.operands and value.operands[0]:
-        return Kind.OTHER
     for name in called_names(value):
+        if name == f"{LAYERS}create_parameter":
+            return Kind.WEIGHTS
         first = value.arguments.get("x", 0) or value.arguments.get("input", 0)
-        over = value.arguments.get("dim", 1)
-        whole = over is None or over.values == (Constant(None),)
-        if name in MEANS:
-            return Kind.MEAN if whole else Kind.OTHER
-        if name == f"{LAYERS}reduce_sum":
-            return Kind.SUM if whole else Kind.OTHER
-        if name in SCALING and first is not None:
-            return together([kind_of_value(each, depth + 1) for each in first.values], depth)
         if name in ADDING:
             parts = [
                 kind_of_value(each, depth + 1)
                 for argument in value.arguments.items[:2]
                 for each in flat(argument.values)
             ]
-            return together(parts, depth)
-    return Kind.OTHER
+            return added(parts)
+        if name in MULTIPLYING:
+            second = value.arguments.get("y", 1)
+            parts = [
+                alike([kind_of_value(each, depth + 1) for each in argument.values])
+                for argument in (first, second)
+                if argument is not None
+            ]
+            divides = name.endswith("div")
+            return multiplied(parts[0], parts[1], divides) if len(parts) == 2 else Kind.OTHER
+        if first is None or not name.startswith(LAYERS):
+            continue
+        if name in MEANS or name == f"{LAYERS}reduce_sum":
+            inner = alike([kind_of_value(each, depth + 1) for each in first.values])
+            return reduced(value, name in MEANS, inner)
+        if name in SCALING or name in SHAPING:
+            inner = alike([kind_of_value(each, depth + 1) for each in first.values])
+            moves = name in SHAPING and name not in KEEPING
+            return Kind.RESHAPED if moves and inner is Kind.SAMPLES else inner
+        if name in CURVES:
+            inner = alike([kind_of_value(each, depth + 1) for each in first.values])
+            return Kind.OTHER if inner in REDUCED else inner
+    return Kind.SAMPLES if is_variable(value) else Kind.OTHER
+
+
+def reduced(value: Opaque, mean: bool, inner: Kind) -> Kind:
+    """How samples come together in a mean or a sum over something."""
+    if inner in REDUCED or inner in (Kind.WEIGHTS, Kind.NUMBER):
+        return inner
+    over = value.arguments.get("dim", 1)
+    names = called_names(value)
+    whole = f"{LAYERS}mean" in names or over is None or over.values == (Constant(None),)
+    if not whole:
+        dimensions = [
+            each.value if isinstance(each, Constant) else None
+            for each in flat(over.values if over is not None else ())
+        ]
+        if inner is not Kind.SAMPLES or not all(isinstance(each, int) for each in dimensions):
+            return Kind.OTHER
+        if 0 not in dimensions:
+            return Kind.SAMPLES
+    elif inner is Kind.OTHER and not mean:
+        return Kind.OTHER
+    return Kind.MEAN if mean else Kind.SUM
 
 
 def flat(values: Values) -> Iterator[Value]:
@@ -85,16 +144,19 @@ def flat(values: Values) -> Iterator[Value]:
 
 def kind_of_operation(value: Opaque, depth: int) -> Kind:
     """How samples come together in the result of an operator."""
-    parts = [kind_of_value(each, depth + 1) for operands in value.operands for each in operands]
+    parts = [
+        alike(
+            [
+                kind_of_value(each, depth + 1) if is_variable(each) else Kind.NUMBER
+                for each in operands
+            ]
+        )
+        for operands in value.operands
+    ]
     if value.name in ("Add", "Subtract"):
-        return together(parts, depth)
-    if value.name in ("Multiply", "Divide") and len(value.operands) == 2:
-        left, right = value.operands
-        for one, other in ((left, right), (right, left)):
-            if value.name == "Divide" and one is right:
-                break
-            if all(not is_variable(each) for each in other):
-                return together([kind_of_value(each, depth + 1) for each in one], depth)
+        return added(parts)
+    if value.name in ("Multiply", "Divide") and len(parts) == 2:
+        return multiplied(parts[0], parts[1], value.name == "Divide")
     return Kind.OTHER
 
 
@@ -107,12 +169,35 @@ def is_variable(value: Value) -> bool:
     )
 
 
-def together(kinds: list[Kind], depth: int) -> Kind:
-    """How samples come together in a sum."""
+def alike(kinds: list[Kind]) -> Kind:
+    """What several alternatives have in common."""
+    return kinds[0] if len(set(kinds)) == 1 else Kind.OTHER
+
+
+def added(kinds: list[Kind]) -> Kind:
+    """How samples come together in a sum of several values."""
     found = set(kinds) - {Kind.NUMBER}
+    if Kind.MEAN in found or Kind.SAMPLES in found:
+        # Every trainer has the same weights, and the average of equal gradients is that gradient.
+        found.discard(Kind.WEIGHTS)
     if not found:
         return Kind.NUMBER if kinds else Kind.OTHER
     return found.pop() if len(found) == 1 else Kind.OTHER
+
+
+def multiplied(one: Kind, other: Kind, divides: bool) -> Kind:
+    """How samples come together in a product, or in a quotient."""
+    if other is Kind.NUMBER:
+        return one
+    if one is Kind.NUMBER and not divides:
+        return other
+    if other is Kind.WEIGHTS:
+        return one
+    if one is Kind.WEIGHTS and not divides:
+        return other
+    if one is other and one in (Kind.SAMPLES, Kind.RESHAPED):
+        return one
+    return Kind.OTHER
 
 
 def couples(values: Values) -> str:

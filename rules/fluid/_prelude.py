@@ -23,7 +23,10 @@ class $StableHash($PSDispatcher):
         chosen = []
         for var in varlist:
             name = var.name.replace("@GRAD", "").split(".trainer_")[0]
-            chosen.append(self._eps[$zlib.crc32(name.encode("utf-8")) % len(self._eps)])
+            name, _, part = name.partition(".block")
+            # Slices of one variable share the names of what the optimizer keeps for them.
+            number = $zlib.crc32(name.encode("utf-8")) + int(part or 0)
+            chosen.append(self._eps[number % len(self._eps)])
         return chosen
 '''
 PSERVER = '''
@@ -396,7 +399,9 @@ def $shard_feed(feed, program=None):
     """Return this trainer's rows of every array that is fed to the program."""
     if $get_trainer_count() == 1:
         return feed
-    block = (program or $fluid.default_main_program()).global_block()
+    # A compiled program has no blocks of its own.
+    program = getattr(program, "_program", program) or $fluid.default_main_program()
+    block = program.global_block()
     shared = dict(feed)
     # What has no batch dimension is the same for every trainer.
     known = [name for name in feed if block.has_var(name)]

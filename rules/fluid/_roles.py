@@ -6,13 +6,21 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
-from transpile.facts.events import Event, Loop
+from transpile.facts.events import Branch, Event, Loop
 from transpile.facts.module import Module
-from transpile.facts.values import Argument, Constant, External, Opaque, Value, Values
+from transpile.facts.values import (
+    Argument,
+    Constant,
+    External,
+    Opaque,
+    Unknown,
+    Value,
+    Values,
+)
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
 from transpile.records import dataclass
-from transpile.rules.fluid._programs import Program, programs_of
+from transpile.rules.fluid._programs import STARTUP, Program, programs_of
 
 OPTIMIZERS = ("paddle.fluid.optimizer.", "paddle.fluid.contrib.")
 NOT_OPTIMIZERS = (
@@ -21,6 +29,19 @@ NOT_OPTIMIZERS = (
 )
 EXECUTOR = "paddle.fluid.Executor"
 PARALLEL_EXECUTOR = "paddle.fluid.ParallelExecutor"
+#: What reads parameters.
+LOADS = frozenset(
+    {
+        "paddle.fluid.io.load_vars", "paddle.fluid.io.load_params",
+        "paddle.fluid.io.load_persistables", "paddle.fluid.io.load", "paddle.fluid.load",
+        "paddle.fluid.io.set_program_state", "paddle.fluid.set_program_state",
+        "paddle.fluid.io.load_inference_model",
+    }
+)  # fmt: skip
+#: Modules that hold the Trainer, for scripts that import all of their names.
+TRAINED_BY = ("paddle.fluid.trainer", "paddle.fluid.contrib.trainer")
+#: Methods that add updates, and the name and place of the gradients that they are given.
+UPDATES = (("apply_gradients", "params_grads", 0), ("apply_optimize", "params_grads", 2))
 TRANSPILERS = frozenset(
     {"paddle.fluid.DistributeTranspiler", "paddle.fluid.DistributeTranspilerSimple"}
 )
@@ -34,14 +55,18 @@ TRAINERS = (
 
 @dataclass(frozen=True, eq=False)
 class Minimize:
-    """An ``optimizer.minimize(loss)``, which adds the backward pass and the updates to a program.
+    """What adds the backward pass and the updates to a program.
+
+    That is ``optimizer.minimize(loss)``, or ``optimizer.apply_gradients(...)`` behind a backward
+    pass of its own.
 
     Args:
-        event: the call.
+        event: the call that adds the updates.
         optimizer: the object.
         loss: what is minimised.
         program: the program that the loss stands in.
         startup: the program that initialises its variables.
+        backward: the call that is given the loss.
     """
 
     event: Event
@@ -49,6 +74,7 @@ class Minimize:
     loss: Values
     program: Program | None
     startup: Program | None
+    backward: Event
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,25 +186,54 @@ def calls_method(event: Event, method: str, makers: Iterable[str]) -> bool:
 
 
 def find_minimizes(plan: Plan, calls: list[Event]) -> Iterator[Minimize]:
-    """Every call of an optimizer's ``minimize``."""
+    """Every call that adds updates to a program."""
     programs = programs_of(plan)
     for event in calls:
         for optimizer in receivers_of(event, "minimize"):
             if not is_optimizer(optimizer):
                 continue
-            loss = event.arguments.get("loss", 0)
-            given = event.arguments.get("startup_program", 1)
             startup = programs.current(event.stack, 1)
+            given = event.arguments.get("startup_program", 1)
             if given is not None and given.values != (Constant(None),):
                 startup = programs.of(given.values)
-            yield Minimize(
-                event,
-                optimizer,
-                loss.values if loss is not None else (),
-                programs.current(event.stack, 0),
-                startup,
-            )
+            yield minimized(plan, event, optimizer, event, startup)
             break
+        for method, name, position in UPDATES:
+            for optimizer in receivers_of(event, method):
+                gradients = event.arguments.get(name, position)
+                if not is_optimizer(optimizer) or gradients is None:
+                    continue
+                passes = [each for each in calls if is_backward(each)]
+                behind = {id(value) for value in walk_back(gradients.values)}
+                backward = [
+                    each for each in passes if any(id(value) in behind for value in each.result)
+                ] or passes[:1]
+                startup = programs.current(event.stack, 1)
+                yield minimized(plan, event, optimizer, (backward or [event])[0], startup)
+
+
+def minimized(
+    plan: Plan, event: Event, optimizer: Value, backward: Event, startup: Program | None
+) -> Minimize:
+    """What is minimised by a call, the loss being given to `backward`."""
+    loss = loss_of(backward)
+    program = programs_of(plan).current(event.stack, 0)
+    values = loss.values if loss is not None else ()
+    return Minimize(event, optimizer, values, program, startup, backward)
+
+
+def is_backward(event: Event) -> bool:
+    """Whether an event adds a backward pass without updates to a program."""
+    if names_of(event) & {"paddle.fluid.backward.append_backward"}:
+        return True
+    return any(is_optimizer(value) for value in receivers_of(event, "backward"))
+
+
+def loss_of(event: Event) -> Argument | None:
+    """The loss that a call is given, of which gradients are taken; None where it is given none."""
+    if any(receivers_of(event, method) for method, _, _ in UPDATES):
+        return None
+    return event.arguments.get("loss", 0)
 
 
 def is_optimizer(value: Value) -> bool:
@@ -232,9 +287,9 @@ def found_in(plan: Plan, event: Event, given: Argument | None) -> set[Program | 
 
 
 def trains(plan: Plan) -> bool:
-    """Whether something is minimised, or trained by an object of an older time."""
+    """Whether something is minimised, or trained by an object of an older time or unseen."""
     roles = roles_of(plan)
-    if roles.minimizes or roles.trainers:
+    if roles.minimizes or roles.trainers or trained_unseen(plan):
         return True
     return any(
         name.startswith(("paddle.v2.trainer.", "paddle.fluid.dygraph.parallel."))
@@ -242,6 +297,49 @@ def trains(plan: Plan) -> bool:
         if event.kind == "call" and not event.detached
         for name in names_of(event)
     ) or bool(roles.dygraph and any(receivers_of(e, "minimize") for e in plan.facts.events))
+
+
+def trained_unseen(plan: Plan) -> Event | None:
+    """What trains, though no updates are seen to be added to a program; None where nothing does.
+
+    A program that runs batch after batch with parameters that were read from nowhere is trained.
+    """
+    roles = roles_of(plan)
+    if roles.minimizes or roles.trainers:
+        return None
+    loads: list[Event] = []
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached:
+            continue
+        if names_of(event) & LOADS:
+            loads.append(event)
+        for callee in event.callee:
+            if isinstance(callee, Unknown) and any(name in callee.reason for name in TRAINED_BY):
+                return event
+    if always_one_of(loads):
+        return None
+    for run in roles.runs:
+        if not loops_around(run.event) or not any(run.event.result):
+            continue
+        keys = {
+            program.key if program is not None and not (program.foreign or program.testing) else ()
+            for program in run.programs
+        }
+        if keys - {()} and STARTUP not in keys:
+            return run.event
+    return None
+
+
+def always_one_of(events: list[Event]) -> bool:
+    """Whether one of the events happens on every way through the script."""
+    arms: dict[int, set[str]] = {}
+    for event in events:
+        around = [frame for frame in event.stack if isinstance(frame, Branch)]
+        if not around:
+            return True
+        if isinstance(around[-1].node, cst.If):
+            arms.setdefault(id(around[-1].node), set()).add(around[-1].arm)
+    return any(len(found) > 1 for found in arms.values())
 
 
 def distributed(plan: Plan) -> str:

@@ -27,15 +27,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.facts.events import Event
-from transpile.facts.values import Function
+from transpile.facts.values import Constant, Function
 from transpile.finding import Level
 from transpile.layout import wrap_expression
-from transpile.plan.graph import walk_back
+from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.fluid._losses import Kind, counts_tokens, couples, kind_of, normalisers
-from transpile.rules.fluid._roles import Minimize, roles_of
+from transpile.rules.fluid._roles import Minimize, loss_of, names_of, roles_of
 
 CODES = {
     "FL301": "the loss is multiplied by the number of trainers",
@@ -44,7 +44,19 @@ CODES = {
     "FL304": "the mean is over something else than samples",
     "FL305": "numbers of a training batch are those of a share of it",
     "FL306": "statistics of batches are those of each trainer's share",
+    "FL307": "each trainer clips its own gradients",
+    "FL308": "updates of a sparse embedding depend on the order of ids",
 }
+
+CLIPS = frozenset(
+    f"paddle.fluid.clip.{name}"
+    for name in (
+        "GradientClipByGlobalNorm", "GradientClipByNorm", "GradientClipByValue", "ErrorClipByValue"
+    )
+)  # fmt: skip
+EMBEDDINGS = frozenset({"paddle.fluid.layers.embedding", "paddle.fluid.embedding"})
+#: Optimizers whose sparse updates depend on the order of the ids.
+IN_ORDER = frozenset({"Momentum", "RMSProp", "Adam"})
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -57,6 +69,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
             yield from answers(plan, minimize)
     if not roles.transpiles and roles.minimizes:
         yield from reported(plan)
+        if plan.options.mode != "nccl2":
+            yield from clipped(plan)
+            yield from sparse(plan)
 
 
 def done(minimize: Minimize) -> Iterator[Answer]:
@@ -73,9 +88,9 @@ def done(minimize: Minimize) -> Iterator[Answer]:
 
 def answers(plan: Plan, minimize: Minimize) -> Iterator[Answer]:
     """What to do about one loss, and what to say."""
-    event = minimize.event
+    event = minimize.backward
     kind = kind_of(minimize.loss)
-    loss = event.arguments.get("loss", 0)
+    loss = loss_of(event)
     if kind is Kind.SUM:
         if loss is None or loss.node is None or not event.module.is_entry:
             yield remark(
@@ -141,6 +156,46 @@ def reported(plan: Plan) -> Iterator[Remark]:
             "saves its own",
             "keep shares large enough, or take a larger batch",
         )
+
+
+def clipped(plan: Plan) -> Iterator[Remark]:
+    """Gradients that are clipped before the servers average them."""
+    for event in plan.facts.events:
+        if event.kind == "call" and not event.detached and names_of(event) & CLIPS:
+            yield remark(
+                event,
+                "FL307",
+                "gradients are clipped by each trainer before the servers average them; in one "
+                "process those of the whole batch are clipped",
+                "see whether the limit is often reached, or convert with --mode nccl2, where the "
+                "sum of all trainers is clipped",
+            )
+            return
+
+
+def sparse(plan: Plan) -> Iterator[Remark]:
+    """Sparse gradients, which Fluid does not apply alike in every order (seen with 1.8.5)."""
+    names = {
+        name.rpartition(".")[2]
+        for minimize in roles_of(plan).minimizes
+        for value in walk_back((minimize.optimizer,))
+        for name in called_names(value)
+    }
+    optimizer = sorted(names & IN_ORDER)
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached or not names_of(event) & EMBEDDINGS:
+            continue
+        given = event.arguments.get("is_sparse", 2)
+        if optimizer and given is not None and given.values != (Constant(False),):
+            yield remark(
+                event,
+                "FL308",
+                f"Fluid 1.8 updates rows of a sparse embedding with {optimizer[0]} depending on "
+                "the order of the ids in a batch, and may leave some out: trainers see the ids in "
+                "another order than one process",
+                "take is_sparse=False, or SGD or Adagrad",
+            )
+            return
 
 
 def shown(plan: Plan, results: set[int]) -> bool:

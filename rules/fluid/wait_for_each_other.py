@@ -44,7 +44,7 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.fluid._losses import normalisers
 from transpile.rules.fluid._once import VOCABULARY
-from transpile.rules.fluid._roles import Roles, names_of, roles_of
+from transpile.rules.fluid._roles import LOADS, Roles, names_of, roles_of
 
 CODES = {
     "FL601": "a training loop is left on a number that differs between the trainers",
@@ -52,14 +52,6 @@ CODES = {
     "FL603": "the other trainers leave here",
     "FL604": "something is read while trainer 0 may still be writing it",
 }
-LOADS = frozenset(
-    {
-        "paddle.fluid.io.load_vars", "paddle.fluid.io.load_params",
-        "paddle.fluid.io.load_persistables", "paddle.fluid.io.load", "paddle.fluid.load",
-        "paddle.fluid.io.set_program_state", "paddle.fluid.set_program_state",
-        "paddle.fluid.io.load_inference_model",
-    }
-)  # fmt: skip
 LEAVING = frozenset({"break", "continue", "return"})
 
 

@@ -147,6 +147,94 @@ def test_sums_are_scaled_and_means_are_not() -> None:
 
 
 @pytest.mark.parametrize(
+    ("loss", "scaled"),
+    [
+        ("fluid.layers.reduce_sum(fluid.layers.reduce_mean(costs, dim=[0]))", False),
+        ("fluid.layers.reduce_mean(fluid.layers.reduce_sum(costs, dim=[0]))", True),
+        ("fluid.layers.reduce_sum(fluid.layers.reshape(costs, [-1]))", True),
+        ("fluid.layers.mean(fluid.layers.reduce_sum(costs, dim=1))", False),
+        (
+            "fluid.layers.mean(costs) + fluid.layers.reduce_sum(fluid.layers.square("
+            'fluid.layers.create_parameter([1], "float32")))',
+            False,
+        ),
+    ],
+)
+def test_reductions_of_reductions(loss: str, scaled: bool) -> None:
+    script = SCRIPT.replace("fluid.layers.mean(costs)", loss)
+    assert ("minimize(scale_loss(loss))" in written(script)) == scaled
+    assert "FL302" not in codes(script)
+
+
+def test_updates_behind_a_backward_pass_of_their_own() -> None:
+    own = "sgd = fluid.optimizer.SGD(0.1)\nsgd.apply_gradients(@)\n"
+    for gradients in ("sgd.backward(loss)", "fluid.backward.append_backward(loss)"):
+        script = HEAD + own.replace("@", gradients) + TRAINING
+        text = written(script)
+        assert text.index("apply_gradients(") < text.index("\ntranspile_program()")
+        summed = script.replace("layers.mean(costs)", "layers.reduce_sum(costs)")
+        assert gradients.replace("loss", "scale_loss(loss)") in written(summed)
+
+
+def test_training_that_cannot_be_seen_is_not_called_no_training() -> None:
+    unseen = "import tools\ntools.optimise(loss)\n"
+    assert "FL103" in codes(HEAD + unseen + TRAINING)
+    read = 'fluid.io.load_params(exe, "old")\nfeeder ='
+    assert "DT004" in codes(HEAD + unseen + TRAINING.replace("feeder =", read))
+    starred = "from paddle.fluid.contrib.trainer import *\n" + HEAD + "Trainer(loss)\n"
+    assert "FL103" in codes(starred)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "code"),
+    [
+        ("Adadelta(0.1)", "FL108"),
+        ("Lamb(0.1)", "FL108"),
+        ("RecomputeOptimizer(fluid.optimizer.Lamb(0.1))", "FL108"),
+        ('SGD(fluid.layers.data("rate", [1], dtype="float32"))', "FL109"),
+        ('SGD(fluid.layers.create_global_var([1], 0.1, "float32"))', "FL109"),
+        ("SGD(fluid.layers.noam_decay(8, 5) * 2.0)", "FL109"),
+        ("LarsMomentum(0.1, 0.9)", "FL110"),
+    ],
+)
+def test_updates_that_servers_cannot_make_are_refused(optimizer: str, code: str) -> None:
+    script = SCRIPT.replace("SGD(0.1)", optimizer)
+    assert code in codes(script)
+    assert code not in codes(script, mode="nccl2")
+    assert ("FL110" in codes(script, slice_var_up=False)) is False
+
+
+def test_averages_of_parameters_need_the_updates_where_they_are() -> None:
+    averaged = "fluid.optimizer.ExponentialMovingAverage(0.9).update()\nexe = fluid"
+    script = SCRIPT.replace("exe = fluid", averaged, 1)
+    assert "FL108" in codes(script)
+    assert "FL108" not in codes(script, mode="nccl2")
+
+
+def test_what_trainers_do_to_gradients_is_said() -> None:
+    clip = "fluid.clip.set_gradient_clip(fluid.clip.GradientClipByGlobalNorm(1.0))\n"
+    assert "FL307" in codes(HEAD + clip + SCRIPT[len(HEAD) :])
+    assert "FL307" not in codes(SCRIPT)
+    table = 'fluid.layers.embedding(fluid.layers.data("w", [1], "int64"), [9, 9], is_sparse=True)\n'
+    script = HEAD + table + SCRIPT[len(HEAD) :]
+    assert "FL308" not in codes(script)
+    assert "FL308" in codes(script.replace("SGD(0.1)", "Momentum(0.1, 0.9)"))
+
+
+def test_arrays_are_fed_to_compiled_programs() -> None:
+    script = HEAD + (
+        "fluid.optimizer.SGD(0.1).minimize(loss)\n"
+        "exe = fluid.Executor(fluid.CPUPlace())\n"
+        "exe.run(fluid.default_startup_program())\n"
+        "main = fluid.CompiledProgram(fluid.default_main_program())\n"
+        'for i in range(9):\n    exe.run(main, feed={"x": [[1.0]], "y": [[i]]})\n'
+    )
+    text = written(script)
+    assert 'shard_feed({"x": [[1.0]], "y": [[i]]}, main)' in text
+    assert 'getattr(program, "_program", program)' in text
+
+
+@pytest.mark.parametrize(
     ("line", "code"),
     [
         ("reader = fluid.io.xmap_readers(lambda row: row, rows, 2, 8)\n", "FL112"),

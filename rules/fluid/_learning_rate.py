@@ -1,0 +1,96 @@
+"""Where the learning rate of an optimizer comes from, and what changes it while training runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transpile.facts.events import Event, Within
+from transpile.facts.values import Opaque, Value, Values
+from transpile.plan.graph import called_names, method_calls, walk_back
+from transpile.plan.model import Plan
+from transpile.rules.fluid._losses import DATA, is_variable
+from transpile.rules.fluid._roles import Minimize, names_of, receivers_of
+
+OWN = frozenset({"paddle.fluid.layers.create_global_var", "paddle.fluid.layers.create_parameter"})
+SCHEDULES = frozenset(
+    f"paddle.fluid.layers.{name}"
+    for name in (
+        "exponential_decay", "natural_exp_decay", "inverse_time_decay", "polynomial_decay",
+        "piecewise_decay", "noam_decay", "cosine_decay", "linear_lr_warmup",
+    )
+)  # fmt: skip
+ASSIGN = "paddle.fluid.layers.assign"
+
+
+def rate_of(minimize: Minimize) -> Values:
+    """What may be the learning rate of an optimizer."""
+    found: list[Value] = []
+    for value in walk_back((minimize.optimizer,)):
+        if not isinstance(value, Opaque):
+            continue
+        if any(name.startswith("paddle.fluid.optimizer.") for name in called_names(value)):
+            given = value.arguments.get("learning_rate", 0)
+            found.extend(given.values if given is not None else ())
+    return tuple(found)
+
+
+def is_given_to_trainers(plan: Plan, minimize: Minimize) -> bool:
+    """Whether trainers feed or set the learning rate: its servers compute it from nothing else."""
+    behind = {id(value): value for value in walk_back(rate_of(minimize))}
+    if any(DATA.intersection(called_names(value)) for value in behind.values()):
+        return True
+    own = [key for key, value in behind.items() if OWN.intersection(called_names(value))]
+    computed = {
+        id(value)
+        for event in plan.facts.events
+        if event.kind == "call" and ASSIGN in names_of(event)
+        for argument in (event.arguments.get("output", 1),)
+        if argument is not None
+        for value in argument.values
+    }
+    return any(key not in computed for key in own)
+
+
+def is_outside_schedule(plan: Plan, minimize: Minimize) -> bool:
+    """Whether operators behind a schedule make the learning rate, which servers do not get."""
+    guarded = any(
+        isinstance(frame, Within)
+        and any(
+            name == "_lr_schedule_guard"
+            for each in frame.managers
+            for name, _ in method_calls(each)
+        )
+        for event in plan.facts.events
+        for frame in event.stack
+    )
+    if guarded:
+        return False
+    for value in rate_of(minimize):
+        names = called_names(value)
+        of_program = is_variable(value) and not OWN.intersection(names)
+        if of_program and not SCHEDULES.intersection(names):
+            return True
+    return False
+
+
+def sets_variable(event: Event) -> bool:
+    """Whether an event writes an array into a variable of a scope."""
+    return any(is_held(value, 0) for value in receivers_of(event, "set"))
+
+
+def is_held(value: Value, depth: int) -> bool:
+    """Whether a value is a variable that a scope holds, or its tensor."""
+    if depth > 5:
+        return False
+    return any(
+        method in ("find_var", "var")
+        or (method == "get_tensor" and any(is_held(each, depth + 1) for each in receivers))
+        for method, receivers in method_calls(value)
+    )
+
+
+def setters(plan: Plan) -> Iterator[Event]:
+    """What writes arrays into variables of a scope."""
+    for event in plan.facts.events:
+        if event.kind == "call" and not event.detached and sets_variable(event):
+            yield event
