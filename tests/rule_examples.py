@@ -66,6 +66,15 @@ TOGETHER = {
 OPTIONS = {"scale-learning-rate": Options(batch_size="per-device", scale_lr="linear")}
 #: Rules that change nothing, to the script around their example, of which the user makes the other.
 BY_HAND = {
+    "remark-on-padding": HEAD
+    + """\
+@
+
+loader = DataLoader(train_set, batch_size=32, collate_fn=collate)
+"""
+    + MODEL
+    + CRITERION
+    + TRAINING.replace("train_loader", "loader"),
     "agree-on-state": SETTING
     + """\
 word = "word"

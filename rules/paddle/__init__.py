@@ -65,6 +65,7 @@ TABLE = Table(
     optimizer_packages=("paddle.optimizer.",),
     not_optimizers=("paddle.optimizer.lr.", "paddle.optimizer.lr"),
     parameters_keyword="parameters",
+    parameter_groups="_param_groups",
     parameters_first=False,
     parameter_methods=frozenset({"parameters", "named_parameters"}),
     backward_methods=frozenset({"backward"}),

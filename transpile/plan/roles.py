@@ -116,6 +116,7 @@ def find_optimizers(facts: Facts, table: Table) -> Iterable[Optimizer]:
             if not optimizer.unknown_because and not optimizer.modules:
                 optimizer.unknown_because = "no model's parameters are seen among its arguments"
             found[id(value)] = optimizer
+    share_groups(found, table)
     for event in facts.events:
         if event.kind != "call":
             continue
@@ -135,6 +136,28 @@ def find_optimizers(facts: Facts, table: Table) -> Iterable[Optimizer]:
                     if id(value) in found:
                         found[id(value)].steps.append(event)
     return found.values()
+
+
+def share_groups(found: dict[int, Optimizer], table: Table) -> None:
+    """Give an optimizer within another, made from that one's groups, what that one updates."""
+    for optimizer in found.values():
+        first = optimized(optimizer.event.arguments, table)
+        values = first.values if first is not None else ()
+        outer = [
+            found.get(id(behind))
+            for value in values
+            if isinstance(value, Opaque) and value.kind == "attribute"
+            if value.name == table.parameter_groups
+            for behind in value.operands[0]
+        ]
+        if outer and len(outer) == len(values) and optimizer not in outer:
+            optimizer.modules = tuple(
+                {id(m): m for each in outer if each is not None for m in each.modules}.values()
+            )
+            if optimizer.modules and None not in outer:
+                optimizer.unknown_because = next(
+                    (each.unknown_because for each in outer if each is not None), ""
+                )
 
 
 def is_optimizer(value: Value, event: Event, table: Table) -> bool:

@@ -30,6 +30,7 @@ class Table:
         optimizer_packages: dotted prefixes of optimizer classes.
         not_optimizers: dotted prefixes below those that are something else.
         parameters_keyword: the argument of an optimizer that takes the parameters.
+        parameter_groups: the attribute of an optimizer that holds its groups of parameters.
         parameters_first: it stands first among the positional ones; else whichever argument gives
             a model's parameters counts.
         parameter_methods: methods of a model that give its parameters.
@@ -73,6 +74,7 @@ class Table:
     optimizer_packages: tuple[str, ...] = ()
     not_optimizers: tuple[str, ...] = ()
     parameters_keyword: str = "params"
+    parameter_groups: str = "param_groups"
     parameters_first: bool = True
     parameter_methods: frozenset[str] = frozenset()
     backward_methods: frozenset[str] = frozenset()
