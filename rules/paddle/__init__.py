@@ -98,6 +98,7 @@ TABLE = Table(
         "horovod.": "Horovod",
     },
     gradient_functions=frozenset({"paddle.grad", "paddle.autograd.grad"}),
+    gradients_of={"paddle.grad": ("inputs", 1), "paddle.autograd.grad": ("inputs", 1)},
     rank_calls=frozenset({"paddle.distributed.get_rank"}),
     world_size_calls=frozenset({"paddle.distributed.get_world_size"}),
     wrappers=frozenset({"paddle.DataParallel", "paddle.distributed.fleet.distributed_model"}),

@@ -149,6 +149,7 @@ TABLE = Table(
     gradient_functions=frozenset(
         {"torch.autograd.grad", "torch.func.grad", "torch.func.functional_call"}
     ),
+    gradients_of={"torch.autograd.grad": ("inputs", 1)},
     rank_calls=frozenset({"torch.distributed.get_rank"}),
     world_size_calls=frozenset({"torch.distributed.get_world_size"}),
     wrappers=frozenset({"torch.nn.parallel.DistributedDataParallel"}),

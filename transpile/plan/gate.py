@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from transpile.facts.values import External, Instance, Opaque, Values
+from transpile.plan.data_gradients import of_data_alone
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 
@@ -82,14 +83,16 @@ def harmless_with_optimizer(callees: object) -> bool:
 
 
 def hand_written(plan: Plan) -> list[Opaque]:
-    """Gradients taken by function instead of a backward pass."""
+    """Gradients taken by function instead of a backward pass, but for those of data alone."""
+    functions = plan.table.gradient_functions
     found: list[Opaque] = []
     for event in plan.facts.events:
         if event.kind != "call" or event.detached:
             continue
         for value in event.result:
-            if any(name in plan.table.gradient_functions for name in called_names(value)):
-                found.append(value)  # type: ignore[arg-type]
+            if isinstance(value, Opaque) and any(n in functions for n in called_names(value)):
+                if not of_data_alone(value, plan.table):
+                    found.append(value)
     return found
 
 

@@ -44,6 +44,7 @@ class Table:
         distributed_engines: dotted prefixes of libraries that distribute by themselves, to the
             name that people know.
         gradient_functions: functions that take gradients without a backward pass.
+        gradients_of: those of them whose argument of that name and position says of what.
         rank_calls: calls whose result differs from rank to rank.
         rank_attributes: calls and attributes of what they give that differ from rank to rank.
         world_size_calls: calls whose result is the number of processes.
@@ -86,6 +87,7 @@ class Table:
     distributed_uses: frozenset[str] = frozenset()
     distributed_engines: dict[str, str] = field(default_factory=dict)
     gradient_functions: frozenset[str] = frozenset()
+    gradients_of: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     rank_calls: frozenset[str] = frozenset()
     rank_attributes: frozenset[tuple[str, str]] = frozenset()
     world_size_calls: frozenset[str] = frozenset()

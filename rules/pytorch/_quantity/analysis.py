@@ -312,6 +312,9 @@ class Analysis(Calls):
                 return replace(found.without_gradient(), kind=Kind.SHAPE)
             if name in NEUTRAL_ATTRIBUTES:
                 return domain.equal(tensor=False)
+            if name == "grad":
+                # That of a mean over the batch: the smaller the share, the larger it is.
+                return replace(domain.sample(dim=found.dim).scaled(-1), selection=found.selection)
             if name in ("T", "H", "mT"):
                 return reshaped(name, found, Given(value.arguments, 0), self.look)
             if name == "loss" and self.is_model_call(base):

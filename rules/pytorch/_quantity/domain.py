@@ -251,7 +251,7 @@ def merged_samples(first: Quantity, second: Quantity) -> Quantity:
     if not aligned(first, second):
         return unknown(PAIRS)
     if first.degrees != second.degrees:
-        return unknown("its samples are scaled by the batch size in two ways")
+        return unknown("its samples are scaled by the batch size in two ways", certain=True)
     return Quantity(
         Kind.SAMPLE,
         first.terms | second.terms,
@@ -458,7 +458,7 @@ def join(first: Quantity, second: Quantity) -> Quantity:
     pending = first.pending | second.pending
     if first.kind is Kind.SAMPLE and second.kind is Kind.SAMPLE:
         if first.degrees != second.degrees:
-            return unknown("its samples are scaled by the batch size in two ways")
+            return unknown("its samples are scaled by the batch size in two ways", certain=True)
         return replace(
             first,
             terms=first.terms | second.terms,

@@ -145,6 +145,8 @@ class Tensors(Numbers, Sizes):
                 if (others[0].kind is Kind.SAMPLE)
                 else tensor
             )
+        if word in ("sign", "sgn") and tensor.kind is Kind.SAMPLE and tensor.degree is not None:
+            tensor = tensor.scaled(-tensor.degree)
         keywords = [
             self.look(argument.values)
             for argument in value.arguments.items
