@@ -11,8 +11,8 @@ from transpile.plan.graph import walk_back
 from transpile.plan.holders import bindings, parameters
 from transpile.plan.model import Backward, Cut, Plan
 from transpile.plan.places import function_of
+from transpile.plan.sources import is_simple
 from transpile.plan.treatment import descendants
-from transpile.rules.pytorch._loaders import is_simple
 from transpile.rules.pytorch.divide_batch_size import read_at, shapes
 
 
