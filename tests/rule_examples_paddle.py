@@ -62,7 +62,6 @@ OPTIONS = {
 }
 #: Rules that leave something to the user.
 BY_HAND = {
-    "paddle/refuse-other-graphs": "import paddle\n\n@\n",
     "paddle/refuse-uneven-noise": SETTING
     + "shared_noise = [paddle.zeros(p.shape) for p in model.parameters()]\n"
     + TRAINING.replace("        optimizer.step()\n", "        @\n        optimizer.step()\n"),
@@ -221,6 +220,20 @@ def train(model, train_loader):
 """
     + STEP
     + "\n\n@\n",
+    "train-static-graph": """\
+import numpy as np
+import paddle
+
+paddle.enable_static()
+x = paddle.static.data("x", [None, 4], "float32")
+loss = paddle.mean(paddle.static.nn.fc(x, 1) ** 2)
+sgd = paddle.optimizer.SGD(learning_rate=0.1)
+@
+executor = paddle.static.Executor()
+executor.run(paddle.static.default_startup_program())
+for step in range(10):
+    executor.run(feed={"x": np.ones((8, 4), "float32")}, fetch_list=[])
+""",
     "wait-before-reading": SETTING + TRAINING + "@\n",
     "wrap-model": PLAIN + LOADER + "@\n" + CRITERION + TRAINING,
     "wrap-optimizer": PLAIN + LOADER + "model = Net()\n@\n" + CRITERION + TRAINING,

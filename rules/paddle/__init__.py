@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 from transpile.facts.state import Dialect
 from transpile.plan.table import Table
 from transpile.rules.paddle._high_level import high_level_sites, trains_high_level
+from transpile.rules.paddle._static import static_sites
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from transpile.facts.module import Module
+    from transpile.plan.model import Plan
 
 #: Re-exports and older spellings, to the documented name.
 ALIASES = {
@@ -20,6 +30,10 @@ ALIASES = {
     "paddle.amp.auto_cast.auto_cast": "paddle.amp.auto_cast",
     "paddle.amp.autocast": "paddle.amp.auto_cast",
     "paddle.framework.random.seed": "paddle.seed",
+    "paddle.static.executor.Executor": "paddle.static.Executor",
+    "paddle.base.Executor": "paddle.static.Executor",
+    "paddle.base.executor.Executor": "paddle.static.Executor",
+    "paddle.static.input.data": "paddle.static.data",
     "tqdm.std.tqdm": "tqdm.tqdm",
     "tqdm.auto.tqdm": "tqdm.tqdm",
     "tqdm.notebook.tqdm": "tqdm.tqdm",
@@ -35,6 +49,12 @@ LOADER = (
 SAME_LAYER = frozenset(
     {"to", "train", "eval", "apply", "float", "float16", "bfloat16", "astype", "to_static_state"}
 )
+
+
+def sites(plan: Plan) -> Iterator[tuple[str, Module, cst.CSTNode]]:
+    """The calls that train unseen, which some rule must claim."""
+    yield from high_level_sites(plan)
+    yield from static_sites(plan)
 
 
 def canonical(name: str) -> str:
@@ -93,6 +113,11 @@ TABLE = Table(
         }
     ),
     distributed_engines={
+        "paddle.distributed.ProcessMesh": "Paddle's automatic parallelism",
+        "paddle.distributed.shard_tensor": "Paddle's automatic parallelism",
+        "paddle.distributed.shard_dataloader": "Paddle's automatic parallelism",
+        "paddle.distributed.to_static": "Paddle's automatic parallelism",
+        "paddle.distributed.fleet.auto.": "Paddle's automatic parallelism",
         "paddlenlp.trainer.": "the Trainer of PaddleNLP",
         "paddle.distributed.spawn": "paddle.distributed.spawn",
         "horovod.": "Horovod",
@@ -139,5 +164,5 @@ TABLE = Table(
         {"normal_", "uniform_", "bernoulli_", "exponential_", "cauchy_", "geometric_"}
     ),
     trains=trains_high_level,
-    sites=high_level_sites,
+    sites=sites,
 )

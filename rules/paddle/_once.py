@@ -15,10 +15,16 @@ VOCABULARY = Vocabulary(
     writes=frozenset(
         {
             "paddle.save", "paddle.jit.save", "paddle.onnx.export", "paddle.static.save",
-            "paddle.static.save_inference_model", "paddle.summary", "paddle.flops",
+            "paddle.static.save_inference_model", "paddle.static.save_vars",
+            "paddle.summary", "paddle.flops",
         }
     ),  # fmt: skip
-    reads=frozenset({"paddle.load", "paddle.jit.load"}),
+    reads=frozenset(
+        {
+            "paddle.load", "paddle.jit.load", "paddle.static.load",
+            "paddle.static.load_inference_model", "paddle.static.load_program_state",
+        }
+    ),  # fmt: skip
     saves=frozenset({"paddle.save"}),
     loads=frozenset({"paddle.load"}),
     paths={"paddle.save": ("path", 1), "paddle.jit.save": ("path", 1)},

@@ -417,7 +417,10 @@ class Analysis:
 
     def layer(self, value: Opaque) -> Quantity:
         """What a layer or a model gives: models keep their samples apart."""
-        given = [self.of(argument.values) for argument in value.arguments.items]
+        return self.layered([self.of(argument.values) for argument in value.arguments.items])
+
+    def layered(self, given: list[Quantity]) -> Quantity:
+        """What a layer makes of its arguments."""
         if any(one.kind in (Kind.SAMPLES, Kind.UNKNOWN) for one in given):
             return SAMPLES
         return self.mixed(given, "a layer")
@@ -445,6 +448,9 @@ class Analysis:
             return given[0] if given else EQUAL
         if callee.name in words.NEUTRAL_METHODS:
             return EQUAL
+        if callee.name == "run" and "paddle.static.Executor" in made:
+            # What a static graph gives back is looked at where the graph is.
+            return EQUAL
         if any(id(one) in self.gathering for one in receivers):
             return unknown("it is gathered from the batches of this process")
         return self.word(callee.name, value.arguments, [receiver, *given], method=True)
@@ -462,7 +468,11 @@ class Analysis:
                 return given[0] if given else EQUAL
             if word in ("max", "min"):
                 return nonlinear(given)
-        if name == "paddle.metric.accuracy":
+        if name == "paddle.static.data":
+            return SAMPLES
+        if name.startswith("paddle.static.nn."):
+            return self.layered(given)
+        if name in ("paddle.metric.accuracy", "paddle.static.accuracy"):
             return MEAN if SAMPLES in given else self.mixed(given, f"'{name}'")
         if name.startswith(("time.", "os.", "datetime.")):
             return EQUAL

@@ -23,7 +23,8 @@ After:
         cleanup_distributed()
 
 Refuses when:
-    there is no single place that every training step is reached from.
+    there is no single place that every training step is reached from; parameter servers are asked
+    for.
 
 Source:
     https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/distributed/init_parallel_env_en.html
@@ -49,11 +50,23 @@ from transpile.rules.paddle._seeds import Sharing, imports_random, sharing_of
 CODES = {
     "PD101": "the processes join where they start",
     "PD102": "there is no single place where the process starts",
+    "PD912": "Paddle 2.x and 3.x are not trained with parameter servers",
 }
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer: where to join, or that it is joined already."""
+    if plan.options.mode in ("pserver", "nccl2"):
+        yield Ruling(
+            "PD912",
+            Verdict.REFUSE,
+            plan.entry,
+            plan.entry.source.tree,
+            f"--mode {plan.options.mode} is not done for Paddle 2.x and 3.x, where gradients are "
+            "averaged by collectives",
+            "leave out --mode; scripts of Fluid 1.x are converted for parameter servers",
+        )
+        return
     for event in plan.facts.events:
         if event.kind != "call" or event.detached:
             continue

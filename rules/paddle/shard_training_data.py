@@ -61,6 +61,7 @@ from transpile.plan.wraps import binding_nodes
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.paddle._high_level import high_level
+from transpile.rules.paddle._static import static_of
 
 CODES = {
     "PD201": "each process takes its share of the training batches",
@@ -96,6 +97,7 @@ class Sharding:
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each call that makes training loaders, and for training without any."""
     high_level(plan)
+    static_of(plan)
     for site in sites(plan):
         if shared_already(plan, site):
             yield Ruling(

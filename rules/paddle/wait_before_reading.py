@@ -33,8 +33,9 @@ from transpile.layout import insert_before
 from transpile.once import wait_before_reading
 from transpile.plan.model import Plan
 from transpile.plan.readback import ReadBack
-from transpile.rule import Answer, Change, In, Ruling, Rulings
+from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.paddle._once import VOCABULARY, once_of
+from transpile.rules.paddle._static import static_of
 
 CODES = {
     "PD571": "every process waits before it reads what one process writes",
@@ -51,7 +52,12 @@ def decide(plan: Plan) -> Iterator[Answer]:
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The barrier before the statement."""
     read_back: ReadBack = ruling.data
-    dist = plan.names_in(read_back.module).imported("paddle.distributed", "dist")
-    lines = [f"if {dist}.get_world_size() > 1:", f"    {dist}.barrier()"]
+    names = plan.names_in(read_back.module)
+    if static_of(plan) is not None:
+        yield Helper("wait_for_all", read_back.module)
+        lines = [f"{names.fresh('wait_for_all')}()"]
+    else:
+        dist = names.imported("paddle.distributed", "dist")
+        lines = [f"if {dist}.get_world_size() > 1:", f"    {dist}.barrier()"]
     for edit in insert_before(read_back.module.source, read_back.statement, lines):  # type: ignore[arg-type]
         yield In(read_back.module, edit)

@@ -52,6 +52,7 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Change, In, Remark, Ruling, Rulings
 from transpile.rules.paddle._doors import side_doors
 from transpile.rules.paddle._high_level import MODEL, is_static
+from transpile.rules.paddle._static import static_of
 from transpile.rules.paddle._unused import may_leave_parameters_out
 
 CODES = {
@@ -196,7 +197,8 @@ def refusals(plan: Plan) -> Iterator[Answer]:
                 "all-reduce these gradients by hand before they are used",
             )
     for value in hidden_training(plan):
-        if is_prepared(value):
+        static = static_of(plan)
+        if is_prepared(value) or (static is not None and static.minimizes):
             continue
         yield Ruling(
             "PD305",

@@ -301,7 +301,9 @@ def backward_loss(event: Event, table: Table) -> Values | None:
     for callee in event.callee:
         if isinstance(callee, Opaque) and callee.kind == "attribute":
             if callee.name in table.backward_methods:
-                if any(isinstance(v, External) for v in callee.operands[0]):
+                if any(
+                    isinstance(v, External) or makes_updates(v, table) for v in callee.operands[0]
+                ):
                     continue
                 found = True
                 # What a loop adds up may be any of several values, such as the number it began as.
@@ -316,6 +318,11 @@ def backward_loss(event: Event, table: Table) -> Values | None:
         if argument.keyword is None:
             values.extend(argument.values)
     return tuple(values)
+
+
+def makes_updates(value: Value, table: Table) -> bool:
+    """Whether a value is an optimizer, whose ``backward`` adds gradients to a static graph."""
+    return any(table.is_optimizer(name) for name in called_names(value))
 
 
 def data_sources(values: Values, plan: Plan) -> list[tuple[Loader, str]]:

@@ -13,11 +13,13 @@ import runpy
 import sys
 from typing import Any
 
+import numpy as np
 import paddle
 from paddle.io.dataloader import dataloader_iter
 
 SEEN: dict[str, Any] = {"steps": 0, "drawn": [], "written": []}
 OPTIMIZERS: list[Any] = []
+PROGRAMS: list[Any] = []
 REAL_OPEN: Any = builtins.open
 
 
@@ -26,9 +28,10 @@ def watch_steps() -> None:
 
     def counting(method: Any) -> Any:
         def step(self: Any, *args: Any, **kwargs: Any) -> Any:
-            SEEN["steps"] += 1
-            if not any(self is other for other in OPTIMIZERS):
-                OPTIMIZERS.append(self)
+            if paddle.in_dynamic_mode():
+                SEEN["steps"] += 1
+                if not any(self is other for other in OPTIMIZERS):
+                    OPTIMIZERS.append(self)
             return method(self, *args, **kwargs)
 
         return step
@@ -38,6 +41,31 @@ def watch_steps() -> None:
         for word in ("step", "minimize"):
             if word in vars(kind):
                 setattr(kind, word, counting(getattr(kind, word)))
+
+
+def watch_programs() -> None:
+    """Count the runs of static programs that are fed, and remember the programs."""
+    run = paddle.static.Executor.run
+
+    def running(self: Any, program: Any = None, *args: Any, **kwargs: Any) -> Any:
+        result = run(self, program, *args, **kwargs)
+        fed = kwargs.get("feed", args[0] if args else None)
+        if fed:
+            SEEN["steps"] += 1
+            chosen = program or paddle.static.default_main_program()
+            if not any(chosen is other for other in PROGRAMS):
+                PROGRAMS.append(chosen)
+        return result
+
+    paddle.static.Executor.run = running
+
+
+def program_values() -> list[Any]:
+    """What the static programs keep between their runs, in the order of the names."""
+    scope = paddle.static.global_scope()
+    names = {v.name for program in PROGRAMS for v in program.list_vars() if v.persistable}
+    found = [(name, scope.find_var(name)) for name in sorted(names)]
+    return [np.array(value.get_tensor()) for _, value in found if value is not None]
 
 
 def watch_samples() -> None:
@@ -83,15 +111,25 @@ def watch_files() -> None:
             SEEN["written"].append(os.path.basename(name))
         return REAL_OPEN(file, mode, *args, **kwargs)
 
+    save_static = paddle.static.save
+
+    def saving_static(program: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
+        SEEN["written"].append(os.path.basename(str(path)))
+        return save_static(program, path, *args, **kwargs)
+
     paddle.save = saving
+    paddle.static.save = saving_static
     builtins.open = opening
 
 
 def report(folder: str) -> None:
     """Write what was seen, with the parameters as they are at the end."""
-    SEEN["parameters"] = [
-        parameter.numpy() for optimizer in OPTIMIZERS for parameter in optimizer._parameter_list
-    ]
+    if PROGRAMS:
+        SEEN["parameters"] = program_values()
+    else:
+        SEEN["parameters"] = [
+            parameter.numpy() for optimizer in OPTIMIZERS for parameter in optimizer._parameter_list
+        ]
     rank = os.environ.get("PADDLE_TRAINER_ID", "0")
     with REAL_OPEN(os.path.join(folder, f"{rank}.pickle"), "wb") as stream:
         pickle.dump(SEEN, stream)
@@ -100,6 +138,7 @@ def report(folder: str) -> None:
 def main(folder: str, script: str, *arguments: str) -> None:
     """Run the script as if Python had started it."""
     watch_steps()
+    watch_programs()
     watch_samples()
     watch_files()
     sys.argv = [script, *arguments]
