@@ -15,6 +15,7 @@ from transpile.facts.walk import children
 from transpile.plan.graph import called_names
 from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Plan
+from transpile.rules.paddle._losses import rewritten
 from transpile.rules.paddle._quantities import REDUCIBLE, Analysis, Kind, Quantity, analysis
 
 
@@ -313,6 +314,10 @@ def consider(
     quantity: Quantity,
 ) -> None:
     """Take a number over all processes, if all of them come by."""
+    if not quantity.pending <= rewritten(plan):
+        reason = "it is divided by what differs between the processes"
+        found.doubts[id(node)] = Doubt(event.module, node, reason)
+        return
     change = Change.MEAN if quantity.kind is Kind.MEAN else Change.SUM
     kinds = {
         quantities.of((value,)).kind

@@ -363,6 +363,30 @@ def $reduce_mean(value):
         (DIST,),
         ("reduce_sum",),
     ),
+    "target_weights": HelperSource(
+        '''
+def $target_weights(weight, labels, ignore_index):
+    """Return the sum of the class weights of the targets that are not left out."""
+    left_out = labels == ignore_index
+    classes = $paddle.where(left_out, $paddle.zeros_like(labels), labels)
+    kept = 1 - left_out.astype(weight.dtype)
+    return ($paddle.gather(weight, classes.flatten()) * kept.flatten()).sum()
+''',
+        (PADDLE,),
+    ),
+    "weight_of_share": HelperSource(
+        '''
+def $weight_of_share(counted):
+    """Return what this process's mean counts for, by what it is taken over; 1 for one process."""
+    if $dist.get_world_size() == 1:
+        return 1.0
+    own = counted.detach().astype("float32")
+    average = $reduce_mean(own)
+    return own / (average + (average == 0).astype("float32"))
+''',
+        (DIST,),
+        ("reduce_mean",),
+    ),
     "from_main_process": HelperSource(
         '''
 def $from_main_process(value):

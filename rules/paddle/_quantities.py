@@ -7,7 +7,7 @@ samples), the same (what is independent of the samples), or something that canno
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import libcst as cst
@@ -16,6 +16,7 @@ from transpile.facts.values import (
     Arguments,
     Constant,
     External,
+    Function,
     Generator,
     Instance,
     Mapping,
@@ -35,6 +36,7 @@ from transpile.plan.graph import (
 from transpile.plan.model import Plan
 from transpile.plan.roles import enters_wrapper
 from transpile.rules.paddle import _words as words
+from transpile.rules.paddle._denominators import Pending, parts_of
 
 
 class Kind(Enum):
@@ -59,11 +61,15 @@ class Quantity:
         kind: in which way it depends on the batch.
         reason: why it is unknown.
         agreed: it was taken over all processes.
+        averaged: it is the average of what they have.
+        pending: what must be rewritten before this holds.
     """
 
     kind: Kind
     reason: str = ""
     agreed: bool = False
+    averaged: bool = False
+    pending: frozenset[Pending] = frozenset()
 
 
 NOTHING, EQUAL, COUNT, SHAPE, SAMPLES, MEAN, SUM = (
@@ -85,15 +91,28 @@ def unknown(reason: str) -> Quantity:
     return Quantity(Kind.UNKNOWN, reason)
 
 
+def with_pending(found: Quantity, *parts: Quantity) -> Quantity:
+    """A quantity that holds once what its parts wait for is rewritten."""
+    pending = found.pending.union(*(part.pending for part in parts))
+    return replace(found, pending=pending) if pending else found
+
+
 def join(first: Quantity, second: Quantity) -> Quantity:
     """What is one or the other."""
+    return with_pending(joined(first, second), first, second)
+
+
+def joined(first: Quantity, second: Quantity) -> Quantity:
+    """What is one or the other, whatever must be rewritten for it."""
+    if first.kind is second.kind and first.pending != second.pending:
+        return first
     if first == second or second.kind is Kind.NOTHING:
         return first
     if first.kind is Kind.NOTHING:
         return second
     if first.agreed or second.agreed:
         # One process takes the value as it is, several take it over all of them.
-        return AGREED
+        return replace(AGREED, averaged=first.averaged or second.averaged)
     for one in (first, second):
         if one.kind is Kind.UNKNOWN:
             return one
@@ -122,6 +141,11 @@ def plain(quantity: Quantity) -> Quantity:
 
 def multiply(first: Quantity, second: Quantity) -> Quantity:
     """The product of two values."""
+    return with_pending(product(first, second), first, second)
+
+
+def product(first: Quantity, second: Quantity) -> Quantity:
+    """The product of two values, whatever must be rewritten for it."""
     if Kind.UNKNOWN in (first.kind, second.kind):
         return first if first.kind is Kind.UNKNOWN else second
     if Kind.NOTHING in (first.kind, second.kind):
@@ -138,6 +162,11 @@ def multiply(first: Quantity, second: Quantity) -> Quantity:
 
 def divide(first: Quantity, second: Quantity) -> Quantity:
     """The quotient of two values."""
+    return with_pending(quotient(first, second), first, second)
+
+
+def quotient(first: Quantity, second: Quantity) -> Quantity:
+    """The quotient of two values, whatever must be rewritten for it."""
     if second.kind in (Kind.EQUAL, Kind.NOTHING):
         return first
     if Kind.UNKNOWN in (first.kind, second.kind):
@@ -167,6 +196,12 @@ class Analysis:
         self.lowest = 0
         self.steps = 0
         self.all_reduced = set(all_reduced(plan))
+        self.adding_up = {
+            id(frame.function.node)
+            for event in plan.facts.events
+            if event.kind == "call" and External("paddle.distributed.all_reduce") in event.callee
+            for frame in event.calls()
+        }
         self.kept: list[Value] = []
         self.training = {id(loader.value) for loader in plan.training_loaders}
         self.loaders = {id(loader.value) for loader in plan.loaders}
@@ -353,6 +388,17 @@ class Analysis:
             return add(several[0], several[1])
         if name == "Multiply":
             return multiply(several[0], several[1])
+        if name == "Divide" and several[0].agreed and self.is_world_size(value.operands[1]):
+            return replace(several[0], averaged=True)
+        if name == "Multiply" and any(map(self.communicates, value.operands)):
+            # The mean is weighed by what this process counts for.
+            weighed = several[0 if self.communicates(value.operands[1]) else 1]
+            if weighed.pending:
+                return replace(weighed, pending=frozenset())
+        if name == "Divide" and several[0].kind is Kind.SUM:
+            averaged = self.over_own_number(value, several)
+            if averaged is not None:
+                return averaged
         if name in ("Divide", "FloorDivide"):
             return divide(several[0], several[1])
         if name in ("Minus", "Plus"):
@@ -369,6 +415,29 @@ class Analysis:
         if name in ("iterate", "filter", "enumerate", "zip", "And", "Or", "format", "concatenate"):
             return self.together(several)
         return nonlinear(several)
+
+    def over_own_number(self, value: Opaque, several: list[Quantity]) -> Quantity | None:
+        """A sum over a number that each process has of its own, such as that of a mask."""
+        node = value.node
+        if not isinstance(node, cst.BinaryOperation):
+            return None
+        below = parts_of(self.plan, node.right)
+        found = self.of(self.plan.facts.values_of(below.reduced))
+        if found.agreed and found.averaged:
+            return with_pending(MEAN, several[0])
+        if found.kind is not Kind.SUM:
+            return None
+        pending = Pending(value.module, node.right)
+        return with_pending(replace(MEAN, pending=frozenset({pending})), several[0])
+
+    def communicates(self, values: Values) -> bool:
+        """Whether values are results of a function in which the processes add something up."""
+        return any(
+            isinstance(callee, Function) and id(callee.node) in self.adding_up
+            for value in values
+            if isinstance(value, Opaque) and value.kind == "call"
+            for callee in value.callee
+        )
 
     def is_world_size(self, values: Values) -> bool:
         """Whether values are the number of processes."""
@@ -403,13 +472,13 @@ class Analysis:
     def call_of(self, callee: Value, value: Opaque, given: list[Quantity]) -> Quantity:
         """A call of one of the alternatives."""
         if isinstance(callee, External):
-            return self.function(callee.name, value.arguments, given)
+            return self.function(callee.name, value.arguments, given, value)
         if isinstance(callee, Opaque) and callee.kind == "attribute":
             return self.method(callee, value, given)
         if isinstance(callee, Opaque) and called_names(callee):
             loss = called_names(callee)[0].rpartition(".")[2]
             if loss in words.LOSS_CLASSES:
-                return self.loss(loss, callee.arguments, given, settings=True)
+                return self.loss(loss, callee.arguments, given, settings=True, call=value)
             return self.layer(value)
         if isinstance(callee, (Opaque, Instance)):
             return self.layer(value)
@@ -455,7 +524,13 @@ class Analysis:
             return unknown("it is gathered from the batches of this process")
         return self.word(callee.name, value.arguments, [receiver, *given], method=True)
 
-    def function(self, name: str, arguments: Arguments, given: list[Quantity]) -> Quantity:
+    def function(
+        self,
+        name: str,
+        arguments: Arguments,
+        given: list[Quantity],
+        call: Opaque | None = None,
+    ) -> Quantity:
         """A function outside the project."""
         word = name.rpartition(".")[2]
         table = self.plan.table
@@ -477,7 +552,7 @@ class Analysis:
         if name.startswith(("time.", "os.", "datetime.")):
             return EQUAL
         if name.startswith("paddle.nn.functional.") and word in words.LOSSES:
-            return self.loss(word, arguments, given, settings=False)
+            return self.loss(word, arguments, given, settings=False, call=call)
         if name.startswith("paddle.nn.") and word[:1].isupper():
             return EQUAL
         if name.startswith(("paddle.", "numpy.")):
@@ -554,7 +629,12 @@ class Analysis:
     # Losses.
 
     def loss(
-        self, word: str, arguments: Arguments, given: list[Quantity], settings: bool
+        self,
+        word: str,
+        arguments: Arguments,
+        given: list[Quantity],
+        settings: bool,
+        call: Opaque | None = None,
     ) -> Quantity:
         """A loss function, or the call of a loss object that was made with `arguments`."""
         if settings and not any(one.kind in (Kind.SAMPLES, Kind.UNKNOWN) for one in given):
@@ -587,13 +667,23 @@ class Analysis:
             return SUM
         if word in words.UNREDUCED:
             return unknown("it is not known how the loss is reduced")
-        for name in ("weight", "ignore_index"):
-            if setting(name) in ((), (Constant(None),)):
-                continue
-            if name == "weight" and word in words.PLAINLY_WEIGHTED:
-                continue
-            return unknown(f"its mean is taken by '{name}', over less or more than the samples")
-        return MEAN
+        by = [
+            name
+            for name in ("weight", "ignore_index")
+            if setting(name) not in ((), (Constant(None),))
+            and not (name == "weight" and word in words.PLAINLY_WEIGHTED)
+        ]
+        if not by:
+            return MEAN
+        soft = arguments.get("soft_label", None)
+        plain = soft is None or soft.values == (Constant(False),)
+        functional = words.LOSS_CLASSES.get(word, word)
+        if call is None or functional not in words.BY_TARGETS or not plain:
+            return unknown(f"its mean is taken by '{by[0]}', over less or more than the samples")
+        pending = Pending(
+            call.module, call.node, True, settings, "weight" in by, "ignore_index" in by
+        )
+        return replace(MEAN, pending=frozenset({pending}))
 
 
 ARITHMETIC = {"add": add, "multiply": multiply, "divide": divide}

@@ -103,6 +103,8 @@ LOSS_PARAMETERS = {
     "softmax_with_cross_entropy": ("soft_label", "ignore_index"),
     "multi_label_soft_margin_loss": ("weight", "reduction"),
 }
+#: Losses whose mean is over the weights of their targets, of which some may be left out.
+BY_TARGETS = frozenset({"cross_entropy", "nll_loss"})
 #: Losses over the whole batch, or with a mean over something else than samples.
 COUPLING = words("npair_loss dice_loss ctc_loss CTCLoss sigmoid_focal_loss")
 #: Losses whose weights multiply each element, and whose mean is still over the elements.

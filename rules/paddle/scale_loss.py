@@ -3,10 +3,13 @@
 What:
     DataParallel averages gradients over the processes. That is right for a mean over equal shares
     of a batch, and nothing changes there. A sum is multiplied by the number of processes for the
-    backward pass alone.
+    backward pass alone. A mean by the weights of classes, by a mask, or over the targets that are
+    not left out is taken over the average denominator of the processes.
 
 Why:
-    The average of the sums of the shares is too small by the number of processes.
+    The average of the sums of the shares is too small by the number of processes. The average of
+    means over different numbers of targets weighs the targets of one process more than those of
+    another.
 
 Before:
     loss = paddle.nn.functional.mse_loss(model(x), y, reduction="sum")
@@ -17,8 +20,8 @@ After:
     (loss * dist.get_world_size()).backward()
 
 Refuses when:
-    never: a loss that couples the samples of a batch, is weighted by classes, leaves targets out
-    or is not recognised stays as it is, with a warning.
+    never: a loss that couples the samples of a batch, is not recognised, or divides by what cannot
+    be taken over the processes in the text stays as it is, with a warning.
 
 Source:
     https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/DataParallel_en.html
@@ -31,11 +34,14 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.changes import Insert
-from transpile.facts.values import Opaque, Values
+from transpile.facts.events import Event
 from transpile.finding import Level
 from transpile.plan.model import Backward, Plan
+from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, In, Remark, Ruling, Rulings
+from transpile.rules.paddle._denominators import Pending, settled
+from transpile.rules.paddle._losses import hindered, losses_of
 from transpile.rules.paddle._quantities import Kind, analysis
 
 CODES = {
@@ -46,6 +52,19 @@ CODES = {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """What is done for one backward pass.
+
+    Args:
+        loss: the sum to multiply by the number of processes; None where there is none.
+        pending: the denominators to take over all processes.
+    """
+
+    loss: cst.BaseExpression | None
+    pending: frozenset[Pending]
+
+
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each backward pass in the text."""
     by_node: dict[int, list[Backward]] = {}
@@ -53,14 +72,6 @@ def decide(plan: Plan) -> Iterator[Answer]:
         by_node.setdefault(id(backward.event.node), []).append(backward)
     for several in by_node.values():
         yield from answers(plan, several)
-
-
-def losses_of(backward: Backward) -> Values:
-    """What a backward pass runs from."""
-    for callee in backward.event.callee:
-        if isinstance(callee, Opaque) and callee.kind == "attribute":
-            return callee.operands[0]
-    return backward.loss
 
 
 def answers(plan: Plan, several: list[Backward]) -> Iterator[Answer]:
@@ -78,6 +89,12 @@ def answers(plan: Plan, several: list[Backward]) -> Iterator[Answer]:
 
     if not reached:
         yield ruling("PD401", Verdict.ALREADY_DONE, "nothing in the script runs this backward pass")
+    elif why := hindered(plan, quantity):
+        yield from doubted(event, why)
+        yield ruling("PD403", Verdict.ALREADY_DONE, f"left as it is: {why}")
+    elif quantity.kind in (Kind.MEAN, Kind.EQUAL, Kind.NOTHING) and quantity.pending:
+        data = Scaling(None, quantity.pending)
+        yield ruling("PD402", Verdict.APPLY, "the mean is over the global batch", data)
     elif quantity.kind in (Kind.MEAN, Kind.EQUAL, Kind.NOTHING):
         yield ruling("PD401", Verdict.ALREADY_DONE, f"the loss is {quantity.kind.value}")
     elif quantity.kind is Kind.SUM:
@@ -93,18 +110,24 @@ def answers(plan: Plan, several: list[Backward]) -> Iterator[Answer]:
                 "call backward() on the loss itself",
             )
         else:
-            yield ruling("PD402", Verdict.APPLY, "the loss is a sum over the batch", loss)
+            data = Scaling(loss, quantity.pending)
+            yield ruling("PD402", Verdict.APPLY, "the loss is a sum over the batch", data)
     else:
         why = quantity.reason or "it is not seen how the samples of a batch become one number"
-        yield Remark(
-            "PD403",
-            Level.WARNING,
-            event.module,
-            event.node,
-            f"the average over the processes may differ from the loss over the whole batch: {why}",
-            "compare a run with one process, or gather what the loss compares from all processes",
-        )
+        yield from doubted(event, why)
         yield ruling("PD403", Verdict.ALREADY_DONE, f"left as it is: {why}")
+
+
+def doubted(event: Event, why: str) -> Iterator[Remark]:
+    """The warning about a loss that stays as it is."""
+    yield Remark(
+        "PD403",
+        Level.WARNING,
+        event.module,
+        event.node,
+        f"the average over the processes may differ from the loss over the whole batch: {why}",
+        "compare a run with one process, or gather what the loss compares from all processes",
+    )
 
 
 def loss_expression(node: cst.CSTNode) -> cst.BaseExpression | None:
@@ -122,9 +145,19 @@ def loss_expression(node: cst.CSTNode) -> cst.BaseExpression | None:
     return receiver
 
 
+def order_of(pending: Pending) -> tuple[str, int]:
+    """Where something to rewrite stands."""
+    return pending.module.name, pending.module.source.span(pending.node).start
+
+
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
-    """The factor for the backward pass."""
-    node: cst.BaseExpression = ruling.data
+    """The factor for the backward pass, and the denominators."""
+    scaling: Scaling = ruling.data
+    for pending in sorted(scaling.pending, key=order_of):
+        yield from settled(plan, pending)
+    node = scaling.loss
+    if node is None:
+        return
     dist = plan.names_in(ruling.module).imported("paddle.distributed", "dist")
     span = ruling.module.source.span(node)
     parent = ruling.module.source.parent(node)
