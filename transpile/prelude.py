@@ -126,7 +126,10 @@ def import_order(line: str) -> tuple[int, str]:
     standard = line.split()[1].split(".")[0] in {
         "contextlib",
         "copy",
+        "functools",
+        "io",
         "itertools",
+        "pickle",
         "os",
         "random",
         "logging",

@@ -26,6 +26,7 @@ from transpile.plan.parts import walk_parts
 from transpile.plan.roles import gradients_off, inside_module
 from transpile.records import dataclass, field
 from transpile.rules.pytorch._batch_norm import has_batch_norm
+from transpile.rules.pytorch._evaluation import shared_loops
 
 #: Calls of the script itself in which every process takes part.
 COLLECTIVES = frozenset(
@@ -107,6 +108,7 @@ def steps_of(plan: Plan) -> list[Step]:
     """Everything that the processes must do together, in the order of the run."""
     if "steps together" not in plan.memo:
         found = [*training_steps(plan), *forward_steps(plan), *other_steps(plan)]
+        found.extend(evaluation_steps(plan))
         found.sort(key=lambda step: step.event.order)
         plan.memo["steps together"] = found
     known: list[Step] = plan.memo["steps together"]
@@ -122,12 +124,23 @@ def training_steps(plan: Plan) -> Iterator[Step]:
             yield Step(event, "optimizer step", ("step", id(optimizer)))
 
 
+def evaluation_steps(plan: Plan) -> Iterator[Step]:
+    """The evaluations that are shared out: what each process finds is put together after them."""
+    for shared in shared_loops(plan):
+        for event in shared.events:
+            yield Step(event, "evaluation that is shared out", ("evaluation", id(shared.loop)))
+
+
 def forward_steps(plan: Plan) -> Iterator[Step]:
     """Calls of trained models with buffers, which rank 0 hands to the others in each call."""
+    alone = {id(shared.loop) for shared in shared_loops(plan)}
     for model in plan.trained_models:
         if not has_buffers(plan, model):
             continue
         for event in model.forwards:
+            if any(id(frame.node) in alone for frame in event.loops()):
+                # Each process calls the model itself there, without its wrap.
+                continue
             if not inside_module(event.stack, plan.table):
                 counts = not gradients_off(event.stack, plan.table)
                 yield Step(event, "call of a trained model", ("forward", id(model)), counts)

@@ -1,0 +1,80 @@
+"""Whether models are in evaluation mode when a loop calls them."""
+
+from __future__ import annotations
+
+from transpile.facts.events import Branch, Event
+from transpile.facts.values import Constant, External, Instance, Opaque, Value
+from transpile.plan.graph import called_names, origin
+from transpile.plan.model import Model, Plan
+from transpile.plan.wraps import walk_parts
+
+#: Layers that depend on the mode, or may.
+MODAL = (
+    "Dropout", "AlphaDropout", "FeatureAlphaDropout", "RReLU", "BatchNorm", "LazyBatchNorm",
+    "SyncBatchNorm", "InstanceNorm", "Transformer", "MultiheadAttention", "LSTM", "GRU", "RNN",
+)  # fmt: skip
+#: Where calls in a model's code lead that has no mode but that of its layers.
+KNOWN = ("torch.", "builtins.", "math.", "numpy.", "collections.", "itertools.", "copy.")
+
+
+def evaluates(plan: Plan, model: Model, event: Event) -> bool:
+    """Whether a model certainly is in evaluation mode, or knows no other, when it is called."""
+    around = {frame for frame in event.stack if isinstance(frame, Branch)}
+    for earlier in reversed(changes(plan)):
+        if earlier.order > event.order:
+            continue
+        word = changed_to(earlier, model.value)
+        if word is None:
+            continue
+        certain = all(frame in around for frame in earlier.stack if isinstance(frame, Branch))
+        if word == "eval" and certain:
+            return True
+        if word != "eval":
+            break
+    return has_one_mode(plan, model)
+
+
+def changes(plan: Plan) -> list[Event]:
+    """The calls that change a mode, in order."""
+    if "mode changes" not in plan.memo:
+        plan.memo["mode changes"] = [
+            event
+            for event in plan.facts.calls
+            if not event.detached
+            and any(
+                isinstance(callee, Opaque) and callee.name in ("eval", "train")
+                for callee in event.callee
+            )
+        ]
+    found: list[Event] = plan.memo["mode changes"]
+    return found
+
+
+def changed_to(event: Event, model: Value) -> str | None:
+    """The mode that a call gives a model; None where it is another one's."""
+    for callee in event.callee:
+        if not isinstance(callee, Opaque) or callee.name not in ("eval", "train"):
+            continue
+        if not any(origin(value) is model for value in callee.operands[0]):
+            continue
+        if callee.name == "eval":
+            return "eval"
+        mode = event.arguments.get("mode", 0)
+        if mode is not None and mode.values == (Constant(False),):
+            return "eval"
+        return "train"
+    return None
+
+
+def has_one_mode(plan: Plan, model: Model) -> bool:
+    """Whether a model does the same whatever its mode."""
+    value = model.value
+    names = [name for part in walk_parts(value) for name in called_names(part)]
+    for event in plan.facts.calls:
+        if any(receiver is value for frame in event.calls() for receiver in frame.receiver):
+            names.extend(callee.name for callee in event.callee if isinstance(callee, External))
+    if not isinstance(value, Instance) and not called_names(value):
+        return False
+    return all(
+        name.startswith(KNOWN) and not name.rpartition(".")[2].startswith(MODAL) for name in names
+    )
