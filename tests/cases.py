@@ -23,6 +23,7 @@ class Case:
         expect: converted, refused or unchanged.
         length_may_differ: chance decides how long it trains.
         place: where in the folder the script stands.
+        options: choices of the conversion other than the default ones, by name.
     """
 
     folder: Path
@@ -31,6 +32,7 @@ class Case:
     expect: str
     length_may_differ: bool = False
     place: str = "train.py"
+    options: tuple[tuple[str, object], ...] = ()
 
     @property
     def name(self) -> str:
@@ -82,6 +84,7 @@ def cases(framework: str = "*") -> list[Case]:
                 said["expect"],
                 bool(said.get("length_may_differ", False)),
                 said.get("script", "train.py"),
+                tuple(said.get("options", {}).items()),
             )
         )
     return found
@@ -91,7 +94,7 @@ def converted(case: Case, **options: object) -> Result:
     """What the tool makes of a case."""
     return convert(
         case.script.read_bytes(),
-        Options(**options),  # type: ignore[arg-type]
+        Options(**{**dict(case.options), **options}),  # type: ignore[arg-type]
         path="train.py",
         folder=case.script.parent,
     )

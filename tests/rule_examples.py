@@ -63,7 +63,10 @@ TOGETHER = {
     "wait-before-reading": "write-once",
 }
 #: Choices without which a rule has nothing to do.
-OPTIONS = {"scale-learning-rate": Options(batch_size="per-device", scale_lr="linear")}
+OPTIONS = {
+    "scale-learning-rate": Options(batch_size="per-device", scale_lr="linear"),
+    "shard-evaluation": Options(evaluation="shard"),
+}
 #: Rules that change nothing, to the script around their example, of which the user makes the other.
 BY_HAND = {
     "remark-on-padding": HEAD
@@ -166,10 +169,6 @@ numbers = {word: number for number, word in enumerate(words)}
     + MODEL
     + CRITERION
     + TRAINING.replace("train_loader", "loader"),
-    "evaluate-everywhere": SETTING
-    + "test_loader = DataLoader(test_set, batch_size=32)\n"
-    + TRAINING
-    + "    correct = 0\n    with torch.no_grad():\n        @\n    print(correct)\n",
     "join-process-group": HEAD
     + PARSER
     + """\
@@ -286,6 +285,10 @@ for epoch in range(3):
         @
         optimizer.step()
 """,
+    "shard-evaluation": SETTING
+    + "test_loader = DataLoader(test_set, batch_size=32)\n"
+    + TRAINING
+    + "    @\n    print(correct)\n",
     "set-epoch": HEAD
     + """\
 train_loader = DataLoader(train_set, batch_size=32, shuffle=True)

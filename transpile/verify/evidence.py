@@ -205,7 +205,7 @@ class RankEvidence:
         """The passes that do not train.
 
         A glance at a loader that also trains (one batch to draw or to trace with) is left out: it
-        is not there to be complete.
+        is not there to be complete. A process's share may be empty.
         """
         training = self.training
         numbers = {entry.number for entry in training}
@@ -214,8 +214,7 @@ class RankEvidence:
             entry
             for entry in self.iterations
             if entry.number not in numbers
-            and entry.batches
-            and (entry.exhausted or entry.loader not in loaders)
+            and (entry.exhausted or (entry.batches and entry.loader not in loaders))
         )
 
 

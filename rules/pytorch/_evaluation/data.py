@@ -14,6 +14,7 @@ from transpile.facts.values import (
     Opaque,
     Value,
 )
+from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, method_calls, parents
 from transpile.plan.model import Loader, Plan
 from transpile.rules.pytorch._loaders import is_iterable_dataset
@@ -36,7 +37,7 @@ def head(plan: Plan, loop: cst.For) -> cst.BaseExpression:
     node = loop.iter
     while isinstance(node, cst.Call):
         values = plan.facts.values_of(node.func)
-        if not values or not all(v in map(External, ITERATING) for v in values):
+        if not values or not all(isinstance(v, External) and v.name in ITERATING for v in values):
             break
         if not node.args or node.args[0].star or node.args[0].keyword is not None:
             break
@@ -56,8 +57,6 @@ def check_numbers(loop: cst.For) -> None:
     number = target.elements[0].value if isinstance(target, cst.Tuple) else None
     if not isinstance(number, cst.Name):
         raise Obstacle(loop, "the numbers of the batches are kept")
-    from transpile.facts.walk import descendants
-
     for node in descendants(loop.body):
         if isinstance(node, cst.Name) and node.value == number.value:
             raise Obstacle(node, f"the number of the batch, '{number.value}', is used")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from transpile.facts.events import Branch, Call, Event, Loop, Within
+from transpile.facts.events import Branch, Call, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import (
     BoundMethod,
@@ -24,7 +24,7 @@ from transpile.facts.values import (
     Value,
     Values,
 )
-from transpile.facts.walk import descendants
+from transpile.facts.walk import children, descendants
 from transpile.plan.graph import called_names, is_instance_of, method_calls, origin
 from transpile.plan.model import Plan
 from transpile.plan.roles import inside_module
@@ -42,21 +42,18 @@ EFFECTS = (
     "torch.save", "torch.load", "torch.distributed.", "torch.manual_seed", "torch.seed",
     "torch.utils.tensorboard.", "torch.onnx.", "torch.jit.save", "torch.set_", "torch.profiler.",
     "torch.multiprocessing.", "numpy.save", "numpy.load", "numpy.set", "cv2.imwrite", "cv2.imshow",
-    "cv2.waitKey", "torch.autograd.", "torch.utils.data.", "torch.nn.Parameter", "tqdm.tqdm.write",
+    "cv2.waitKey", "torch.autograd.grad", "torch.autograd.backward", "torch.utils.data.",
+    "torch.nn.Parameter", "tqdm.tqdm.write",
     "random.seed", "numpy.random.seed", "torch.cuda.manual_seed", "torch.hub.", "torch.optim.",
 )  # fmt: skip
-#: Builtins that compute.
-BUILTINS = frozenset(
-    f"builtins.{word}"
-    for word in (
-        "abs", "all", "any", "bool", "bytes", "callable", "complex", "dict", "divmod", "enumerate",
-        "filter", "float", "format", "frozenset", "getattr", "hasattr", "hash", "id", "int",
-        "isinstance", "issubclass", "iter", "len", "list", "map", "max", "min", "next", "object",
-        "ord", "chr", "pow", "range", "repr", "reversed", "round", "set", "slice", "sorted", "str",
-        "sum", "super", "tuple", "type", "zip", "ValueError", "TypeError", "RuntimeError",
-        "AssertionError", "NotImplementedError", "KeyError", "IndexError", "Exception",
-    )
-)
+#: Builtins that do more than to compute.
+NOT_COMPUTING = frozenset(
+    {
+        "builtins.open", "builtins.input", "builtins.exec", "builtins.eval", "builtins.setattr",
+        "builtins.delattr", "builtins.compile", "builtins.__import__", "builtins.exit",
+        "builtins.quit",
+    }
+)  # fmt: skip
 #: What draws random numbers: calls out of the project and methods.
 DRAWS = ("numpy.random.", "random.")
 DRAWING = frozenset(
@@ -69,30 +66,32 @@ SAMPLING = frozenset({"sample", "rsample", "multinomial", "bernoulli", "sample_n
 #: Methods that look at something without changing it.
 LOOKING = frozenset(
     {
-        "to", "cuda", "cpu", "size", "dim", "numel", "nelement", "view", "reshape", "item", "detach",
-        "clone", "float", "double", "half", "long", "int", "bool", "type", "type_as", "expand",
-        "repeat", "unsqueeze", "squeeze", "permute", "transpose", "t", "contiguous", "mean", "sum",
-        "max", "min", "argmax", "argmin", "eq", "ne", "gt", "lt", "ge", "le", "numpy", "tolist",
-        "keys", "values", "items", "get", "format", "join", "split", "strip", "lower", "upper",
-        "startswith", "endswith", "replace", "index", "count", "parameters", "named_parameters",
-        "buffers", "state_dict", "modules", "children", "named_modules", "eval", "abs", "sqrt",
-        "exp", "log", "pow", "mul", "div", "add", "sub", "norm", "mm", "bmm", "matmul", "flatten",
-        "copy", "astype", "gather", "scatter", "masked_fill", "softmax", "log_softmax", "sigmoid",
-        "requires_grad_", "element_size", "is_floating_point", "ndimension", "isdigit", "rstrip",
-        "lstrip", "encode", "decode", "new_zeros", "new_ones", "new_tensor", "new_full", "std",
-        "index_select", "select", "narrow", "chunk", "topk", "sort", "clamp", "all", "any",
-        "expand_as", "view_as", "dot", "ravel", "round", "register_buffer", "train",
+        "to", "cuda", "cpu", "size", "dim", "numel", "nelement", "view", "reshape", "item",
+        "detach", "clone", "float", "double", "half", "long", "int", "bool", "type", "expand",
+        "type_as", "repeat", "unsqueeze", "squeeze", "permute", "transpose", "t", "contiguous",
+        "mean", "sum", "max", "min", "argmax", "argmin", "eq", "ne", "gt", "lt", "ge", "le",
+        "numpy", "tolist", "keys", "values", "items", "get", "format", "join", "split", "strip",
+        "lower", "upper", "startswith", "endswith", "replace", "index", "count", "parameters",
+        "named_parameters", "buffers", "state_dict", "modules", "children", "named_modules",
+        "eval", "abs", "sqrt", "exp", "log", "pow", "mul", "div", "add", "sub", "norm", "mm",
+        "bmm", "matmul", "flatten", "copy", "astype", "gather", "scatter", "masked_fill",
+        "softmax", "log_softmax", "sigmoid", "requires_grad_", "element_size", "is_floating_point",
+        "ndimension", "isdigit", "rstrip", "lstrip", "encode", "decode", "new_zeros", "new_ones",
+        "new_tensor", "new_full", "std", "index_select", "select", "narrow", "chunk", "topk",
+        "sort", "clamp", "all", "any", "expand_as", "view_as", "dot", "ravel", "round",
+        "register_buffer", "train",
     }
 )  # fmt: skip
 #: Methods and functions that hand on what something holds.
 PARTS = frozenset({"get", "pop", "values", "keys", "items", "setdefault", "modules", "children"})
 PASSING = frozenset(
-    f"builtins.{word}"
-    for word in (
-        "zip", "enumerate", "list", "tuple", "reversed", "sorted", "iter", "next", "filter", "map",
-        "getattr", "max", "min", "dict", "set", "vars",
-    )
-)
+    {
+        "builtins.zip", "builtins.enumerate", "builtins.list", "builtins.tuple", "builtins.sorted",
+        "builtins.reversed", "builtins.iter", "builtins.next", "builtins.filter", "builtins.map",
+        "builtins.getattr", "builtins.max", "builtins.min", "builtins.dict", "builtins.set",
+        "builtins.vars",
+    }
+)  # fmt: skip
 
 
 class Effects:
@@ -105,9 +104,7 @@ class Effects:
         adding: the nodes inside which it adds up.
     """
 
-    def __init__(
-        self, plan: Plan, module: Module, loop: cst.For, adding: frozenset[int]
-    ) -> None:
+    def __init__(self, plan: Plan, module: Module, loop: cst.For, adding: frozenset[int]) -> None:
         self.plan = plan
         self.module = module
         self.loop = loop
@@ -157,7 +154,6 @@ class Effects:
         Raises:
             Obstacle: there is something.
         """
-        loops: list[cst.CSTNode] = []
         stack: list[tuple[cst.CSTNode, bool]] = [(self.loop.body, False)]
         while stack:
             node, nested = stack.pop()
@@ -174,10 +170,7 @@ class Effects:
             if isinstance(node, cst.FunctionDef | cst.ClassDef | cst.Lambda):
                 continue
             inner = nested or isinstance(node, cst.For | cst.While)
-            from transpile.facts.walk import children
-
             stack.extend((child, inner) for child in children(node))
-        del loops
         for function in self.functions():
             for node in descendants(function):
                 if isinstance(node, cst.Global | cst.Nonlocal):
@@ -282,7 +275,7 @@ class Effects:
             return self.dropout(event)
         if name == "builtins.print":
             return "it prints within the loop"
-        if name in BUILTINS:
+        if name.startswith("builtins.") and name not in NOT_COMPUTING:
             return ""
         if name.startswith(EFFECTS):
             return f"it calls {name}"
@@ -339,8 +332,6 @@ class Effects:
             return self.is_fresh(value.receiver, depth + 1)
         if isinstance(value, Sequence | Mapping | Instance | Generator | Partial):
             return id(value.node) in self.inside
-        if not isinstance(value, Opaque):
-            return False
         if value.kind == "element":
             return value.node is self.loop or self.all_fresh(value.operands[0], depth)
         if value.kind in ("attribute", "item"):
@@ -354,9 +345,7 @@ class Effects:
         if value.inner:
             return self.all_fresh(value.inner, depth)
         if any(name in PASSING for name in called_names(value)):
-            return all(
-                self.all_fresh(argument.values, depth) for argument in value.arguments.items
-            )
+            return all(self.all_fresh(argument.values, depth) for argument in value.arguments.items)
         for word, receivers in method_calls(value):
             if word in PARTS and not self.all_fresh(receivers, depth):
                 return False

@@ -236,9 +236,7 @@ def own_attribute(node: cst.CSTNode, own: str) -> list[str]:
     return []
 
 
-def check_last(
-    plan: Plan, reading: Reading, function: cst.FunctionDef, call: cst.CSTNode
-) -> None:
+def check_last(plan: Plan, reading: Reading, function: cst.FunctionDef, call: cst.CSTNode) -> None:
     """Make sure that nobody looks at what the object was given last.
 
     Raises:

@@ -13,7 +13,7 @@ from transpile.plan.places import function_of
 from .model import Obstacle
 
 COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
-SCOPES = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
+SCOPES = (cst.FunctionDef, cst.Lambda)
 EXITS = (cst.Return, cst.Raise, cst.Break, cst.Continue)
 
 
@@ -281,16 +281,16 @@ def read_after(
         if outer is function:
             break
         inner = outer
-    for node in module.source.nodes:
-        # Functions within the same scope may look at its names at any time.
-        if isinstance(node, SCOPES) and node is not function and names_of_scope(
-            module, node, function
-        ):
-            hidden = local_names(node)
-            for part in descendants(node):
-                if isinstance(part, cst.Name) and part.value in names - hidden:
-                    if not is_label(module, part):
-                        reads.early.setdefault(part.value, part)
+    for scope in module.source.nodes:
+        if not isinstance(scope, SCOPES) or scope is function:
+            continue
+        if names_of_scope(module, scope, function):
+            # Functions within the same scope may look at its names at any time.
+            hidden = local_names(scope)
+            for node in descendants(scope):
+                if isinstance(node, cst.Name) and node.value in names - hidden:
+                    if not is_label(module, node):
+                        reads.early.setdefault(node.value, node)
     return reads.early
 
 

@@ -79,7 +79,12 @@ def first_value(
         if root in bound_names(statement) or stores(module, statement, text):
             break
         since.append(statement)
-    raise Obstacle(loop, f"it is not seen that '{text}' begins empty or at zero before the loop")
+    raise not_seen(loop, text)
+
+
+def not_seen(loop: cst.CSTNode, text: str) -> Obstacle:
+    """The complaint about something that may hold something already when the loop begins."""
+    return Obstacle(loop, f"it is not seen that '{text}' begins empty or at zero before the loop")
 
 
 def assigned(module: Module, small: cst.CSTNode, text: str) -> cst.BaseExpression | None:

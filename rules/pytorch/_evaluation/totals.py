@@ -17,7 +17,7 @@ from transpile.records import dataclass, field
 from .meters import meter, own_name
 from .model import Meter, Obstacle, Total, Way
 from .names import bound_names, carried
-from .starts import Start, check_unshared, class_of, first_value, start_of
+from .starts import Start, check_unshared, class_of, first_value, not_seen, start_of
 
 #: Methods that add to a list, and to a tensor in place.
 LISTS = frozenset({"append", "extend"})
@@ -227,6 +227,8 @@ class Totals:
         target = updates[0].target
         value, since = first_value(self.module, self.loop, target)
         start = start_of(self.plan, self.module, value)
+        if start is None:
+            raise not_seen(self.loop, text)
         kinds = {update.kind for update in updates}
         way: Way | None = None
         if start is Start.NUMBER and kinds <= {"add", "subtract"}:
@@ -334,16 +336,15 @@ def statements(body: cst.CSTNode) -> Iterator[cst.CSTNode]:
         elif not isinstance(node, cst.FunctionDef | cst.ClassDef):
             stack.extend(
                 part
-                for name in ("body", "orelse", "finalbody", "handlers", "cases")
+                for name in ("finalbody", "cases", "orelse", "handlers", "body")
                 for part in as_list(getattr(node, name, None))
             )
 
 
 def as_list(part: object) -> list[cst.CSTNode]:
     """A node, several or none as a list."""
-    if isinstance(part, cst.CSTNode):
-        return [part]
-    return [one for one in part if isinstance(one, cst.CSTNode)] if isinstance(part, tuple | list) else []
+    parts = part if isinstance(part, tuple | list) else [part]
+    return [one for one in parts if isinstance(one, cst.CSTNode)]
 
 
 def plain(node: cst.CSTNode) -> bool:
