@@ -6,7 +6,7 @@ from transpile.facts.events import Branch, Event
 from transpile.facts.values import Constant, External, Instance, Opaque, Value
 from transpile.plan.graph import called_names, origin
 from transpile.plan.model import Model, Plan
-from transpile.plan.wraps import walk_parts
+from transpile.plan.parts import walk_parts
 
 #: Layers that depend on the mode, or may.
 MODAL = (
