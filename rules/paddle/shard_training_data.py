@@ -320,17 +320,18 @@ def is_iterable(plan: Plan, values: Values) -> bool | None:
 def sizes_read(plan: Plan, site: Site) -> Iterator[Answer]:
     """Places that read a loader's batch size, which its sampler has now."""
     made = {id(loader.value) for loader in site.loaders}
-    for node in plan.entry.source.nodes:
-        if isinstance(node, cst.Attribute) and node.attr.value == "batch_size":
-            if any(id(value) in made for value in plan.facts.values_of(node.value)):
-                yield Ruling(
-                    "PD205",
-                    Verdict.REFUSE,
-                    plan.entry,
-                    node,
-                    "the loader's batch size is read here, which its batch sampler has now",
-                    "read the batch size from where the loader gets it",
-                )
+    for module in plan.facts.modules.values():
+        for node in module.source.nodes:
+            if isinstance(node, cst.Attribute) and node.attr.value == "batch_size":
+                if any(id(value) in made for value in plan.facts.values_of(node.value)):
+                    yield Ruling(
+                        "PD205",
+                        Verdict.REFUSE,
+                        module,
+                        node,
+                        "the loader's batch size is read here, which its batch sampler has now",
+                        "read the batch size from where the loader gets it",
+                    )
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

@@ -99,8 +99,6 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "call the model itself in training, so that DataParallel sees it",
             )
         found = find_wrap(plan, model)
-        if not isinstance(found, str) and not found.module.is_entry:
-            found = "it is held by a variable of another module of the project"
         if isinstance(found, str) and decorated(plan):
             found = "it is called through what paddle.amp.decorate gives back"
         if isinstance(found, str):
