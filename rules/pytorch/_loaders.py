@@ -12,7 +12,7 @@ from transpile.facts.values import (
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Plan
 from transpile.plan.roles import enters_iterator
-from transpile.plan.sources import Site, constant_of, given, is_indirect
+from transpile.plan.sources import Site, constant_of, depends_on_world_size, given, is_indirect
 
 ITERABLE_DATASETS = ("webdataset.", "torch.utils.data.ChainDataset", "torchdata.")
 SAMPLER = "torch.utils.data.distributed.DistributedSampler"
@@ -24,10 +24,22 @@ def sharded_sibling(plan: Plan, loader: Loader) -> bool:
         for value in walk_back(event.callee, enters_iterator):
             for other in plan.loaders:
                 if other.value is value and other is not loader:
-                    sampler = other.argument("sampler")
-                    if sampler is not None and is_distributed_sampler(sampler.values):
-                        return True
+                    for name in ("sampler", "batch_sampler"):
+                        given_one = other.argument(name)
+                        if given_one is not None and gives_parts(plan, given_one.values):
+                            return True
     return False
+
+
+def gives_parts(plan: Plan, values: Values) -> bool:
+    """Whether a sampler already gives each process its part."""
+    if is_distributed_sampler(values):
+        return True
+    return any(
+        isinstance(value, Instance)
+        and any(depends_on_world_size(plan, held) for held in value.attributes.values())
+        for value in values
+    )
 
 
 def has_own_way(plan: Plan, site: Site) -> bool:

@@ -170,43 +170,6 @@ def $share_each_batch(batches):
         (),
         ("share_batch",),
     ),
-    "shard_loader": HelperSource(
-        '''
-def $shard_loader(loader):
-    """Return a loader like this one for this process's shard and share of each batch."""
-    if $get_world_size() == 1:
-        return loader
-    order = loader.sampler
-    shuffles = isinstance(order, $data.RandomSampler)
-    if not shuffles and not isinstance(order, $data.SequentialSampler):
-        raise SystemExit(f"{type(order).__name__} cannot be sharded over processes")
-    if shuffles and (order.replacement or order.num_samples != len(loader.dataset)):
-        raise SystemExit("a RandomSampler that draws its own number cannot be sharded")
-    if (
-        type(loader) is not $data.DataLoader
-        or type(loader.batch_sampler) is not $data.BatchSampler
-    ):
-        raise SystemExit(f"a {type(loader).__name__} cannot be sharded over processes")
-    sampler = $DistributedSampler(
-        loader.dataset, shuffle=shuffles, seed=$shared_seed(), drop_last=loader.drop_last
-    )
-    names = ["num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_fn"]
-    names += ["multiprocessing_context", "generator"]
-    names += ["prefetch_factor", "persistent_workers"]
-    return $data.DataLoader(
-        loader.dataset,
-        batch_size=$split_batch(loader.batch_size),
-        sampler=sampler,
-        drop_last=loader.drop_last,
-        **{name: getattr(loader, name) for name in names},
-    )
-''',
-        (
-            ("data", "torch.utils.data"),
-            ("DistributedSampler", "torch.utils.data.distributed.DistributedSampler"),
-        ),
-        ("get_world_size", "split_batch", "shared_seed"),
-    ),
     "SharedSampler": HelperSource(
         '''
 class $SharedSampler($data.Sampler):
@@ -222,6 +185,9 @@ class $SharedSampler($data.Sampler):
         if self.drop_last:
             return len(self.sampler) // self.world_size
         return -(-len(self.sampler) // self.world_size)
+
+    def __getattr__(self, name):
+        return getattr(self.sampler, name)
 
     def __iter__(self):
         indices, first, size = iter(self.sampler), [], 1000 * self.world_size
@@ -263,21 +229,26 @@ class $SharedBatches:
     def __len__(self):
         return len(self.batch_sampler)
 
+    def __getattr__(self, name):
+        return getattr(self.batch_sampler, name)
+
     def __iter__(self):
-        drawn = [[list(batch) for batch in self.batch_sampler]]
-        $dist.broadcast_object_list(drawn)
-        for number, batch in enumerate(drawn[0], 1):
-            missing = -len(batch) % self.world_size
-            if missing and number < len(drawn[0]):
-                raise SystemExit(
-                    f"a batch of {len(batch)} samples is not divisible by "
-                    f"{self.world_size} processes"
-                )
-            batch = batch + (batch * missing)[:missing]
-            yield batch[self.rank :: self.world_size]
+        batches = iter(self.batch_sampler)
+        while True:
+            drawn = [[list(batch) for batch in $itertools.islice(batches, 1000)]]
+            $dist.broadcast_object_list(drawn)
+            for batch in drawn[0]:
+                if len(batch) == getattr(self.batch_sampler, "batch_size", None):
+                    $split_batch(len(batch))
+                # A batch that does not come out even is shared in parts that overlap.
+                size = -(-len(batch) // self.world_size)
+                first = min(self.rank * size, len(batch) - size)
+                yield batch[first : first + size]
+            if len(drawn[0]) < 1000:
+                return
 ''',
-        (DIST,),
-        ("get_rank", "get_world_size"),
+        (DIST, ITERTOOLS),
+        ("get_rank", "get_world_size", "split_batch"),
     ),
     "share_batches": HelperSource(
         '''
@@ -287,6 +258,46 @@ def $share_batches(batch_sampler):
 ''',
         (),
         ("SharedBatches", "get_world_size"),
+    ),
+    "shard_loader": HelperSource(
+        '''
+def $shard_loader(loader):
+    """Return a loader like this one for this process's shard and share of each batch."""
+    if $get_world_size() == 1:
+        return loader
+    if type(loader) is not $data.DataLoader or loader.batch_sampler is None:
+        raise SystemExit(f"a {type(loader).__name__} cannot be sharded over processes")
+    if isinstance(loader.dataset, $data.IterableDataset):
+        raise SystemExit(f"a {type(loader.dataset).__name__} cannot be sharded over processes")
+    names = ["num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_fn"]
+    names += ["multiprocessing_context", "generator"]
+    names += ["prefetch_factor", "persistent_workers"]
+    settings = {name: getattr(loader, name) for name in names}
+    if loader.batch_size is None:
+        batches = $SharedBatches(loader.batch_sampler)
+        return $data.DataLoader(loader.dataset, batch_sampler=batches, **settings)
+    order = loader.sampler
+    shuffles = type(order) is $data.RandomSampler and not order.replacement
+    shuffles = shuffles and order.num_samples == len(loader.dataset)
+    if shuffles or type(order) is $data.SequentialSampler:
+        sampler = $DistributedSampler(
+            loader.dataset, shuffle=shuffles, seed=$shared_seed(), drop_last=loader.drop_last
+        )
+    else:
+        sampler = $SharedSampler(order, loader.drop_last)
+    return $data.DataLoader(
+        loader.dataset,
+        batch_size=$split_batch(loader.batch_size),
+        sampler=sampler,
+        drop_last=loader.drop_last,
+        **settings,
+    )
+''',
+        (
+            ("data", "torch.utils.data"),
+            ("DistributedSampler", "torch.utils.data.distributed.DistributedSampler"),
+        ),
+        ("get_world_size", "split_batch", "shared_seed", "SharedSampler", "SharedBatches"),
     ),
     "SharedStream": HelperSource(
         '''

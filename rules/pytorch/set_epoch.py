@@ -41,15 +41,22 @@ from transpile.plan.places import Statement, ancestors, function_of, statement_o
 from transpile.plan.sources import (
     Site,
     epoch_loop,
+    given,
     is_indirect,
     iterated_expression,
+    may_lack_sampler,
     sites,
     variables,
 )
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.pytorch._loaders import has_own_way, sharded_sibling
+from transpile.rules.pytorch._loaders import (
+    SAMPLER,
+    has_own_way,
+    is_distributed_sampler,
+    sharded_sibling,
+)
 
 CODES = {
     "PT211": "the sampler is told the epoch",
@@ -79,6 +86,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
     for site in sites(plan):
         if has_own_way(plan, site):
             continue
+        if given(site, "batch_sampler") is not None or own_sampler(site):
+            continue
         if is_indirect(plan, site) and all(sharded_sibling(plan, each) for each in site.loaders):
             continue
         for found in loops(plan, site):
@@ -100,6 +109,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "the sampler is told the epoch at the top of this loop",
                 data=Telling(site, loop, iteration, loader_text(plan, site, loop, iteration)),
             )
+
+
+def own_sampler(site: Site) -> bool:
+    """Whether a loader has a sampler of its own, which is told nothing that it was not told."""
+    sampler = given(site, "sampler")
+    if sampler is None or may_lack_sampler(site):
+        return False
+    return not is_distributed_sampler(sampler.values)
 
 
 def loops(plan: Plan, site: Site) -> list[tuple[Loop, Event]]:
@@ -199,9 +216,15 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
             above, epoch = (data.iteration.module, statement), None
         value = epoch or f"{text}.sampler.epoch + 1"
         place = above[0] if above is not None else module
-        yield Helper("get_world_size", place)
+        names = plan.names_in(place)
+        condition = f"{names.fresh('get_world_size')}() > 1"
+        if may_lack_sampler(data.site):
+            kind = names.imported(SAMPLER, "DistributedSampler")
+            condition = f"isinstance({text}.sampler, {kind})"
+        else:
+            yield Helper("get_world_size", place)
         lines = [
-            f"if {plan.names_in(place).fresh('get_world_size')}() > 1:",
+            f"if {condition}:",
             f"    {text}.sampler.set_epoch({value})",
         ]
         if above is not None:

@@ -56,6 +56,7 @@ from transpile.rules.pytorch._loaders import (
     is_iterable_dataset,
 )
 from transpile.rules.pytorch._seeds import seed_text
+from transpile.rules.pytorch.share_sampler import compared, of_the_library
 
 CODES = {
     "PT201": "each process draws its own shard of the training set",
@@ -267,6 +268,8 @@ def obstacle(plan: Plan, site: Site) -> str:
     unknown = loader.event.arguments.unknown_because
     if unknown and not is_indirect(plan, site):
         return f"the arguments of this loader are not known: {unknown}"
+    if is_indirect(plan, site) and (sampler is not None or batch_sampler is not None):
+        return compared_in_batches(plan, site)
     if batch_sampler is not None:
         return (
             "the loader has a batch sampler of its own, whose batches would have to be shared out"
@@ -292,6 +295,20 @@ def obstacle(plan: Plan, site: Site) -> str:
             return f"it is not known where {name} comes from"
     if options_text(site) is not None and not own_mapping(site):
         return "the dict that says whether to shuffle is unpacked elsewhere, too"
+    return ""
+
+
+def compared_in_batches(plan: Plan, site: Site) -> str:
+    """Why a sampler of a loader that is rebuilt cannot be shared out; empty where it can."""
+    for name in ("sampler", "batch_sampler"):
+        argument = given(site, name)
+        if argument is not None and not of_the_library(argument.values):
+            why = compared(plan, site)
+            if why:
+                return (
+                    f"the {name} puts together batches in a way of its own, and the loss may "
+                    f"depend on what is in one batch: {why}"
+                )
     return ""
 
 

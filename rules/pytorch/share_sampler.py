@@ -3,7 +3,8 @@
 What:
     A sampler of the script (weighted, over a subset, of a class of its own) draws on rank 0, and
     every process takes its part of the draw. Of a batch sampler every process takes its part of
-    each batch. In a single process the sampler is used as it is.
+    each batch; where batches may be of any size, parts may overlap by a sample or so, and a
+    warning says it. In a single process the sampler is used as it is.
 
 Why:
     A ``DistributedSampler`` in its place would lose the weights, the subset or the batches. The
@@ -20,8 +21,8 @@ After:
     )
 
 Refuses when:
-    the sampler has no place in the text of the call; a batch sampler is of the script's own
-    class, so that its batches may be of any size.
+    the sampler has no place in the text of the call; it puts batches together in a way of its own
+    and the loss compares the samples of a batch.
 
 Source:
     https://pytorch.org/docs/stable/data.html#data-loading-order-and-sampler
@@ -33,26 +34,28 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.facts.values import Constant, Instance, Unknown, Values
+from transpile.facts.values import Constant, Function, Instance, Opaque, Unknown, Values
+from transpile.finding import Level
 from transpile.layout import wrap_expression
-from transpile.plan.graph import called_names
+from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.sources import (
     Site,
     constant_of,
-    depends_on_world_size,
     given,
     is_indirect,
     sites,
 )
 from transpile.records import dataclass
 from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.pytorch._loaders import is_distributed_sampler
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch._loaders import gives_parts, is_distributed_sampler
+from transpile.rules.pytorch._quantity import Kind, analysis, quantity
 
 CODES = {
     "PT207": "every process takes its part of what a sampler draws",
     "PT208": "a sampler cannot be shared out",
+    "PT227": "batches of any size are shared out",
 }
 
 
@@ -75,7 +78,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             argument = given(site, name)
             if argument is None or is_distributed_sampler(argument.values):
                 continue
-            if shared(plan, argument.values):
+            if gives_parts(plan, argument.values):
                 yield Ruling(
                     "PT207",
                     Verdict.ALREADY_DONE,
@@ -96,11 +99,27 @@ def decide(plan: Plan) -> Iterator[Answer]:
             if any(isinstance(value, Unknown) for value in argument.values):
                 yield refusal(site, f"it is not known what the {name} of this loader is")
                 continue
-            if name == "batch_sampler" and not of_even_batches(argument.values):
-                yield refusal(
-                    site, "its batches may be of any size, which several processes cannot share"
-                )
-                continue
+            if not of_the_library(argument.values):
+                why = compared(plan, site)
+                if why:
+                    yield refusal(
+                        site,
+                        f"the {name} puts together batches in a way of its own, and the loss may "
+                        f"depend on what is in one batch: {why}",
+                        "take such batches on each process, and their number divided by that of "
+                        "the processes",
+                    )
+                    continue
+                if name == "batch_sampler":
+                    yield Remark(
+                        "PT227",
+                        Level.WARNING,
+                        site.module,
+                        site.node,
+                        "these batches may be of any size: the parts of one that the processes do "
+                        "not divide overlap by less than a sample each",
+                        "let the batch sampler make batches that the number of processes divides",
+                    )
             drops = constant_of(site.loader.argument("drop_last"), False) is True
             yield Ruling(
                 "PT207",
@@ -113,31 +132,53 @@ def decide(plan: Plan) -> Iterator[Answer]:
             )
 
 
-def of_even_batches(values: Values) -> bool:
-    """Whether all batches but the last have the size that a batch sampler was given."""
-    return all("torch.utils.data.BatchSampler" in called_names(value) for value in values)
-
-
-def refusal(site: Site, why: str) -> Ruling:
-    """The answer for a sampler that cannot be shared out."""
-    return Ruling(
-        "PT208",
-        Verdict.REFUSE,
-        site.module,
-        site.node,
-        why,
-        "give the loader its sampler as an argument of the call",
-    )
-
-
-def shared(plan: Plan, values: Values) -> bool:
-    """Whether a sampler already gives each process its part."""
-    return any(
-        isinstance(value, Instance)
-        and any(depends_on_world_size(plan, held) for held in value.attributes.values())
+def of_the_library(values: Values) -> bool:
+    """Whether a sampler is one of PyTorch's own, which put nothing into batches on purpose."""
+    return all(
+        any(name.startswith("torch.utils.data.") for name in called_names(value))
         for value in values
-        if not isinstance(value, Constant)
+        if value != Constant(None)
     )
+
+
+def compared(plan: Plan, site: Site) -> str:
+    """Why a loss may compare the samples of a batch; empty where it takes them one by one."""
+    loaders = {id(loader) for loader in site.loaders}
+    for backward in plan.backwards:
+        if backward.event.detached or not any(id(one) in loaders for one in backward.loaders):
+            continue
+        found = quantity(plan, backward.loss)
+        if found.kind is Kind.UNKNOWN:
+            return str(found.reason)
+        if found.kind not in (Kind.PART, Kind.SAMPLE):
+            return "how it depends on the batch cannot be followed"
+        if takes_by_place(plan, backward.loss):
+            return "it takes samples by their places in the batch"
+    return ""
+
+
+def takes_by_place(plan: Plan, loss: Values) -> bool:
+    """Whether a step takes a batch apart by the places of its samples, as ``batch[:5]`` does."""
+    quantities = analysis(plan)
+    for value in walk_back(loss, lambda one: not isinstance(one, (Instance, Function))):
+        if not isinstance(value, Opaque) or quantities.in_model(value):
+            continue
+        found = quantities.of((value,))
+        if found.kind is not Kind.SAMPLE or found.dim is not None:
+            continue
+        receivers = [receiver for _, receiver in method_calls(value)]
+        for base in (*value.operands[:1], *receivers):
+            behind = quantities.of(base)
+            if behind.kind is Kind.SAMPLE and behind.dim == 0:
+                return True
+    return False
+
+
+def refusal(
+    site: Site, why: str, advice: str = "give the loader its sampler as an argument of the call"
+) -> Ruling:
+    """The answer for a sampler that cannot be shared out."""
+    return Ruling("PT208", Verdict.REFUSE, site.module, site.node, why, advice)
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

@@ -8,6 +8,7 @@ from transpile.facts.events import Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import (
     Argument,
+    Constant,
     Mapping,
     Sequence,
     Values,
@@ -56,7 +57,24 @@ def also_evaluates(plan: Plan, site: Site) -> bool:
 
 def is_indirect(plan: Plan, site: Site) -> bool:
     """Whether a loader must be rebuilt once it is finished: its call cannot be changed."""
-    return also_evaluates(plan, site) or in_comprehension(site.module, site.node)
+    return (
+        also_evaluates(plan, site)
+        or in_comprehension(site.module, site.node)
+        or may_lack_sampler(site)
+    )
+
+
+def may_lack_sampler(site: Site) -> bool:
+    """Whether only the run tells if the loader has a sampler of its own."""
+    argument = site.loader.argument("sampler")
+    if argument is None:
+        return False
+    own = [value for value in argument.values if value != Constant(None)]
+    if not own or len(own) == len(argument.values):
+        return False
+    return not any(
+        name.endswith(".DistributedSampler") for value in own for name in called_names(value)
+    )
 
 
 def variables(plan: Plan, loader: Loader) -> list[tuple[Holder, str]]:
