@@ -57,6 +57,7 @@ SETTING = HEAD + LOADER + MODEL + CRITERION
 
 #: Rules whose example shows the work of another rule, too.
 TOGETHER = {
+    "compress-gradients": "wrap-model",
     "replace-data-parallel": "wrap-model",
     "share-sampler": "divide-batch-size",
     "share-stream": "divide-batch-size",
@@ -64,6 +65,7 @@ TOGETHER = {
 }
 #: Choices without which a rule has nothing to do.
 OPTIONS = {
+    "compress-gradients": Options(compression="fp16"),
     "scale-learning-rate": Options(batch_size="per-device", scale_lr="linear"),
     "shard-evaluation": Options(evaluation="shard"),
 }
@@ -372,6 +374,7 @@ def train(model, train_loader, optimizer):
 @
 """,
     "wait-before-reading": SETTING + TRAINING + "@\n",
+    "compress-gradients": HEAD + LOADER + "@\n" + CRITERION + TRAINING,
     "wrap-model": HEAD + LOADER + "@\n" + CRITERION + TRAINING,
     "write-once": HEAD + ARGUMENTS + LOADER + MODEL + CRITERION + TRAINING + "@\n",
 }

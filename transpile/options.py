@@ -13,7 +13,7 @@ Backend = Literal["auto", "nccl", "gloo", "mpi"]
 SyncBatchNorm = Literal["auto", "on", "off"]
 PaddleInterface = Literal["parallel", "fleet"]
 KVStore = Literal["dist_sync", "dist_device_sync", "dist_async"]
-Compression = Literal["none", "2bit"]
+Compression = Literal["none", "2bit", "fp16", "bf16", "powersgd"]
 Communication = Literal["auto", "collective", "nccl2", "pserver"]
 
 
@@ -35,7 +35,8 @@ class Options:
         paddle_api: whether Paddle scripts join through ``init_parallel_env`` and ``DataParallel``
             or through ``fleet``.
         kvstore: the kind of the store that the workers share.
-        compression: how gradients are compressed on their way.
+        compression: how gradients are compressed on their way: ``2bit`` for MXNet, the others for
+            PyTorch.
         mode: how gradients are shared, where a framework has several ways; ``auto`` is the first of
             the framework.
         async_mode: each trainer updates the parameter servers without waiting for the others.

@@ -48,7 +48,7 @@ CODES = {
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each trainer and module, if gradients are to be compressed."""
-    if plan.options.compression == "none":
+    if plan.options.compression != "2bit":
         return
     seen: set[int] = set()
     for event, given in makers(plan):

@@ -53,6 +53,7 @@ from transpile.plan.wraps import Wrap, find_wrap, wrapped_already
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._batch_norm import has_batch_norm
+from transpile.rules.pytorch._compression import hook_lines
 from transpile.rules.pytorch._data_parallel import replaces_data_parallel
 from transpile.rules.pytorch._side_doors import side_doors
 from transpile.rules.pytorch._unused import may_leave_parameters_out, may_search_for_unused
@@ -278,6 +279,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     indentation = len(source.indentation_of(source.span(wrap.node).start))
     call = written_call(f"{wrap.text} = {wrap_in}", arguments, indentation + 4)
     lines += [f"    {line}" for line in call]
+    lines += [f"    {line}" for line in hook_lines(plan, wrap, indentation + 4)]
     if wrap.before is not None:
         changes = insert_before(source, wrap.before, lines, order=5)
     else:

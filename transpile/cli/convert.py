@@ -202,11 +202,17 @@ class _Command(click.Command):
 @click.option(
     "--compression",
     cls=FrameworkOption,
-    frameworks=("mxnet",),
+    frameworks=("mxnet", "pytorch"),
+    only={
+        "2bit": ("mxnet",),
+        "fp16": ("pytorch",),
+        "bf16": ("pytorch",),
+        "powersgd": ("pytorch",),
+    },
     type=_choice(Compression),
     default=_DEFAULTS.compression,
     show_default=True,
-    help="How gradients are compressed on their way.",
+    help="How gradients are compressed on their way; 2bit for MXNet, the others for PyTorch.",
 )
 @click.option(
     "--mode",

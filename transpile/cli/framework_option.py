@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -14,13 +14,21 @@ class FrameworkOption(click.Option):
 
     Args:
         frameworks: their names, as ``--framework`` takes them.
+        only: values that fit fewer frameworks, with the names of these.
         *args: as for ``click.Option``.
         **kwargs: as for ``click.Option``.
     """
 
-    def __init__(self, *args: Any, frameworks: tuple[str, ...], **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        frameworks: tuple[str, ...],
+        only: Mapping[str, tuple[str, ...]] | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.frameworks = frameworks
+        self.only = only or {}
 
 
 def framework_check(context: click.Context) -> Callable[[str], None]:
@@ -40,5 +48,9 @@ def framework_check(context: click.Context) -> Callable[[str], None]:
         for option in given:
             if framework not in option.frameworks:
                 raise click.UsageError(f"{option.opts[0]} does not fit {framework}.", context)
+            value = context.params.get(option.name or "")
+            if isinstance(value, str) and framework not in option.only.get(value, (framework,)):
+                words = f"{option.opts[0]} {value}"
+                raise click.UsageError(f"{words} does not fit {framework}.", context)
 
     return check
