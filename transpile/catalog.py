@@ -8,6 +8,8 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from transpile.audit.check import Check
+from transpile.audit.vocabulary import Vocabulary
 from transpile.plan.model import Plan
 from transpile.plan.table import Table
 from transpile.rule import Change, Rule, Ruling, Rulings
@@ -79,3 +81,34 @@ def rules(framework: str | None = None) -> tuple[Rule, ...]:
             )
         )
     return tuple(sorted(found, key=lambda rule: rule.name))
+
+
+@cache
+def audit_vocabulary(framework: str) -> Vocabulary | None:
+    """What the audit is told of a framework; None where it has no audit."""
+    package = import_module(f"transpile.rules.{framework}")
+    if not any(info.name == "audit" for info in pkgutil.iter_modules(package.__path__)):
+        return None
+    found: Vocabulary = import_module(f"{package.__name__}.audit").VOCABULARY
+    return found
+
+
+@cache
+def checks(framework: str | None = None) -> tuple[Check, ...]:
+    """The checks of a framework's audit, or of all, in the order of their names.
+
+    A check is a module of ``transpile.rules.<framework>.audit`` with ``CODES`` and ``decide``.
+    """
+    if framework is None:
+        return tuple(check for name in frameworks() for check in checks(name))
+    if audit_vocabulary(framework) is None:
+        return ()
+    package = import_module(f"transpile.rules.{framework}.audit")
+    found = []
+    for info in pkgutil.iter_modules(package.__path__):
+        if not info.name.startswith("_"):
+            module = import_module(f"{package.__name__}.{info.name}")
+            name = info.name.replace("_", "-")
+            doc = module.__doc__ or ""
+            found.append(Check(name, dict(module.CODES), module.decide, doc, framework))
+    return tuple(sorted(found, key=lambda check: check.name))

@@ -76,6 +76,12 @@ class Project:
         except (OSError, ValueError):
             return None
 
+    def forget(self) -> None:
+        """Let every module be run anew."""
+        for module in {self.entry, *self._by_file.values()}:
+            module.scope = None
+            module.star_externals.clear()
+
     def shown(self, file: Path) -> str:
         """How findings name a file of the project: as the user would, from the script's name."""
         if self.folder is None:

@@ -16,6 +16,7 @@ class Outcome(Enum):
     CONVERTED = "converted"
     UNCHANGED = "unchanged"
     REFUSED = "refused"
+    AUDITED = "audited"
 
 
 class Verdict(Enum):

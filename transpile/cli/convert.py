@@ -37,6 +37,7 @@ _DEFAULTS = Options()
 _SCRIPT_ARGUMENTS = "disttranspile.script_arguments"
 _EPILOG = """\b
 Other commands (a file of such a name is ./verify):
+  disttranspile audit FILE...                 what may hang or go apart in a distributed script
   disttranspile explain CODE|RULE             what a finding or a rule is about
   disttranspile launch SCRIPT --target TARGET write what starts a converted script
   disttranspile verify ORIGINAL CONVERTED     run both and compare what they train

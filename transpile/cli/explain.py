@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import inspect
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from transpile.cli import codes
 from transpile.cli.terminal import put, wants_colour
+
+if TYPE_CHECKING:
+    from transpile.audit.check import Check
+    from transpile.rule import Rule
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -29,13 +34,14 @@ def command(subject: str | None) -> int:
 
 
 def _explain(subject: str) -> str:
-    from transpile.catalog import rules
+    from transpile.catalog import checks, rules
 
     code = subject.upper()
     if code in codes.EXPLANATIONS:
         return f"{code}: {codes.EXPLANATIONS[code]}"
     parts = []
-    for rule in rules():
+    documented: tuple[Rule | Check, ...] = (*rules(), *checks())
+    for rule in documented:
         doc = inspect.cleandoc(rule.doc)
         if code in rule.codes:
             parts.append(f"{code}: {rule.codes[code]}\n\nFrom the rule {rule.name}:\n\n{doc}\n")
@@ -52,17 +58,19 @@ def _explain(subject: str) -> str:
 
 
 def _list() -> str:
-    from transpile.catalog import rules
+    from transpile.catalog import checks, rules
 
     found = {code: text.splitlines()[0] for code, text in codes.EXPLANATIONS.items()}
     found |= _engine_codes()
-    for rule in rules():
+    documented: tuple[Rule | Check, ...] = (*rules(), *checks())
+    for rule in documented:
         found |= {code: f"{text} ({rule.name})" for code, text in rule.codes.items()}
     return "".join(f"{code}  {text}\n" for code, text in sorted(found.items()))
 
 
 def _engine_codes() -> dict[str, str]:
+    from transpile.auditing import CODES as AUDIT_CODES
     from transpile.engine import CODES
     from transpile.launch.advice import CODES as LAUNCH_CODES
 
-    return {**CODES, **LAUNCH_CODES}
+    return {**CODES, **AUDIT_CODES, **LAUNCH_CODES}

@@ -127,6 +127,21 @@ class Interpreter(Statements):
             else:
                 self.execute_body(body)
 
+    def facts(self, entry: Module) -> Facts:
+        """What the run has seen."""
+        functions = {
+            key: value for key, value in self.functions.items() if isinstance(value, Function)
+        }
+        return Facts(
+            entry,
+            self.modules,
+            tuple(self.events),
+            functions,
+            self.values,
+            tuple(self.unfollowed),
+            self.cut_short,
+        )
+
     def representative(self, cls: Class) -> Instance:
         """Some object of a class, to run its methods on."""
         for value in self.nodes.values():
@@ -155,13 +170,4 @@ def interpret(
     run.import_module(entry)
     run.run_passed_over()
     run.run_detached()
-    functions = {key: value for key, value in run.functions.items() if isinstance(value, Function)}
-    return Facts(
-        entry,
-        run.modules,
-        tuple(run.events),
-        functions,
-        run.values,
-        tuple(run.unfollowed),
-        run.cut_short,
-    )
+    return run.facts(entry)

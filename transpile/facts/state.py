@@ -12,7 +12,6 @@ from transpile.facts.module import Module
 from transpile.facts.values import (
     Arguments,
     Class,
-    Constant,
     External,
     Instance,
     Opaque,
@@ -21,6 +20,7 @@ from transpile.facts.values import (
     Value,
     Values,
     join,
+    only_constant,
 )
 from transpile.records import dataclass, field
 
@@ -274,12 +274,8 @@ def merge_arguments(old: Arguments, new: Arguments) -> Arguments:
 
 def truth(values: Values) -> bool | None:
     """Whether the values are certainly true, certainly false, or neither (None)."""
-    if len(values) != 1:
-        return None
-    value = values[0]
-    if isinstance(value, Constant):
-        return bool(value.value)
-    return None
+    constant = only_constant(values)
+    return bool(constant.value) if constant is not None else None
 
 
 def unknown(reason: str) -> Values:

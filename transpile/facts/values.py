@@ -48,6 +48,22 @@ class Constant:
         return f"Constant({self.value!r})"
 
 
+class Settled(Constant):
+    """A constant that is one because the run is that of a known process, such as its rank.
+
+    It never equals a literal: where a literal stands in for what a process is only told when it is
+    one of several, both are kept, and the settled one counts.
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Settled) and super().__eq__(other)
+
+    def __hash__(self) -> int:
+        return hash((Settled, type(self.value), self.value))
+
+
 @dataclass(frozen=True)
 class Unknown:
     """A value that the analysis cannot know, and why."""
@@ -351,6 +367,12 @@ def told_apart(values: list[Value]) -> Values:
 
 def only_constant(values: Values) -> Constant | None:
     """The constant that the values are, where they are exactly one constant."""
-    if len(values) == 1 and isinstance(values[0], Constant):
-        return values[0]
-    return None
+    if len(values) == 1:
+        return values[0] if isinstance(values[0], Constant) else None
+    return settled_constant(values)
+
+
+def settled_constant(values: Values) -> Settled | None:
+    """The one settled constant among several alternatives."""
+    found = {value for value in values if type(value) is Settled}
+    return found.pop() if len(found) == 1 else None

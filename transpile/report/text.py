@@ -14,6 +14,7 @@ _OUTCOMES: dict[Outcome | None, str] = {
     Outcome.CONVERTED: "converted",
     Outcome.UNCHANGED: "unchanged",
     Outcome.REFUSED: "refused",
+    Outcome.AUDITED: "audited",
     None: "failed",
 }
 

@@ -9,5 +9,6 @@ from __future__ import annotations
 
 from .causes import ON_DISK, Cause, loop_position
 from .expressions import Divergence
+from .reduced import NOTHING_REDUCED
 
-__all__ = ["ON_DISK", "Cause", "Divergence", "loop_position"]
+__all__ = ["NOTHING_REDUCED", "ON_DISK", "Cause", "Divergence", "loop_position"]

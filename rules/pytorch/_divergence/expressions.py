@@ -23,7 +23,7 @@ from transpile.rules.pytorch._conditions import (
 from transpile.rules.pytorch._together import agreeing_calls
 
 from .causes import ON_DISK, Cause, Look, Place, worst
-from .reduced import reductions
+from .reduced import Reduced, reductions
 from .values import ValueDifferences
 
 NUMBER_CHECKS = frozenset({"isnan", "isinf", "isneginf", "isposinf", "isfinite"})
@@ -41,16 +41,19 @@ class Divergence:
         plan: the plan.
         varied_from: position of the first event at which random numbers differ.
         agreed: the conditions that are taken as equal on all processes.
+        reduced: what becomes that of the global batch; found out where it is not given.
     """
 
     plan: Plan
     varied_from: int
     agreed: set[int] = field(default_factory=set)
+    reduced: Reduced | None = None
     looks: dict[int, Look] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         plan = self.plan
-        self.reduced = reductions(plan)
+        reduced = reductions(plan) if self.reduced is None else self.reduced
+        self.reductions = reduced
         self.agreeing = agreeing_calls(plan)
         self.bindings = Bindings()
         self.handlers = signal_handlers(plan)
@@ -66,7 +69,7 @@ class Divergence:
                     if isinstance(frame, Call) and frame.node is not None:
                         self.returns.setdefault(id(frame.node), []).append(event)
 
-        self.values = ValueDifferences(plan, self.varied_from, self.happening, self.reduced)
+        self.values = ValueDifferences(plan, self.varied_from, self.happening, reduced)
 
     def agree(self, test: cst.CSTNode) -> None:
         """Take a condition as equal on all processes from now on."""
@@ -111,8 +114,8 @@ class Divergence:
             return found
         if id(node) in self.agreeing or self.from_agreement(module, node) or self.is_size(node):
             return found
-        if id(node) in self.reduced.nodes:
-            return Look(self.reduced.causes(node))
+        if id(node) in self.reductions.nodes:
+            return Look(self.reductions.causes(node))
         found.add(self.values.of(self.plan.facts.values_of(node), checks_numbers(node)))
         found.tests.extend(self.setting_tests(module, node))
         if self.set_by_signal(module, node):

@@ -31,6 +31,10 @@ class Reduced:
         return {Cause.RESULTS} if id(node) in self.shared else set()
 
 
+#: Where no rule takes numbers over all processes.
+NOTHING_REDUCED = Reduced(frozenset(), frozenset(), frozenset())
+
+
 def reductions(plan: Plan) -> Reduced:
     """The numbers that the rule on reported numbers takes over all processes."""
     nodes: set[int] = set()

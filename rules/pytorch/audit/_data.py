@@ -1,0 +1,174 @@
+"""How the loaders of a distributed script share out their data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+
+from transpile.audit.model import Audit
+from transpile.audit.ranks import Ranks
+from transpile.facts.values import (
+    Constant,
+    External,
+    Function,
+    Instance,
+    Opaque,
+    Unknown,
+    Value,
+    Values,
+)
+from transpile.plan.graph import called_names, walk_back
+from transpile.plan.model import Loader
+
+SAMPLER = "torch.utils.data.distributed.DistributedSampler"
+#: Samplers that know nothing of other processes.
+PLAIN_SAMPLERS = frozenset(
+    f"torch.utils.data.{name}"
+    for name in (
+        "RandomSampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler",
+        "BatchSampler",
+    )
+)  # fmt: skip
+#: Packages whose data sets go through all of their data on every process.
+WHOLE_DATA = ("torchvision.datasets.", "torch.utils.data.", "torchaudio.datasets.")
+
+
+class Sharing(Enum):
+    """What a loader gives to each process."""
+
+    SHARE = "its share"
+    WHOLE = "everything"
+    UNKNOWN = "nobody can tell"
+
+
+class Loaders:
+    """Answers what the loaders of a script give to each process.
+
+    Args:
+        audit: the script.
+    """
+
+    def __init__(self, audit: Audit) -> None:
+        self.audit = audit
+        self.ranks = Ranks(audit.vocabulary)
+        self.worlds = {
+            name for name, word in audit.vocabulary.calls.items() if word != "local_world_size"
+        }
+        self.aware = aware_objects(audit, self.worlds)
+
+    def samplers(self, loader: Loader) -> list[Opaque]:
+        """The distributed samplers that a loader may have."""
+        found: list[Opaque] = []
+        for name in ("sampler", "batch_sampler"):
+            argument = loader.argument(name)
+            for value in walk_back(argument.values) if argument is not None else ():
+                if isinstance(value, Opaque) and SAMPLER in called_names(value):
+                    found.append(value)
+        return found
+
+    def sharing(self, loader: Loader) -> Sharing:
+        """What a loader gives to each process."""
+        value = loader.value
+        if not isinstance(value, Opaque) or value.arguments.unknown_because or loader.wrapped:
+            return Sharing.UNKNOWN
+        if self.samplers(loader):
+            return Sharing.SHARE
+        for name in ("dataset", "sampler", "batch_sampler"):
+            argument = loader.argument(name)
+            if argument is None:
+                continue
+            found = self.tells(argument.values, name != "dataset")
+            if found is not Sharing.WHOLE:
+                return found
+        return Sharing.WHOLE
+
+    def tells(self, values: Values, is_sampler: bool) -> Sharing:
+        """Whether a data set or a sampler knows of other processes."""
+        known = Sharing.WHOLE
+        for value in walk_back(values):
+            if self.knows(value):
+                return Sharing.SHARE
+            if isinstance(value, Unknown):
+                known = Sharing.UNKNOWN
+            elif isinstance(value, Opaque) and value.kind in ("call", "parameter"):
+                names = called_names(value)
+                if is_sampler and not set(names) <= PLAIN_SAMPLERS:
+                    known = Sharing.UNKNOWN
+                elif not is_sampler and any(not is_plain(name) for name in names):
+                    known = Sharing.UNKNOWN
+            elif isinstance(value, Instance) and is_sampler:
+                known = Sharing.UNKNOWN
+        return known
+
+    def knows(self, value: Value) -> bool:
+        """Whether a value is, or was told, the number of a process."""
+        if id(value) in self.aware or self.ranks.tells(value):
+            return True
+        if isinstance(value, Instance):
+            given = value.arguments.items if value.arguments is not None else ()
+            return any(self.ranks.depend(item.values) for item in given) or any(
+                self.ranks.depend(values) for values in value.attributes.values()
+            )
+        return False
+
+
+def is_plain(name: str) -> bool:
+    """Whether a call outside the project gives data that knows nothing of other processes."""
+    packages = (*WHOLE_DATA, "builtins.", "torch.", "numpy.", "os.", "glob.", "random.", "json.")
+    return name.startswith((*packages, "PIL.", "pandas.", "sklearn.", "pickle.", "argparse."))
+
+
+def aware_objects(audit: Audit, calls: set[str]) -> frozenset[int]:
+    """The objects whose methods ask for the number of a process or of all."""
+    found: set[int] = set()
+    for event in audit.facts.calls_to(*calls):
+        for frame in event.calls():
+            found.update(id(value) for value in frame.receiver)
+    classes = frozenset(id(value.cls) for value in receivers(audit) if id(value) in found)
+    found.update(id(value) for value in receivers(audit) if id(value.cls) in classes)
+    return frozenset(found)
+
+
+def receivers(audit: Audit) -> Iterator[Instance]:
+    """The objects whose methods run."""
+    for event in audit.facts.calls:
+        for frame in event.calls():
+            for value in frame.receiver:
+                if isinstance(value, Instance):
+                    yield value
+
+
+def loaders_of(audit: Audit) -> Loaders:
+    """The answers, found once for all checks."""
+    if "audited loaders" not in audit.plan.memo:
+        audit.plan.memo["audited loaders"] = Loaders(audit)
+    known: Loaders = audit.plan.memo["audited loaders"]
+    return known
+
+
+def is_absent(values: Values) -> bool:
+    """Whether values are None whatever happens."""
+    return all(value == Constant(None) for value in values)
+
+
+def is_certain(values: Values) -> bool:
+    """Whether values are certainly something, and not None."""
+    return bool(values) and not any(isinstance(value, (Constant, Unknown)) for value in values)
+
+
+def engines(audit: Audit) -> bool:
+    """Whether a library shares out data and gradients by itself."""
+    prefixes = tuple(audit.plan.table.distributed_engines)
+    known = (*prefixes, "torch.distributed.rpc", "torch.distributed.pipelin", "megatron.",
+             "torch.distributed.tensor", "fairscale.", "torch.distributed._tensor",
+             "horovod.", "deepspeed.", "torchdata.", "webdataset.", "nvidia.dali")  # fmt: skip
+    apart = ("apex.parallel.",)
+    for event in audit.facts.events:
+        if event.kind in ("call", "import"):
+            for callee in event.callee:
+                if isinstance(callee, External) and callee.name.startswith(known):
+                    if not callee.name.startswith(apart):
+                        return True
+                if isinstance(callee, Function):
+                    break
+    return False

@@ -1,0 +1,210 @@
+"""Where the processes of a PyTorch script wait for each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transpile.audit.meetings import Alone, Meeting, missed
+from transpile.audit.model import Audit, Process
+from transpile.facts.events import Event
+from transpile.facts.values import (
+    Constant,
+    External,
+    Instance,
+    Opaque,
+    Value,
+    Values,
+)
+from transpile.plan.graph import called_names, origin, walk_back
+from transpile.plan.roles import gradients_off
+from transpile.rules.pytorch._together import has_buffers
+from transpile.rules.pytorch.audit import COLLECTIVES, FSDP
+
+#: What every process must call, whatever group it is about.
+ALWAYS = {
+    "torch.distributed.new_group": "dist.new_group",
+    "torch.distributed.init_process_group": "dist.init_process_group",
+}
+#: Functions that gather a state from all processes.
+GATHERS = {
+    "torch.distributed.checkpoint.state_dict.get_model_state_dict": "gathered state",
+    "torch.distributed.checkpoint.state_dict.get_optimizer_state_dict": "gathered state",
+    "torch.distributed.checkpoint.state_dict.get_state_dict": "gathered state",
+    "torch.distributed.checkpoint.save": "distributed checkpoint",
+    "torch.distributed.checkpoint.load": "distributed checkpoint",
+    "torch.distributed.checkpoint.save_state_dict": "distributed checkpoint",
+    "torch.distributed.checkpoint.load_state_dict": "distributed checkpoint",
+    f"{FSDP}.optim_state_dict": "gathered state",
+    f"{FSDP}.full_optim_state_dict": "gathered state",
+}
+#: Methods of Accelerate's object in which all processes take part.
+OF_ACCELERATOR = frozenset(
+    {
+        "wait_for_everyone", "gather", "gather_for_metrics", "reduce", "backward", "save_state",
+        "load_state", "prepare", "pad_across_processes", "get_state_dict",
+    }
+)  # fmt: skip
+
+
+def meetings(audit: Audit, process: Process) -> list[Meeting]:
+    """What a process does together with all others, in order."""
+    key = f"meetings {id(process)}"
+    if key not in audit.plan.memo:
+        found: list[Meeting] = []
+        for event in process.facts.calls:
+            found.extend(meetings_at(audit, process, event))
+        audit.plan.memo[key] = found
+    known: list[Meeting] = audit.plan.memo[key]
+    return known
+
+
+def meetings_at(audit: Audit, process: Process, event: Event) -> Iterator[Meeting]:
+    """What of it one call is."""
+    for callee in event.callee:
+        if isinstance(callee, External):
+            name = callee.name
+            if name in COLLECTIVES and not of_a_group(event):
+                yield Meeting(event, name.replace("torch.distributed", "dist"), "call", (name,))
+            elif name in ALWAYS:
+                yield Meeting(event, ALWAYS[name], "call", (name,))
+            elif name in audit.vocabulary.wraps:
+                yield Meeting(event, f"making of a {name.rpartition('.')[2]}", "call", (name,))
+            elif name in GATHERS:
+                yield Meeting(event, GATHERS[name], "state", (name,))
+        elif is_wrap(audit, callee):
+            yield from forward(audit, event, callee)
+        elif isinstance(callee, Opaque) and callee.kind == "attribute" and callee.operands:
+            yield from method(audit, process, event, callee)
+
+
+def of_a_group(event: Event) -> bool:
+    """Whether only some processes are meant to take part: a group is named."""
+    group = event.arguments.keyword("group")
+    return group is not None and any(v != Constant(None) for v in group.values)
+
+
+def is_wrap(audit: Audit, value: Value) -> bool:
+    """Whether a value is a wrapped model."""
+    return any(name in audit.vocabulary.wraps for name in called_names(origin(value)))
+
+
+def wrapped(audit: Audit, values: Values) -> bool:
+    """Whether one of several values is a wrapped model."""
+    return any(is_wrap(audit, value) for value in values)
+
+
+def forward(audit: Audit, event: Event, callee: Value) -> Iterator[Meeting]:
+    """The call of a wrapped model."""
+    key = ("forward", id(getattr(origin(callee), "node", None)))
+    if FSDP in called_names(origin(callee)):
+        yield Meeting(event, "call of a sharded model", "forward", key)
+    elif not gradients_off(event.stack, audit.plan.table):
+        yield Meeting(event, "call of a wrapped model", "forward", key)
+    elif has_kept(audit, callee):
+        yield Meeting(event, "call of a wrapped model that has buffers", "forward", key)
+
+
+def has_kept(audit: Audit, wrap: Value) -> bool:
+    """Whether the model in a wrap has, or may have, buffers."""
+    behind = origin(wrap)
+    assert isinstance(behind, Opaque)
+    nodes = {id(getattr(origin(v), "node", None)) for v in behind.arguments.items[0].values}
+    models = [m for m in audit.plan.models if id(getattr(m.value, "node", None)) in nodes]
+    if any(has_buffers(audit.plan, model) for model in models):
+        return True
+    # What is made while a model is made belongs to it.
+    return any(
+        id(getattr(value, "node", None)) in nodes
+        for event in audit.facts.calls
+        if registers(event)
+        for frame in event.calls()
+        for value in frame.receiver
+    )
+
+
+def registers(event: Event) -> bool:
+    """Whether a call keeps something beside the parameters of a model."""
+    for callee in event.callee:
+        if isinstance(callee, Opaque) and callee.name == "register_buffer":
+            return True
+        if isinstance(callee, External) and callee.name.startswith("torch.nn.BatchNorm"):
+            return True
+    return False
+
+
+def method(audit: Audit, process: Process, event: Event, callee: Opaque) -> Iterator[Meeting]:
+    """A method in which all processes take part."""
+    receivers = callee.operands[0]
+    name = callee.name
+    if name == "backward" and passes_wrap(audit, receivers):
+        yield Meeting(event, "backward pass", "training", ("backward",))
+    elif name in OF_ACCELERATOR and any(
+        "accelerate.Accelerator" in called_names(value) for value in receivers
+    ):
+        yield Meeting(event, f"accelerator.{name}", "call", (name,))
+    elif name == "state_dict" and any(FSDP in called_names(origin(v)) for v in receivers):
+        yield Meeting(event, "gathered state of a sharded model", "state", ("state_dict",))
+    elif name == "consolidate_state_dict":
+        yield Meeting(event, "gathered state of an optimizer", "state", ("consolidate",))
+    elif id(event.node) in wrapped_steps(audit):
+        yield Meeting(event, "optimizer step", "training", ("step",))
+    elif name == "load_state_dict" and loads_wrapped(audit, process, event, receivers):
+        yield Meeting(event, "loading of weights into a wrapped model", "training", ("load",))
+
+
+def passes_wrap(audit: Audit, values: Values) -> bool:
+    """Whether values were computed by a wrapped model."""
+    for value in walk_back(values, lambda v: not isinstance(v, Instance)):
+        if isinstance(value, Opaque) and value.kind == "call" and wrapped(audit, value.callee):
+            return True
+    return False
+
+
+def wraps_of(audit: Audit, process: Process) -> dict[int, list[Event]]:
+    """Where each model is wrapped, by the identity of the place that makes the model."""
+    found: dict[int, list[Event]] = {}
+    for event in process.facts.calls_to(*audit.vocabulary.wraps):
+        for item in event.arguments.items[:1]:
+            for value in item.values:
+                found.setdefault(id(getattr(origin(value), "node", None)), []).append(event)
+    return found
+
+
+def wrapped_steps(audit: Audit) -> frozenset[int]:
+    """The calls that step an optimizer of a wrapped model, by the identity of their nodes."""
+    if "wrapped steps" not in audit.plan.memo:
+        made = wraps_of(audit, audit.first)
+        audit.plan.memo["wrapped steps"] = frozenset(
+            id(step.node)
+            for optimizer in audit.plan.optimizers
+            if any(id(getattr(model, "node", None)) in made for model in optimizer.modules)
+            for step in optimizer.steps
+        )
+    known: frozenset[int] = audit.plan.memo["wrapped steps"]
+    return known
+
+
+def loads_wrapped(audit: Audit, process: Process, event: Event, receivers: Values) -> bool:
+    """Whether weights are loaded into a model that is wrapped already."""
+    made = wraps_of(audit, process)
+    for value in receivers:
+        if is_wrap(audit, value):
+            return True
+        wraps = made.get(id(getattr(origin(value), "node", None)), ())
+        if any(wrap.order < event.order for wrap in wraps):
+            return True
+    return False
+
+
+def missed_meetings(audit: Audit) -> list[Alone]:
+    """The meetings that not all processes come to."""
+    if "missed meetings" not in audit.plan.memo:
+        known = {id(process): meetings(audit, process) for process in audit.processes}
+        found = list(missed(audit.first, audit.second, known))
+        seen = {id(alone.meeting.event.node) for alone in found}
+        for alone in missed(audit.first, audit.elsewhere, known):
+            if id(alone.meeting.event.node) not in seen:
+                found.append(alone)
+        audit.plan.memo["missed meetings"] = found
+    missing: list[Alone] = audit.plan.memo["missed meetings"]
+    return missing

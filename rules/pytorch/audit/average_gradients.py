@@ -1,0 +1,218 @@
+"""Find models whose gradients the processes do not average, or average wrongly.
+
+What:
+    Each model that learns is looked for among those that are wrapped, and each of its calls in
+    training among those of the wrap. Losses whose average over the processes is not the loss of the
+    global batch are warned about.
+
+Why:
+    The wrap averages gradients during the backward pass of its own call alone. A model that is not
+    wrapped, or called past its wrap, learns on each process from that one's data: nothing fails,
+    and the models go apart.
+
+Before:
+    loss = criterion(model.module(images), labels)
+
+After:
+    loss = criterion(model(images), labels)
+
+Refuses when:
+    a model that learns is never wrapped and nothing averages its gradients, it is called past its
+    wrap, or an optimizer was made before its parameters were sharded.
+
+Source:
+    https://pytorch.org/docs/stable/notes/ddp.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transpile.audit.model import Audit
+from transpile.facts.events import Event
+from transpile.facts.values import External, Instance, Opaque, Value, Values
+from transpile.finding import Level
+from transpile.plan.graph import method_calls, walk_back
+from transpile.plan.model import Model
+from transpile.plan.roles import holds, inside_module
+from transpile.plan.wraps import training_forwards
+from transpile.rule import Remark
+from transpile.rules.pytorch._accumulation import windows
+from transpile.rules.pytorch._loss_scaling import Need, scalings
+from transpile.rules.pytorch.audit import COLLECTIVES, FSDP
+from transpile.rules.pytorch.audit._data import engines
+from transpile.rules.pytorch.audit._meetings import wrapped, wraps_of
+
+CODES = {
+    "AU301": "a model that learns is not wrapped",
+    "AU302": "a model is called past its wrap",
+    "AU303": "an optimizer was made before its parameters were sharded",
+    "AU304": "the averaged loss is not that of the global batch",
+    "AU305": "gradients are averaged at every batch of an accumulation",
+}
+SHARDS = frozenset(
+    {
+        "torch.distributed.fsdp.fully_shard",
+        "torch.distributed._composable.fsdp.fully_shard",
+    }
+)
+
+
+def decide(audit: Audit) -> Iterator[Remark]:
+    """One remark for each model, call, optimizer and loss."""
+    if engines(audit) or averages_by_hand(audit) or audit.facts.calls_to(*SHARDS):
+        return
+    wraps = wraps_of(audit, audit.first)
+    known = {id(getattr(model.value, "node", None)) for model in audit.plan.models}
+    strange = any(key not in known for key in wraps)
+    for model in audit.plan.trained_models:
+        events = wraps.get(id(getattr(model.value, "node", None)), [])
+        if events:
+            yield from passed(audit, model, events)
+        elif not strange and not part_of_wrapped(audit, model, wraps):
+            yield from unwrapped(audit, model)
+    yield from sharded_later(audit, wraps)
+    if wraps:
+        yield from losses(audit)
+
+
+def unwrapped(audit: Audit, model: Model) -> Iterator[Remark]:
+    """A model that nothing wraps."""
+    node = getattr(model.value, "node", None)
+    module = getattr(model.value, "module", None)
+    forwards = training_forwards(audit.plan, model)
+    if node is None or module is None or not any(audit.on_all_ways(e) for e in forwards):
+        return
+    yield Remark(
+        "AU301",
+        Level.ERROR,
+        module,
+        node,
+        "this model learns on each process from that one's data alone: nothing averages its "
+        "gradients, and the models go apart",
+        "wrap it in DistributedDataParallel before its first forward",
+    )
+
+
+def averages_by_hand(audit: Audit) -> bool:
+    """Whether the script averages gradients or parameters itself."""
+    for event in audit.facts.calls_to(*COLLECTIVES):
+        for item in event.arguments.items:
+            for value in walk_back(item.values):
+                if isinstance(value, Opaque) and value.kind == "attribute":
+                    if value.name in ("grad", "data"):
+                        return True
+                if any(name in PARAMETERS for name, _ in method_calls(value)):
+                    return True
+    return False
+
+
+PARAMETERS = ("parameters", "named_parameters", "state_dict", "buffers")
+
+
+def part_of_wrapped(audit: Audit, model: Model, wraps: dict[int, list[Event]]) -> bool:
+    """Whether a model is a part of one that is wrapped."""
+    return any(
+        id(other.value.node) in wraps and holds(other.value, model.value, audit.plan.table)
+        for other in audit.plan.models
+        if isinstance(other.value, Instance)
+    )
+
+
+def passed(audit: Audit, model: Model, wraps: list[Event]) -> Iterator[Remark]:
+    """The calls of a wrapped model in training that do not go through the wrap."""
+    first = min(wrap.order for wrap in wraps)
+    found = False
+    for event in training_forwards(audit.plan, model):
+        here = audit.first.events_at.get(id(event.node), [])
+        calls = [e for e in here if e.kind == "call" and e.order > first]
+        if not calls or any(wrapped(audit, callees(e)) for e in calls):
+            found = found or bool(calls)
+            continue
+        if any(inside_module(e.stack, audit.plan.table) for e in calls):
+            continue
+        if not audit.on_all_ways(event):
+            continue
+        found = True
+        yield Remark(
+            "AU302",
+            Level.ERROR,
+            event.module,
+            event.node,
+            "this call goes past the wrap of the model: its gradients stay each process's own, and "
+            "the models go apart",
+            "call the wrapped model",
+        )
+
+
+def callees(event: Event) -> Values:
+    """What a call calls, the object of a ``forward`` included."""
+    found: list[Value] = list(event.callee)
+    for value in event.callee:
+        if isinstance(value, Opaque) and value.kind == "attribute" and value.name == "forward":
+            found.extend(value.operands[0])
+    return tuple(found)
+
+
+def sharded_later(audit: Audit, wraps: dict[int, list[Event]]) -> Iterator[Remark]:
+    """Optimizers of parameters that are sharded afterwards."""
+    for optimizer in audit.plan.optimizers:
+        made = audit.first.events_at.get(id(optimizer.event.node), [])
+        for owner in optimizer.modules:
+            for wrap in wraps.get(id(getattr(owner, "node", None)), ()):
+                sharded = any(isinstance(c, External) and c.name == FSDP for c in wrap.callee)
+                if sharded and made and made[0].order < wrap.order:
+                    yield Remark(
+                        "AU303",
+                        Level.ERROR,
+                        optimizer.event.module,
+                        optimizer.event.node,
+                        "this optimizer holds the parameters as they were before the model was "
+                        "sharded: what it updates is not what is trained",
+                        "make the optimizer from the sharded model",
+                    )
+
+
+def losses(audit: Audit) -> Iterator[Remark]:
+    """Losses whose average over processes means something else, and needless averaging."""
+    plan = audit.as_written()
+    for scaling in scalings(plan):
+        if scaling.need in (Need.NOTHING, Need.UNREACHED) or not audit.on_all(scaling.node):
+            continue
+        if scaling.need is Need.UNTOLD:
+            continue
+        yield Remark(
+            "AU304",
+            Level.WARNING,
+            scaling.module,
+            scaling.node,
+            "the gradients of this loss are averaged over the processes, but it is a sum, or a "
+            "mean over a number that may differ between processes: that is not the gradient of the global "
+            "batch",
+            "multiply a sum by the number of processes for the backward pass, or divide by the "
+            "average of the denominator over the processes",
+        )
+    if any(without_averaging(event) for event in audit.facts.events):
+        return
+    for model in audit.plan.trained_models:
+        for window in windows(audit.plan, model):
+            node = window.test.test if window.test is not None else window.loop.node
+            yield Remark(
+                "AU305",
+                Level.NOTE,
+                window.module,
+                node,
+                "gradients are averaged over the processes for every batch of an accumulation; "
+                "once before the optimizer steps is enough",
+                "run the other batches under model.no_sync()",
+            )
+
+
+def without_averaging(event: Event) -> bool:
+    """Whether an event keeps gradients from being averaged for now."""
+    if event.kind == "store":
+        return event.name == "require_backward_grad_sync"
+    return event.kind == "call" and any(
+        isinstance(c, Opaque) and c.name in ("no_sync", "set_requires_gradient_sync")
+        for c in event.callee
+    )

@@ -1,0 +1,131 @@
+"""Find decisions that each process takes by values of its own.
+
+What:
+    A condition that ends a loop or guards a training step or a collective, and is computed from
+    this process's batch, its clock, its random numbers, a signal or its memory, is an error; so is
+    one on results of an evaluation of which each process sees a part. A handler that goes on after
+    an error of a training step is one, too.
+
+Why:
+    The processes answer differently, and one that leaves the loop, or skips a step, leaves the
+    others waiting. Results of the same evaluation differ in their last bits, and with batch norm
+    visibly: those are a warning.
+
+Before:
+    if loss.item() > 100:
+        continue
+
+After:
+    flag = torch.tensor(float(loss.item() > 100), device=loss.device)
+    dist.all_reduce(flag)
+    if flag.item() > 0:
+        continue
+
+Refuses when:
+    processes that answer differently do not do the same afterwards.
+
+Source:
+    https://pytorch.org/docs/stable/distributed.html#torch.distributed.broadcast_object_list
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transpile.audit.model import Audit
+from transpile.audit.ranks import Ranks
+from transpile.facts.values import Opaque
+from transpile.finding import Level
+from transpile.result import Verdict
+from transpile.rule import Remark, Ruling
+from transpile.rules.pytorch._divergence import NOTHING_REDUCED, Cause, Divergence
+from transpile.rules.pytorch._together import Condition, conditions_of
+from transpile.rules.pytorch.audit._data import Sharing, engines, loaders_of
+from transpile.rules.pytorch.refuse_lonely_collectives import behind_handlers
+
+CODES = {
+    "AU106": "a decision depends on what this process alone has seen",
+    "AU107": "a decision depends on results that may differ between processes",
+    "AU108": "an error of one process is swallowed while the others wait",
+}
+SEEDS = ("torch.manual_seed", "random.seed", "numpy.random.seed", "torch.cuda.manual_seed")
+ON_DISK = (Cause.FILES, Cause.PRESENCE)
+
+
+def decide(audit: Audit) -> Iterator[Remark]:
+    """One remark for each condition and each handler."""
+    if engines(audit):
+        return
+    yield from conditions(audit)
+    for answer in behind_handlers(audit.plan):
+        if isinstance(answer, Ruling) and answer.verdict is Verdict.REFUSE:
+            yield Remark(
+                "AU108", Level.ERROR, answer.module, answer.node, answer.reason, answer.advice
+            )
+        elif isinstance(answer, Remark):
+            yield Remark(
+                "AU108", Level.WARNING, answer.module, answer.node, answer.message, answer.advice
+            )
+
+
+def conditions(audit: Audit) -> Iterator[Remark]:
+    """The conditions that processes may answer differently."""
+    divergence = Divergence(audit.plan, varied_from(audit), reduced=NOTHING_REDUCED)
+    parted = evaluates_parts(audit)
+    ranks = Ranks(audit.vocabulary)
+    for condition in conditions_of(audit.plan):
+        if not condition.decides or not audit.on_all_ways(condition.step.event):
+            continue
+        if ranks.decide(audit.facts.values_of(condition.test)):
+            continue
+        cause = divergence.cause(condition.event.module, condition.test)
+        if cause is None or cause in ON_DISK:
+            continue
+        certain = cause is not Cause.RESULTS or parted
+        yield Remark(
+            "AU106" if certain else "AU107",
+            Level.ERROR if certain else Level.WARNING,
+            condition.event.module,
+            condition.test,
+            reason(condition, cause, parted),
+            "let all processes decide alike: all-reduce the number, or broadcast rank 0's answer",
+        )
+
+
+def reason(condition: Condition, cause: Cause, parted: bool) -> str:
+    """What is wrong with a condition."""
+    said = cause.value
+    if cause is Cause.RESULTS:
+        said = (
+            "results on this process's part of the data"
+            if parted
+            else "results of the model, which differ a little between processes"
+        )
+    return (
+        f"this decision depends on {said}, so that processes part here: the others wait in the "
+        f"{condition.step.word}"
+    )
+
+
+def varied_from(audit: Audit) -> int:
+    """The position of the first event at which random numbers differ between processes."""
+    ranks = Ranks(audit.vocabulary)
+    seeds = audit.facts.calls_to(*SEEDS)
+    if not seeds:
+        return 0
+    for event in seeds:
+        if any(ranks.depend(item.values) for item in event.arguments.items):
+            return event.order
+    return len(audit.facts.events)
+
+
+def evaluates_parts(audit: Audit) -> bool:
+    """Whether a loader that nothing is trained on gives each process its share."""
+    loaders = loaders_of(audit)
+    return any(
+        not loader.training
+        and isinstance(loader.value, Opaque)
+        and loader.iterations
+        and loaders.sharing(loader) is Sharing.SHARE
+        for loader in audit.plan.loaders
+    )

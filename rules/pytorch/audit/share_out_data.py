@@ -1,0 +1,167 @@
+"""Find data that is not shared out as the author meant it.
+
+What:
+    For each loader it is worked out whether a process gets its share or everything, and whether
+    its sampler is told the right number of processes and the epoch.
+
+Why:
+    A loader without a distributed sampler lets each process go through all data: N processes do
+    the work N times. A sampler that is told a fixed rank gives all processes the same part, and the
+    rest is never seen. One that is not told the epoch gives the same order in every epoch.
+
+Before:
+    loader = DataLoader(dataset, batch_size=32, shuffle=True)
+
+After:
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, batch_size=32, sampler=sampler)
+
+Refuses when:
+    a sampler is told a constant rank, or a loader is given a sampler and shuffles, which PyTorch
+    refuses, too; the rest are warnings.
+
+Source:
+    https://pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.audit.model import Audit
+from transpile.facts.events import Event
+from transpile.facts.values import Constant, Opaque, Settled, Unknown, Value, only_constant
+from transpile.finding import Level
+from transpile.plan.graph import called_names, walk_back
+from transpile.plan.model import Loader
+from transpile.rule import Remark
+from transpile.rules.pytorch.audit._data import (
+    SAMPLER,
+    Loaders,
+    Sharing,
+    engines,
+    is_certain,
+    loaders_of,
+)
+
+CODES = {
+    "AU201": "every process goes through all training data",
+    "AU202": "a sampler is not told the epoch",
+    "AU203": "a sampler is told a fixed number of processes or of this one",
+    "AU204": "a loader is given a sampler and shuffles",
+}
+
+
+def decide(audit: Audit) -> Iterator[Remark]:
+    """One remark for each loader and each sampler."""
+    loaders = loaders_of(audit)
+    for event in audit.facts.calls_to(SAMPLER):
+        yield from fixed(audit, event)
+    for loader in audit.plan.loaders:
+        yield from shuffled(loader)
+    if engines(audit):
+        return
+    for loader in audit.plan.training_loaders:
+        if loaders.sharing(loader) is Sharing.WHOLE and audit.on_all(loader.node):
+            yield Remark(
+                "AU201",
+                Level.WARNING,
+                loader.event.module,
+                loader.node,
+                "every process goes through all of this training data, as the loader has no "
+                "distributed sampler",
+                "give it a DistributedSampler, and call its set_epoch in the loop of epochs",
+            )
+        yield from without_epoch(audit, loaders, loader)
+
+
+def fixed(audit: Audit, event: Event) -> Iterator[Remark]:
+    """A sampler that is told constants."""
+    for name, position in (("rank", 2), ("num_replicas", 1)):
+        argument = event.arguments.get(name, position)
+        if argument is None:
+            continue
+        constants = [value for value in argument.values if isinstance(value, Constant)]
+        if len(constants) != len(argument.values) or any(
+            isinstance(value, Settled) or value.value is None for value in constants
+        ):
+            continue
+        if name == "num_replicas" and any(value.value != 1 for value in constants):
+            continue
+        word = constants[0].value
+        what = (
+            f"every process is given the part of the data that is for rank {word}, and nobody sees "
+            "the rest"
+            if name == "rank"
+            else "this sampler is told of one process, so that every process gets all of the data"
+        )
+        yield Remark(
+            "AU203",
+            Level.ERROR,
+            event.module,
+            event.node,
+            what,
+            "leave rank and num_replicas out: the sampler asks the process group",
+        )
+        return
+
+
+def shuffled(loader: Loader) -> Iterator[Remark]:
+    """A loader that is given both a sampler and the order to shuffle."""
+    sampler, shuffle = loader.argument("sampler"), loader.argument("shuffle")
+    if sampler is None or shuffle is None or not is_certain(sampler.values):
+        return
+    constant = only_constant(shuffle.values)
+    if constant is not None and bool(constant.value):
+        yield Remark(
+            "AU204",
+            Level.ERROR,
+            loader.event.module,
+            loader.node,
+            "a loader that has a sampler cannot shuffle: PyTorch raises a ValueError here",
+            "leave shuffle out: the sampler decides the order",
+        )
+
+
+def without_epoch(audit: Audit, loaders: Loaders, loader: Loader) -> Iterator[Remark]:
+    """The samplers of a training loader that nobody tells the epoch."""
+    if not any(b.epoch_loops for b in audit.plan.backwards if loader in b.loaders):
+        return
+    for sampler in loaders.samplers(loader):
+        shuffle = sampler.arguments.get("shuffle", 3)
+        constant = only_constant(shuffle.values) if shuffle is not None else None
+        if constant is not None and not constant.value:
+            continue
+        if any(tells_epoch(event, sampler, loader.value) for event in audit.facts.calls):
+            continue
+        yield Remark(
+            "AU202",
+            Level.WARNING,
+            sampler.module,
+            sampler.node,
+            "nobody calls set_epoch on this sampler: it gives the same order in every epoch",
+            "call set_epoch(epoch) on it at the top of the loop of epochs",
+        )
+
+
+def names_epoch(event: Event) -> bool:
+    """Whether a call of something unknown is written as one of ``set_epoch``."""
+    function = getattr(event.node, "func", None)
+    return isinstance(function, cst.Attribute) and function.attr.value == "set_epoch"
+
+
+def tells_epoch(event: Event, sampler: Opaque, loader: Value) -> bool:
+    """Whether a call is ``set_epoch`` of a sampler, also through its loader."""
+    for callee in event.callee:
+        if isinstance(callee, Unknown) and names_epoch(event):
+            return True
+        if isinstance(callee, Opaque) and callee.name == "set_epoch" and callee.operands:
+            for value in walk_back(callee.operands[0]):
+                if value is sampler or value is loader or isinstance(value, Unknown):
+                    return True
+                if isinstance(value, Opaque) and SAMPLER in called_names(value):
+                    if value.node is sampler.node:
+                        return True
+    return False

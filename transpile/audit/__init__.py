@@ -1,0 +1,1 @@
+"""Hang and divergence analysis: what the processes of one distributed script do differently."""

@@ -1,0 +1,159 @@
+"""Where processes wait for each other, and where not all of them come."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+
+import libcst as cst
+
+from transpile.audit.model import Audit, Process
+from transpile.facts.events import Branch, Call, Event, Loop
+from transpile.facts.module import Module
+from transpile.records import dataclass
+
+Path = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Meeting:
+    """Something that all processes must do together.
+
+    Args:
+        event: what happens, in one process.
+        word: how to call it.
+        kind: which check it belongs to.
+        key: equal for two places that may stand for each other.
+    """
+
+    event: Event
+    word: str
+    kind: str
+    key: tuple[object, ...]
+
+    @property
+    def path(self) -> Path:
+        """The loops and the open conditions around it."""
+        found = []
+        for frame in self.event.stack:
+            if isinstance(frame, Loop):
+                found.append(("loop", headline(self.event, frame.node)))
+            elif isinstance(frame, Branch):
+                found.append((frame.arm, headline(self.event, frame.node)))
+        return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """A meeting that some processes come to and others do not.
+
+    Args:
+        meeting: the meeting.
+        comes: a process that comes.
+        misses: one that does not.
+        crossed: it comes, too, but at another time.
+    """
+
+    meeting: Meeting
+    comes: Process
+    misses: Process
+    crossed: bool = False
+
+
+def headline(event: Event, node: cst.CSTNode) -> str:
+    """The condition of a branch, or what a loop goes over, as it is written."""
+    shown: cst.CSTNode | None = None
+    if isinstance(node, (cst.If, cst.IfExp, cst.While)):
+        shown = node.test
+    elif isinstance(node, cst.For):
+        shown = node.iter
+    elif isinstance(node, cst.BooleanOperation):
+        shown = node.left
+    if shown is None:
+        return str(id(node))
+    return event.module.source.tree.code_for_node(shown)
+
+
+def missed(first: Process, second: Process, meetings: dict[int, list[Meeting]]) -> Iterator[Alone]:
+    """The meetings that only one of two processes comes to, each place once.
+
+    Args:
+        first: a process.
+        second: another one.
+        meetings: those of each, by the identity of the process.
+    """
+    ours, theirs = by_path(meetings[id(first)]), by_path(meetings[id(second)])
+    counts = {
+        id(process): Counter(id(m.event.node) for m in meetings[id(process)])
+        for process in (first, second)
+    }
+    seen: set[int] = set()
+    for path in dict.fromkeys([*ours, *theirs]):
+        for alone in unmatched(first, second, ours.get(path, []), theirs.get(path, [])):
+            node = alone.meeting.event.node
+            same = counts[id(first)][id(node)] == counts[id(second)][id(node)]
+            if id(node) not in seen and (alone.crossed or not same):
+                seen.add(id(node))
+                yield alone
+
+
+def by_path(meetings: Iterable[Meeting]) -> dict[Path, list[Meeting]]:
+    """The meetings in order, apart by what is around them."""
+    found: dict[Path, list[Meeting]] = {}
+    for meeting in meetings:
+        found.setdefault(meeting.path, []).append(meeting)
+    return found
+
+
+def unmatched(
+    first: Process, second: Process, ours: Sequence[Meeting], theirs: Sequence[Meeting]
+) -> Iterator[Alone]:
+    """What of two sequences of meetings has no counterpart in the other."""
+    keys, others = [m.key for m in ours], [m.key for m in theirs]
+    if keys == others:
+        return
+    if Counter(keys) == Counter(others):
+        place = next(i for i, (a, b) in enumerate(zip(keys, others, strict=True)) if a != b)
+        yield Alone(ours[place], first, second, crossed=True)
+        return
+    matcher = SequenceMatcher(None, keys, others, autojunk=False)
+    for tag, start, end, other_start, other_end in matcher.get_opcodes():
+        if tag != "equal":
+            yield from (Alone(meeting, first, second) for meeting in ours[start:end])
+            yield from (Alone(meeting, second, first) for meeting in theirs[other_start:other_end])
+
+
+def parting(audit: Audit, alone: Alone) -> tuple[Module, cst.CSTNode] | None:
+    """The condition at which the process that misses a meeting takes another way."""
+    event = alone.meeting.event
+    around = around_of(event)
+    for module, node in around:
+        for outer in module.source.parents(node):
+            if isinstance(outer, (cst.If, cst.IfExp, cst.While)) and audit.tells_apart(outer.test):
+                return module, outer.test
+            if isinstance(outer, cst.BooleanOperation) and audit.tells_apart(outer.left):
+                return module, outer.left
+            if isinstance(outer, (cst.FunctionDef, cst.Lambda)):
+                break
+    functions = {id(frame.function.node) for frame in event.calls()}
+    nodes = {id(e.node) for e in alone.comes.facts.events if e.kind == "exit"}
+    for other in reversed(alone.misses.facts.events):
+        if other.kind != "exit" or id(other.node) in nodes:
+            continue
+        owner = other.function()
+        if owner is not None and id(owner.node) not in functions:
+            continue
+        for outer in other.module.source.parents(other.node):
+            if isinstance(outer, cst.If) and audit.tells_apart(outer.test):
+                return other.module, outer.test
+    return None
+
+
+def around_of(event: Event) -> list[tuple[Module, cst.CSTNode]]:
+    """The places in the text that lead to an event, the innermost first."""
+    found: list[tuple[Module, cst.CSTNode]] = [(event.module, event.node)]
+    for frame in reversed(event.stack):
+        if isinstance(frame, Call) and frame.node is not None:
+            found.append((frame.module, frame.node))
+    return found

@@ -1,0 +1,105 @@
+"""What a check of the audit is asked about: a script, run as several processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import libcst as cst
+
+from transpile.audit.vocabulary import Position, Vocabulary
+from transpile.facts.events import Event
+from transpile.facts.interpreter import Facts
+from transpile.facts.state import truth
+from transpile.plan.model import Plan
+from transpile.records import dataclass
+
+
+@dataclass(frozen=True, eq=False)
+class Process:
+    """One process of a job and what it does.
+
+    Args:
+        position: which one it is.
+        facts: what its run saw; wrapped models are objects of their own there.
+    """
+
+    position: Position
+    facts: Facts
+
+    @cached_property
+    def calls(self) -> frozenset[int]:
+        """The identities of the nodes of all calls that it makes."""
+        return frozenset(id(event.node) for event in self.facts.calls)
+
+    @cached_property
+    def events_at(self) -> dict[int, list[Event]]:
+        """What happens at each node, by its identity."""
+        found: dict[int, list[Event]] = {}
+        for event in self.facts.events:
+            found.setdefault(id(event.node), []).append(event)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """A script to be audited.
+
+    Args:
+        plan: what it is made of, run as any process of several.
+        vocabulary: what tells processes apart.
+        first: the first process of a job on two machines.
+        second: another one on the same machine.
+        elsewhere: the first on the other machine.
+        follow: makes the plan of the script as a conversion sees it.
+    """
+
+    plan: Plan
+    vocabulary: Vocabulary
+    first: Process
+    second: Process
+    elsewhere: Process
+    follow: Callable[[], Plan]
+
+    @property
+    def processes(self) -> tuple[Process, ...]:
+        """All of them."""
+        return (self.first, self.second, self.elsewhere)
+
+    @property
+    def facts(self) -> Facts:
+        """What any process does."""
+        return self.plan.facts
+
+    def as_written(self) -> Plan:
+        """The plan of the script as a conversion sees it, where nothing is known of processes."""
+        if "as written" not in self.plan.memo:
+            self.plan.memo["as written"] = self.follow()
+        known: Plan = self.plan.memo["as written"]
+        return known
+
+    def answers(self, test: cst.CSTNode) -> tuple[bool | None, ...]:
+        """How each process answers a condition; None where it is not decided by its position."""
+        return tuple(truth(process.facts.values_of(test)) for process in self.processes)
+
+    def tells_apart(self, test: cst.CSTNode) -> bool:
+        """Whether some processes answer a condition with yes and others with no."""
+        found = self.answers(test)
+        return True in found and False in found
+
+    def makes(self, node: cst.CSTNode) -> tuple[bool, bool, bool]:
+        """Whether each process makes the call at a node."""
+        first, second, elsewhere = (id(node) in process.calls for process in self.processes)
+        return first, second, elsewhere
+
+    def on_all_ways(self, event: Event) -> bool:
+        """Whether every process comes to an event, through every call around it."""
+        if not self.on_all(event.node):
+            return False
+        return all(
+            self.on_all(frame.node) for frame in event.calls() if isinstance(frame.node, cst.Call)
+        )
+
+    def on_all(self, node: cst.CSTNode) -> bool:
+        """Whether every process makes the call at a node."""
+        return all(self.makes(node))

@@ -1,0 +1,447 @@
+"""The abstract run of a script as one process of several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import libcst as cst
+
+from transpile.audit.vocabulary import SHARED, Position, Vocabulary
+from transpile.facts.interpreter import Facts, Interpreter
+from transpile.facts.module import Module
+from transpile.facts.state import Dialect, truth
+from transpile.facts.values import (
+    Argument,
+    Arguments,
+    BoundMethod,
+    Constant,
+    External,
+    Function,
+    Opaque,
+    Sequence,
+    Settled,
+    Value,
+    Values,
+    join,
+    only_constant,
+)
+
+#: Rounds of a loop over the process's own number that are followed one by one.
+MOST_ROUNDS = 4
+OPERATORS = (cst.Comparison, cst.BooleanOperation, cst.BinaryOperation, cst.UnaryOperation)
+CONVERSIONS: dict[str, Callable[[Any], object]] = {
+    "builtins.int": int,
+    "builtins.bool": bool,
+    "builtins.str": str,
+    "builtins.float": float,
+}
+ENDINGS = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "os._exit"})
+
+
+class ProcessRun(Interpreter):
+    """Runs a script as a process whose position in the job may be known.
+
+    Args:
+        dialect: what is known of the framework.
+        find_module: see :func:`transpile.facts.interpreter.interpret`.
+        vocabulary: what tells processes apart.
+        position: which process it is; None for any of several.
+        shows_wraps: a wrapped model is another object than the model.
+    """
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        find_module: Callable[[str, Module], Module | None],
+        vocabulary: Vocabulary,
+        position: Position | None,
+        shows_wraps: bool,
+    ) -> None:
+        super().__init__(dialect, find_module)
+        self.vocabulary = vocabulary
+        self.position = position
+        self.shows_wraps = shows_wraps
+        self.joined = False
+        self.wrapper_attributes |= frozenset(filter(None, vocabulary.wraps.values()))
+
+    # What the process knows of itself.
+
+    def told(self, word: str) -> Values | None:
+        """A property of the position; None where it is not known."""
+        if self.position is not None:
+            return (Settled(getattr(self.position, word)),)
+        return (Settled(getattr(ANY, word)),) if word in SHARED else None
+
+    def variable(self, names: Values) -> Values | None:
+        """An environment variable in which the launcher tells something; None for others."""
+        name = only_constant(names)
+        word = self.vocabulary.variables.get(str(name.value)) if name is not None else None
+        told = self.told(word) if word is not None else None
+        return (Settled(str(told[0].value)),) if told is not None else None  # type: ignore[union-attr]
+
+    def call_external(self, callee: External, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """Calls that tell the process who it is, wrap a model, or start other processes."""
+        vocabulary, name = self.vocabulary, callee.name
+        if name in vocabulary.joins and not self.joined:
+            self.joined = True
+            self.heap_version += 1
+        elif name in vocabulary.asks_joined:
+            return (Settled(self.joined),)
+        elif name in vocabulary.constants:
+            return (Settled(vocabulary.constants[name]),)
+        elif name in vocabulary.calls:
+            told = self.told(vocabulary.calls[name])
+            if told is not None:
+                return told
+        elif name in ("os.environ.get", "os.getenv") and arguments.items:
+            told = self.variable(arguments.items[0].values)
+            if told is not None:
+                return told
+        elif name in CONVERSIONS and len(arguments.items) == 1:
+            converted = self.converted(name, arguments.items[0].values)
+            if converted is not None:
+                return converted
+        elif name in vocabulary.spawns and arguments.items:
+            return self.spawned(arguments, node)
+        elif name in vocabulary.processes:
+            return self.process(callee, arguments, node)
+        elif name in vocabulary.wraps and arguments.items and self.shows_wraps:
+            return (self.opaque("call", node, callee=(callee,), arguments=arguments),)
+        elif name in vocabulary.wraps and arguments.items:
+            return arguments.items[0].values
+        return super().call_external(callee, arguments, node)
+
+    def converted(self, name: str, values: Values) -> Values | None:
+        """``int(os.environ["RANK"])`` and the like."""
+        constant = only_constant(values)
+        if not isinstance(constant, Settled):
+            return None
+        try:
+            return (Settled(CONVERSIONS[name](constant.value)),)
+        except (TypeError, ValueError):
+            return None
+
+    def item(self, base: Values, index: Values, node: cst.CSTNode) -> Values:
+        """``os.environ["RANK"]``."""
+        if any(value == External("os.environ") for value in base):
+            told = self.variable(index)
+            if told is not None:
+                return told
+        return super().item(base, index, node)
+
+    def attribute_of(self, value: Value, name: str, node: cst.CSTNode) -> Values:
+        """Attributes that tell a position, lead out of a wrap, or were set by the script."""
+        if isinstance(value, Opaque):
+            if self.wrap_of(value) == name:
+                return self.wrapped(value)
+            stored = value.attributes.get(name)
+            if stored is not None:
+                return stored
+            for maker in makers(value):
+                word = self.vocabulary.attributes.get((maker, name))
+                told = self.told(word) if word is not None else None
+                if told is not None:
+                    return told
+            if name in self.vocabulary.launch_arguments and is_parsed(value):
+                told = self.told(self.vocabulary.launch_arguments[name])
+                if told is not None:
+                    return told
+        return super().attribute_of(value, name, node)
+
+    # Wraps.
+
+    def wrap_of(self, value: Value) -> str | None:
+        """The attribute that leads out of a wrap; None for anything else."""
+        if not self.shows_wraps or not isinstance(value, Opaque) or value.kind != "call":
+            return None
+        for callee in value.callee:
+            if isinstance(callee, External) and callee.name in self.vocabulary.wraps:
+                return self.vocabulary.wraps[callee.name]
+        return None
+
+    def wrapped(self, value: Opaque) -> Values:
+        """The model in a wrap."""
+        return value.arguments.items[0].values
+
+    def call_opaque(self, callee: Opaque, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """Call a wrapped model, which calls the model; its methods give itself back."""
+        if self.wrap_of(callee) is not None:
+            made = self.opaque("call", node, callee=(callee,), arguments=arguments)
+            results: list[Value] = [made]
+            for value in self.wrapped(callee):
+                results.extend(self.invoke_one(value, arguments, node))
+            return join(results)
+        if callee.kind == "attribute" and callee.operands:
+            receivers = callee.operands[0]
+            if receivers and all(self.wrap_of(receiver) is not None for receiver in receivers):
+                if any(callee.name in words for words in self.dialect.returns_receiver.values()):
+                    return receivers
+        return super().call_opaque(callee, arguments, node)
+
+    def builtin_isinstance(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``isinstance(model, DistributedDataParallel)``: decided where wraps are shown."""
+        given = [item.values for item in arguments.items]
+        if self.shows_wraps and len(given) == 2:
+            classes = join(given[1], *(self.known_elements(given[1]) or ()))
+            wraps = {v.name for v in classes if isinstance(v, External)}
+            wraps &= set(self.vocabulary.wraps)
+            if wraps:
+                return (Settled(any(self.is_wrapped(v, wraps) for v in given[0])),)
+        return super().builtin_isinstance(arguments, node)
+
+    def is_wrapped(self, value: Value, names: set[str]) -> bool:
+        """Whether a value is a wrap of one of these classes."""
+        return self.wrap_of(value) is not None and not names.isdisjoint(makers(value))  # type: ignore[arg-type]
+
+    def builtin_getattr(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``getattr(model, "module", model)``: a wrap has what leads out of it."""
+        given = [item.values for item in arguments.items]
+        if len(given) == 3:
+            name = only_constant(given[1])
+            if name is not None and given[0]:
+                if all(self.wrap_of(value) == name.value for value in given[0]):
+                    return self.attribute(given[0], str(name.value), node)
+        return super().builtin_getattr(arguments, node)
+
+    def builtin_hasattr(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``hasattr(model, "module")``: a wrap has what leads out of it."""
+        given = [item.values for item in arguments.items]
+        if len(given) == 2:
+            name = only_constant(given[1])
+            if name is not None and any(self.wrap_of(value) == name.value for value in given[0]):
+                return (Settled(True),)
+        return (self.opaque("operation", node, "hasattr", tuple(given)),)
+
+    # Other processes.
+
+    def spawned(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``spawn(function, args=(...), nprocs=n)``: the function gets its number first."""
+        function = arguments.get("fn", 0)
+        given = arguments.get("args", 1)
+        number = self.told("local_rank") or (self.any_number(node),)
+        items = [Argument(number, None)]
+        for values in self.known_elements(given.values) or () if given is not None else ():
+            items.append(Argument(values, None))
+        if function is not None:
+            self.invoke(function.values, Arguments(tuple(items)), node)
+        return (Constant(None),)
+
+    def process(self, callee: External, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``Process(target=function, args=(rank, ...))``, started in a loop over numbers."""
+        target = arguments.get("target", 1)
+        given = arguments.get("args", 3)
+        functions = target.values if target is not None else ()
+        if any(isinstance(value, (Function, BoundMethod)) for value in functions):
+            items = []
+            for values in self.known_elements(given.values) or () if given is not None else ():
+                if any(is_count(value) for value in values):
+                    values = self.told("local_rank") or (self.any_number(node),)
+                items.append(Argument(values, None))
+            self.invoke(functions, Arguments(tuple(items)), node)
+        return (self.opaque("call", node, callee=(callee,), arguments=arguments),)
+
+    def any_number(self, node: cst.CSTNode) -> Opaque:
+        """The number of a process that may be any."""
+        return self.opaque("call", node, "number", callee=(External(self.vocabulary.main_rank),))
+
+    # Functions of some processes.
+
+    def call_function(
+        self,
+        function: Function,
+        arguments: Arguments,
+        node: cst.CSTNode | None,
+        receiver: Value | None,
+    ) -> Values:
+        """A function that a decorator keeps for other processes does nothing in this one."""
+        if self.position is not None:
+            for values in function.decorators:
+                for value in values:
+                    word = self.vocabulary.main_only.get(getattr(value, "name", ""))
+                    if word is not None and not getattr(self.position, word):
+                        return (Constant(None),)
+        return super().call_function(function, arguments, node, receiver)
+
+    # Statements.
+
+    def execute(self, statement: cst.CSTNode) -> bool:
+        """Run one statement: decorators of the project count, and so do calls that end it all."""
+        if isinstance(statement, cst.For) and self.rounds(self.evaluate(statement.iter)) == []:
+            return self.execute_else(statement.orelse)
+        goes_on = super().execute(statement)
+        if isinstance(statement, cst.FunctionDef) and statement.decorators:
+            self.decorate(statement)
+        if goes_on and isinstance(statement, cst.SimpleStatementLine):
+            last = statement.body[-1]
+            if isinstance(last, cst.Expr) and isinstance(last.value, cst.Call):
+                callees = self.values.get(id(last.value.func), ())
+                if any(isinstance(v, External) and v.name in ENDINGS for v in callees):
+                    return False
+        return goes_on
+
+    def decorate(self, statement: cst.FunctionDef) -> None:
+        """Apply the decorators that are functions of the project, the innermost first."""
+        values = self.lookup(statement.name.value) or ()
+        for decorator in reversed(statement.decorators):
+            callees = self.values.get(id(decorator.decorator), ())
+            if not callees or not all(isinstance(value, Function) for value in callees):
+                continue
+            made = self.invoke(callees, Arguments((Argument(values, None),)), decorator)
+            if made and all(isinstance(value, Function) for value in made):
+                values = made
+        self.bind_name(statement.name.value, values)
+
+    def few_elements(self, iterated: Values) -> list[Values] | None:
+        """A loop that runs as often as the process's number says runs that often."""
+        rounds = self.rounds(iterated)
+        return rounds if rounds is not None else super().few_elements(iterated)
+
+    def rounds(self, iterated: Values) -> list[Values] | None:
+        """The elements of ``range(rank)``; None for anything else."""
+        value = iterated[0] if len(iterated) == 1 else None
+        if not isinstance(value, Opaque) or value.callee != (External("builtins.range"),):
+            return None
+        bounds = [only_constant(item.values) for item in value.arguments.items]
+        if not bounds or not any(isinstance(bound, Settled) for bound in bounds):
+            return None
+        try:
+            limits: list[Any] = [bound.value for bound in bounds if bound is not None]
+            numbers = range(*limits)
+        except (TypeError, ValueError):
+            return None
+        if None in bounds or len(numbers) > MOST_ROUNDS:
+            return None
+        return [(Settled(number),) for number in numbers]
+
+    # Operators.
+
+    def evaluate(self, node: cst.CSTNode) -> Values:
+        """The values of an expression; what follows from the position is settled, too."""
+        values = super().evaluate(node)
+        if isinstance(node, OPERATORS) and len(values) == 1:
+            settled = self.settled(node, values[0])
+            if settled is not None:
+                self.values[id(node)] = join(
+                    (v for v in self.values[id(node)] if v is not values[0]), settled
+                )
+                return settled
+        elif isinstance(node, cst.IfExp) and isinstance(values[0] if values else None, Constant):
+            if len(values) == 1 and type(values[0]) is Constant:
+                test = only_constant(self.values.get(id(node.test), ()))
+                if isinstance(test, Settled):
+                    return (Settled(values[0].value),)
+        return values
+
+    def settled(self, node: cst.CSTNode, value: Value) -> Values | None:
+        """What an operator gives, where settled operands decide it; None where they do not."""
+        if type(value) is Constant:
+            if any(
+                isinstance(one, Settled)
+                for part in parts(node)
+                for one in self.values.get(id(part), ())
+            ):
+                return (Settled(value.value),)
+            return None
+        if not isinstance(value, Opaque) or value.kind != "operation":
+            return None
+        if value.name in ("And", "Or") and len(value.operands) == 2:
+            return self.connected(value.name == "Or", value.operands)
+        if value.name in ("In", "NotIn") and len(value.operands) == 2:
+            found = self.contains(value.operands[1], only_constant(value.operands[0]))
+            if found is not None:
+                return (Settled(found is (value.name == "In")),)
+        if value.name == "Not" and truth(value.operands[0]) is not None:
+            return (Settled(not truth(value.operands[0])),)
+        return None
+
+    def connected(self, is_or: bool, operands: tuple[Values, ...]) -> Values | None:
+        """What ``and`` or ``or`` gives where one side is settled; None where that is open.
+
+        A setting beside the test of a process, as in ``not args.distributed or rank == 0``, is
+        taken as that of a distributed run.
+        """
+        sides = [only_constant(operand) for operand in operands]
+        known = [bool(side.value) for side in sides if isinstance(side, Settled)]
+        if is_or in known:
+            return (Settled(is_or),)
+        if is_or and known and self.position is not None:
+            return (Settled(False),)
+        return None
+
+    def contains(self, container: Values, sought: Constant | None) -> bool | None:
+        """Whether a container holds a constant; None where it is not known."""
+        if sought is None or len(container) != 1:
+            return None
+        held = container[0]
+        if held == External("os.environ"):
+            return True if self.vocabulary.variables.get(str(sought.value)) else None
+        if not isinstance(sought, Settled) or not isinstance(held, Sequence) or held.rest:
+            return None
+        constants = [only_constant(values) for values in held.elements]
+        if None in constants:
+            return None
+        return any(c is not None and c.value == sought.value for c in constants)
+
+
+#: What every process of a job agrees on.
+ANY = Position(rank=0, local_rank=0, world_size=2, local_world_size=2)
+
+
+def parts(node: cst.CSTNode) -> list[cst.CSTNode]:
+    """The operands of an operator as they are written."""
+    if isinstance(node, (cst.BooleanOperation, cst.BinaryOperation)):
+        return [node.left, node.right]
+    if isinstance(node, cst.Comparison):
+        return [node.left, *(target.comparator for target in node.comparisons)]
+    return [node.expression] if isinstance(node, cst.UnaryOperation) else []
+
+
+def makers(value: Opaque) -> list[str]:
+    """The names of the calls outside the project that made an object."""
+    return [callee.name for callee in value.callee if isinstance(callee, External)]
+
+
+def is_parsed(value: Opaque) -> bool:
+    """Whether a value is what a parser made of the command line."""
+    while value.kind == "item" and value.operands and len(value.operands[0]) == 1:
+        inner = value.operands[0][0]
+        if not isinstance(inner, Opaque):
+            return False
+        value = inner
+    return any(
+        isinstance(callee, Opaque) and callee.name in ("parse_args", "parse_known_args")
+        for callee in value.callee
+    )
+
+
+def is_count(value: Value) -> bool:
+    """Whether a value is what a loop over ``range`` counts."""
+    return (
+        isinstance(value, Opaque)
+        and value.kind == "element"
+        and any(
+            isinstance(source, Opaque) and source.callee == (External("builtins.range"),)
+            for source in value.operands[0]
+        )
+    )
+
+
+def run_as(
+    entry: Module,
+    dialect: Dialect,
+    find_module: Callable[[str, Module], Module | None],
+    vocabulary: Vocabulary,
+    position: Position | None,
+    shows_wraps: bool,
+) -> Facts:
+    """What a script does as one process of several; no code of it is executed.
+
+    What this process never comes to is not looked at.
+
+    Raises:
+        TooComplex: it needs more steps than the analysis allows.
+    """
+    run = ProcessRun(dialect, find_module, vocabulary, position, shows_wraps)
+    run.import_module(entry)
+    return run.facts(entry)

@@ -1,0 +1,134 @@
+"""The audit's pipeline: source, one run as each of several processes, checks, findings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from transpile import catalog
+from transpile.audit.model import Audit, Process
+from transpile.audit.process import run_as
+from transpile.audit.vocabulary import Position
+from transpile.engine import framework_of
+from transpile.facts.interpreter import interpret
+from transpile.facts.state import TooComplex
+from transpile.finding import Finding, Level
+from transpile.options import Options
+from transpile.plan.gate import distributed_already
+from transpile.plan.model import Plan
+from transpile.plan.roles import build_plan
+from transpile.project import Project
+from transpile.rule import finding_of
+from transpile.source import read_source
+
+#: Codes of findings that belong to no check.
+CODES = {
+    "AU001": "the script is not distributed",
+    "AU002": "the script is too complex to follow",
+    "AU003": "a library distributes the script, and what it does by itself is not looked at",
+    "AU004": "a module of the project cannot be read",
+}
+#: Two processes on one machine and the first on another one.
+FIRST = Position(rank=0, local_rank=0, world_size=4, local_world_size=2)
+SECOND = Position(rank=1, local_rank=1, world_size=4, local_world_size=2)
+ELSEWHERE = Position(rank=2, local_rank=0, world_size=4, local_world_size=2)
+
+
+def audit(
+    source: bytes | str,
+    options: Options | None = None,
+    *,
+    path: str = "<string>",
+    folder: Path | None = None,
+) -> tuple[Finding, ...]:
+    """What may hang or go apart in a distributed script; no code of it runs.
+
+    Args:
+        source: the script, as bytes or as text.
+        options: the framework, where it shall not be told from the imports.
+        path: how findings name the script.
+        folder: where the modules that it imports are looked up; default: the folder of `path`
+            where that is a file.
+
+    Raises:
+        SourceError: the script cannot be read or parsed.
+    """
+    options = options or Options()
+    data = source.encode() if isinstance(source, str) else source
+    read = read_source(data, path)
+    if folder is None and path != "<string>" and Path(path).is_file():
+        folder = Path(path).resolve().parent
+    project = Project(read, folder)
+    framework = framework_of(read, options, project)
+    if framework is None or catalog.audit_vocabulary(framework) is None:
+        return (note(path, "AU001", "no framework that has an audit is imported here"),)
+    try:
+        return audited(project, framework, options)
+    except (TooComplex, RecursionError):
+        message = "the script is too complex to follow: its calls branch too often or nest deeply"
+        return (Finding("AU002", Level.WARNING, path, 0, 0, message, "audit its parts"),)
+
+
+def audited(project: Project, framework: str, options: Options) -> tuple[Finding, ...]:
+    """What the checks of a framework say of a script.
+
+    Raises:
+        TooComplex: it needs more steps than the analysis allows.
+    """
+    path = project.entry.source.path
+    seen = run_all(project, framework, options)
+    why = distributed(seen)
+    if not why:
+        return (note(path, "AU001", "nothing here joins a process group or wraps a model"),)
+    findings = [
+        Finding("AU004", Level.WARNING, where, 0, 0, f"this module of the project is not read: {w}")
+        for where, w in project.unreadable
+    ]
+    if why.startswith("it is distributed by"):
+        findings.append(
+            note(path, "AU003", f"{why}: what it does with models and data is not looked at")
+        )
+    for check in catalog.checks(framework):
+        findings.extend(filter(None, map(finding_of, check.decide(seen))))
+    return tuple(sorted(set(findings), key=lambda finding: finding.sort_key))
+
+
+def run_all(project: Project, framework: str, options: Options) -> Audit:
+    """A script as each of several processes, and as any of them."""
+    table = catalog.table(framework)
+    vocabulary = catalog.audit_vocabulary(framework)
+    assert vocabulary is not None
+    processes = []
+    for position in (FIRST, SECOND, ELSEWHERE):
+        project.forget()
+        facts = run_as(
+            project.entry, table.dialect, project.find, vocabulary, position, shows_wraps=True
+        )
+        processes.append(Process(position, facts))
+    project.forget()
+    facts = run_as(project.entry, table.dialect, project.find, vocabulary, None, shows_wraps=False)
+    plan = build_plan(facts, table, options)
+    first, second, elsewhere = processes
+
+    def follow() -> Plan:
+        project.forget()
+        return build_plan(interpret(project.entry, table.dialect, project.find), table, options)
+
+    return Audit(plan, vocabulary, first, second, elsewhere, follow)
+
+
+def distributed(seen: Audit) -> str:
+    """How a script is distributed; empty where it is not."""
+    why = distributed_already(seen.plan)
+    if why:
+        return why
+    vocabulary = seen.vocabulary
+    for names in (vocabulary.joins, vocabulary.wraps, vocabulary.meets):
+        calls = seen.facts.calls_to(*names)
+        if calls:
+            return "it talks to other processes"
+    return ""
+
+
+def note(path: str, code: str, message: str) -> Finding:
+    """A remark about a whole script."""
+    return Finding(code, Level.NOTE, path, 0, 0, message)

@@ -1,0 +1,123 @@
+"""The command ``disttranspile audit``."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import get_args
+
+import click
+
+from transpile.cli import codes
+from transpile.cli.inputs import Input, InputError, find_scripts, read
+from transpile.cli.terminal import put
+from transpile.finding import Finding, Level
+from transpile.options import Framework, Options
+from transpile.report import FORMATS, FileReport
+from transpile.result import Outcome
+
+_STATUS = {Level.NOTE: 0, Level.WARNING: 1, Level.ERROR: 3}
+_FAILED = 2
+#: What is not worth a line of its own for a script that was found in a folder.
+_SILENT = frozenset({"AU001"})
+_EPILOG = """\b
+Exit status:
+  0  nothing found, or the script is not distributed
+  1  there is a warning
+  2  wrong usage, or an input that cannot be read or parsed
+  3  there is an error: the script may hang, or its processes go apart
+"""
+
+
+@click.command(
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--framework",
+    type=click.Choice(get_args(Framework)),
+    default="auto",
+    show_default=True,
+    help="What the script trains with.",
+)
+@click.option(
+    "--format",
+    "--output-format",
+    "output_format",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="Form of the findings.",
+)
+def command(files: tuple[str, ...], framework: str, output_format: str) -> int:
+    """Look for hangs and divergence in distributed training scripts.
+
+    FILE is a script, converted or distributed by hand, a folder that is searched for such scripts,
+    or - for standard input. It is followed as several processes of one job; no code of it runs.
+    Modules of the project that it imports are looked at with it.
+    """
+    from importlib import import_module
+
+    options = Options(framework=framework)  # type: ignore[arg-type]
+    reports: list[FileReport] = []
+    seen: set[Finding] = set()
+    for script in _scripts(files):
+        report = _audit(script, options)
+        found = [f for f in report.findings if script.path in files or f not in seen]
+        seen.update(found)
+        if not script.from_folder or any(f.code not in _SILENT for f in found):
+            reports.append(replace(report, findings=tuple(found)))
+        # A process that does not collect by itself shall not grow with every script.
+        if not gc.isenabled() and script.from_folder:
+            gc.collect()
+    text: str = import_module(f"transpile.report.{output_format}").render(reports)
+    put(text.encode())
+    return max((_status(report) for report in reports), default=0)
+
+
+def _scripts(files: tuple[str, ...]) -> Iterator[Input]:
+    """Yield the inputs, and of folders the scripts below them that may train."""
+    for name in files:
+        if not os.path.isdir(name):
+            yield Input(name)
+            continue
+        from transpile import catalog
+        from transpile.cli.gate import Gate
+
+        gate = Gate(
+            package for name in catalog.frameworks() for package in catalog.table(name).packages
+        )
+        for found in find_scripts(name):
+            if found.problem or gate.lets_through(found.path):
+                yield found
+
+
+def _audit(script: Input, options: Options) -> FileReport:
+    try:
+        content = read(script)
+    except InputError as error:
+        return _failed(script, codes.UNREADABLE, str(error))
+    from transpile.auditing import audit
+    from transpile.source import SourceError
+
+    try:
+        findings = audit(content.data, options, path=script.name)
+    except SourceError as error:
+        failed = _failed(script, codes.UNPARSABLE, error.message)
+        place = replace(failed.findings[0], line=error.line, column=error.column)
+        return replace(failed, findings=(place,))
+    return FileReport(script.name, Outcome.AUDITED, findings)
+
+
+def _failed(script: Input, code: str, message: str) -> FileReport:
+    finding = Finding(code, Level.ERROR, script.name, 0, 0, message)
+    return FileReport(script.name, None, (finding,))
+
+
+def _status(report: FileReport) -> int:
+    if report.outcome is None:
+        return _FAILED
+    return _STATUS[max((finding.level for finding in report.findings), default=Level.NOTE)]
