@@ -187,8 +187,8 @@ def losses(audit: Audit) -> Iterator[Remark]:
             scaling.module,
             scaling.node,
             "the gradients of this loss are averaged over the processes, but it is a sum, or a "
-            "mean over a number that may differ between processes: that is not the gradient of the global "
-            "batch",
+            "mean over a number that may differ between them: that is not the gradient of the "
+            "global batch",
             "multiply a sum by the number of processes for the backward pass, or divide by the "
             "average of the denominator over the processes",
         )

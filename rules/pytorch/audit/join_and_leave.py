@@ -1,0 +1,113 @@
+"""Find processes that talk before they have joined, or leave while others still wait.
+
+What:
+    A collective or a wrap that is reached before the process group is joined, and a process group
+    that is left in a ``finally``.
+
+Why:
+    Without a process group PyTorch raises an error at the first collective. In a ``finally``, a
+    process that has failed leaves the group, or waits in it, while the others are in the middle of
+    a collective: the error that matters is buried.
+
+Before:
+    try:
+        main()
+    finally:
+        dist.destroy_process_group()
+
+After:
+    main()
+    dist.destroy_process_group()
+
+Refuses when:
+    nothing joins a process group before the first collective; leaving in a ``finally`` is a
+    warning.
+
+Source:
+    https://pytorch.org/docs/stable/distributed.html#shutdown
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.audit.model import Audit
+from transpile.facts.events import Event
+from transpile.facts.values import External, Unknown
+from transpile.finding import Level
+from transpile.rule import Remark
+from transpile.rules.pytorch.audit import COLLECTIVES, DDP
+from transpile.rules.pytorch.audit._data import engines
+
+CODES = {
+    "AU110": "a collective is reached before the process group is joined",
+    "AU111": "the process group is left in a finally",
+}
+KNOWN = frozenset({"torch", "numpy", "builtins", "torchvision", *sys.stdlib_module_names})
+
+
+def decide(audit: Audit) -> Iterator[Remark]:
+    """One remark for the first collective without a group, and for each ``finally``."""
+    seen: set[int] = set()
+    for event in audit.first.facts.calls_to("torch.distributed.destroy_process_group"):
+        if id(event.node) not in seen and in_finally(event):
+            seen.add(id(event.node))
+            yield Remark(
+                "AU111",
+                Level.WARNING,
+                event.module,
+                event.node,
+                "a process that fails leaves the group here while the others are in a collective, "
+                "and they wait, or fail with an error of their own that hides the first",
+                "leave the group where the script ends without an error, behind a barrier",
+            )
+    if not engines(audit):
+        yield from unjoined(audit)
+
+
+def unjoined(audit: Audit) -> Iterator[Remark]:
+    """The first collective, where no process group has been joined by then."""
+    facts = audit.first.facts
+    meeting = facts.calls_to(DDP, *COLLECTIVES)
+    if not meeting:
+        return
+    first = meeting[0]
+    joins = facts.calls_to(*audit.vocabulary.joins)
+    if joins and joins[0].order < first.order:
+        return
+    if any(may_join(event) for event in facts.calls if event.order < first.order):
+        return
+    yield Remark(
+        "AU110",
+        Level.ERROR,
+        first.module,
+        first.node,
+        "no process group is joined before this: PyTorch raises an error here",
+        "call torch.distributed.init_process_group first",
+    )
+
+
+def may_join(event: Event) -> bool:
+    """Whether a call that cannot be looked into might join a process group."""
+    for callee in event.callee:
+        if isinstance(callee, Unknown):
+            return True
+        if isinstance(callee, External) and callee.name.partition(".")[0] not in KNOWN:
+            return True
+    return False
+
+
+def in_finally(event: Event) -> bool:
+    """Whether a call stands in a ``finally``, also that of a function around it."""
+    places = [(event.module, event.node)]
+    for frame in event.calls():
+        if frame.node is not None:
+            places.append((frame.module, frame.node))  # type: ignore[arg-type]
+    return any(
+        isinstance(outer, cst.Finally)
+        for module, node in places
+        for outer in module.source.parents(node)
+    )
