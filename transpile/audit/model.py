@@ -83,9 +83,8 @@ class Audit:
         return tuple(truth(process.facts.values_of(test)) for process in self.processes)
 
     def tells_apart(self, test: cst.CSTNode) -> bool:
-        """Whether some processes answer a condition with yes and others with no."""
-        found = self.answers(test)
-        return True in found and False in found
+        """Whether processes answer a condition differently, or for some it is decided."""
+        return len(set(self.answers(test))) > 1
 
     def makes(self, node: cst.CSTNode) -> tuple[bool, bool, bool]:
         """Whether each process makes the call at a node."""

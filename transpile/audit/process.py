@@ -36,6 +36,8 @@ CONVERSIONS: dict[str, Callable[[Any], object]] = {
     "builtins.str": str,
     "builtins.float": float,
 }
+#: Functions that are given one to copy its name, and do not call it.
+KEEPS_NAMES = frozenset({"functools.wraps", "functools.update_wrapper"})
 ENDINGS = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "os._exit"})
 
 
@@ -102,6 +104,8 @@ class ProcessRun(Interpreter):
             converted = self.converted(name, arguments.items[0].values)
             if converted is not None:
                 return converted
+        elif name in KEEPS_NAMES:
+            return (self.opaque("call", node, callee=(callee,), arguments=arguments),)
         elif name in vocabulary.spawns and arguments.items:
             return self.spawned(arguments, node)
         elif name in vocabulary.processes:

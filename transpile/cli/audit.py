@@ -68,7 +68,7 @@ def command(files: tuple[str, ...], framework: str, output_format: str) -> int:
         report = _audit(script, options)
         found = [f for f in report.findings if script.path in files or f not in seen]
         seen.update(found)
-        if not script.from_folder or any(f.code not in _SILENT for f in found):
+        if not script.from_folder or all(f.code not in _SILENT for f in report.findings):
             reports.append(replace(report, findings=tuple(found)))
         # A process that does not collect by itself shall not grow with every script.
         if not gc.isenabled() and script.from_folder:

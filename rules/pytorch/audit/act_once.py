@@ -117,7 +117,8 @@ def in_turn(audit: Audit, places: GuardedPlaces, effect: Effect) -> bool:
 def waited(audit: Audit, process: Process, effect: Effect) -> int:
     """How often a process has met the others before an effect."""
     orders = [event.order for event in process.events_at.get(id(effect.node), ())]
-    return sum(meeting.event.order < min(orders) for meeting in meetings(audit, process))
+    first = min(orders, default=0)
+    return sum(meeting.event.order < first for meeting in meetings(audit, process))
 
 
 def one_machine(audit: Audit) -> bool:

@@ -105,7 +105,7 @@ def in_finally(event: Event) -> bool:
     places = [(event.module, event.node)]
     for frame in event.calls():
         if frame.node is not None:
-            places.append((frame.module, frame.node))  # type: ignore[arg-type]
+            places.append((frame.module, frame.node))
     return any(
         isinstance(outer, cst.Finally)
         for module, node in places

@@ -40,6 +40,7 @@ SPLITS = {
     "sklearn.model_selection.KFold": ("random_state", "numpy.random."),
     "sklearn.model_selection.StratifiedKFold": ("random_state", "numpy.random."),
 }
+SEEDING = ("manual_seed", "seed", "set_rng_state", "set_state")
 #: Of these, what splits at random only where it is told to.
 ASKED = frozenset({"sklearn.model_selection.KFold", "sklearn.model_selection.StratifiedKFold"})
 
@@ -98,7 +99,7 @@ def seeds_all(event: Event, prefix: str) -> bool:
             continue
         last = callee.name.rpartition(".")[2]
         own = callee.name.startswith(("torch.", "numpy.", "random."))
-        if own and callee.name.startswith((f"{prefix}manual_seed", f"{prefix}seed")):
+        if own and callee.name.startswith(tuple(f"{prefix}{word}" for word in SEEDING)):
             return True
         if not own and "seed" in last:
             return True

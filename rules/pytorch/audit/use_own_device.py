@@ -180,13 +180,13 @@ def selects(ranks: Ranks, event: Event) -> bool:
     for callee in event.callee:
         if isinstance(callee, External) and callee.name in SELECTS:
             return True
-        known = isinstance(callee, External) and callee.name in ("torch.device", DDP)
-        moves = isinstance(callee, Opaque) and callee.name in ("to", "cuda")
-        if (known or moves) and any(
-            not isinstance(v, Constant) and may_tell(ranks, v)
-            for item in event.arguments.items
-            for v in item.values
-        ):
+        items = event.arguments.items
+        if isinstance(callee, External) and callee.name == DDP:
+            items = tuple(item for item in items if item.keyword == "device_ids")
+        elif not (isinstance(callee, External) and callee.name == "torch.device"):
+            if not (isinstance(callee, Opaque) and callee.name in ("to", "cuda")):
+                continue
+        if any(may_tell(ranks, v) for item in items for v in item.values):
             return True
     return False
 

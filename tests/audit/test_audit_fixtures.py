@@ -1,0 +1,126 @@
+"""The audit on scripts that are wrong, on the same scripts put right, and on all conversions."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cases import FIXTURES, Case, cases
+
+from transpile import catalog
+from transpile.audit.check import Check
+from transpile.auditing import audit
+from transpile.finding import Finding, Level
+from transpile.report.text import render_findings
+
+FOLDERS = sorted(path for path in (FIXTURES / "audit").iterdir() if path.is_dir())
+HEADINGS = ("What", "Why", "Before", "After", "Refuses when", "Source")
+OUTPUTS = [case for case in cases("pytorch") if case.expected_output.is_file()]
+#: Long enough for both processes to import PyTorch and train.
+SECONDS = 60
+#: A process that has not come this long after the other never will.
+PATIENCE = 8
+
+
+def findings(script: Path) -> tuple[Finding, ...]:
+    return audit(script.read_bytes(), path=script.name, folder=script.parent)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_what_is_wrong_is_found(folder: Path) -> None:
+    expected = (folder / "findings.txt").read_text("utf-8")
+    assert render_findings(findings(folder / "wrong.py")) == expected
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_what_is_right_is_left_alone(folder: Path) -> None:
+    assert findings(folder / "right.py") == ()
+
+
+@pytest.mark.parametrize("case", OUTPUTS, ids=lambda case: case.name)
+def test_a_conversion_neither_hangs_nor_goes_apart(case: Case) -> None:
+    script = case.expected_output
+    found = audit(script.read_bytes(), path=script.name, folder=case.output_folder)
+    assert [f for f in found if f.level > Level.NOTE or f.code == "AU001"] == []
+
+
+def test_every_code_has_a_fixture() -> None:
+    shown = set()
+    for folder in FOLDERS:
+        text = (folder / "findings.txt").read_text("utf-8")
+        shown.update(re.findall(r"\bAU\d{3}\b", text))
+    assert shown == {code for check in catalog.checks() for code in check.codes}
+
+
+def test_no_code_belongs_to_two_checks() -> None:
+    codes = [code for check in catalog.checks() for code in check.codes]
+    assert len(codes) == len(set(codes))
+
+
+@pytest.mark.parametrize("check", catalog.checks(), ids=lambda check: check.name)
+def test_docstring_has_every_heading(check: Check) -> None:
+    assert check.doc.strip().splitlines()[0].endswith(".")
+    for heading in HEADINGS:
+        assert re.search(rf"^{heading}:\n    \S", check.doc, re.MULTILINE), heading
+
+
+@pytest.mark.parametrize("script", ["train.py", "train_dist.py"])
+def test_a_script_that_is_not_distributed_is_said_to_be_none(script: str) -> None:
+    found = findings(FIXTURES / "pytorch" / "main_sgd" / script)
+    assert [f.code for f in found] == (["AU001"] if script == "train.py" else [])
+
+
+def launch(script: Path, folder: Path) -> list[int | None]:
+    """The exit statuses of two processes; None for one that waits for ever."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    shared = {**os.environ, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
+    shared |= {"MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, str(script)],
+            cwd=folder,
+            env={**shared, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for rank in range(2)
+    ]
+    statuses: list[int | None] = []
+    try:
+        for process in processes:
+            try:
+                statuses.append(process.wait(PATIENCE if statuses else SECONDS // 3))
+            except subprocess.TimeoutExpired:
+                statuses.append(None)
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+    return statuses
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["some_ranks_meet", "local_decisions", "part_of_the_numbers"])
+def test_what_is_right_runs_to_its_end(name: str, tmp_path: Path) -> None:
+    assert launch(FIXTURES / "audit" / name / "right.py", tmp_path) == [0, 0]
+
+
+@pytest.mark.slow
+def test_what_is_said_to_hang_hangs(tmp_path: Path) -> None:
+    text = (FIXTURES / "audit" / "some_ranks_meet" / "right.py").read_text("utf-8")
+    lonely = text.replace(
+        "        dist.barrier()\n    save",
+        "    if get_rank() == 0:\n        dist.barrier()\n    save",
+    )
+    assert lonely != text
+    script = tmp_path / "lonely.py"
+    script.write_text(lonely, "utf-8")
+    assert [f.code for f in findings(script)] == ["AU101"]
+    assert launch(script, tmp_path) != [0, 0]
