@@ -7,13 +7,14 @@ import re
 import pytest
 
 from transpile import catalog
+from transpile.auditing import CODES as AUDIT_CODES
 from transpile.cli import codes, main
 from transpile.cli.highlight import highlighted
 from transpile.engine import CODES as ENGINE_CODES
 from transpile.launch.advice import CODES as LAUNCH_CODES
 from transpile.rule import Rule
 
-CODES = {**ENGINE_CODES, **LAUNCH_CODES}
+CODES = {**ENGINE_CODES, **AUDIT_CODES, **LAUNCH_CODES}
 DOC = """\
 Do it once.
 
@@ -40,6 +41,7 @@ RULE = Rule(
 @pytest.fixture
 def _one_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalog, "rules", lambda framework=None: (RULE,))
+    monkeypatch.setattr(catalog, "checks", lambda framework=None: ())
 
 
 def explain(capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
