@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from transpile.audit.check import Check
-from transpile.audit.vocabulary import Vocabulary
+from transpile.audit.vocabulary import Vocabulary as AuditVocabulary
 from transpile.plan.model import Plan
 from transpile.plan.table import Table
 from transpile.rule import Change, Rule, Ruling, Rulings
@@ -84,12 +84,12 @@ def rules(framework: str | None = None) -> tuple[Rule, ...]:
 
 
 @cache
-def audit_vocabulary(framework: str) -> Vocabulary | None:
+def audit_vocabulary(framework: str) -> AuditVocabulary | None:
     """What the audit is told of a framework; None where it has no audit."""
     package = import_module(f"transpile.rules.{framework}")
     if not any(info.name == "audit" for info in pkgutil.iter_modules(package.__path__)):
         return None
-    found: Vocabulary = import_module(f"{package.__name__}.audit").VOCABULARY
+    found: AuditVocabulary = import_module(f"{package.__name__}.audit").VOCABULARY
     return found
 
 
