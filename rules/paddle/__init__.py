@@ -78,6 +78,7 @@ TABLE = Table(
             "paddle.distributed.fleet.distributed_model": "",
             "paddle.distributed.fleet.distributed_optimizer": "",
         },
+        hands_back={"paddle.amp.decorate": ("models", "optimizers")},
         called_iterables=frozenset({"paddle.io.DataLoader"}),
     ),
     module_bases=frozenset({"paddle.nn.Layer"}),

@@ -42,6 +42,7 @@ from transpile.facts.values import External
 from transpile.layout import append_to_body, insert_after, insert_before
 from transpile.plan.entering import inside_main_guard, returns_early, set_up_statement
 from transpile.plan.model import Plan
+from transpile.plan.places import Statement
 from transpile.plan.start import Start, find_start, is_main_guard, relevant
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
@@ -126,8 +127,11 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     for change in changes:
         yield In(plan.entry, change)
     last = start.block.body[-1]  # type: ignore[attr-defined]
+    behind = what_follows(plan, start)
     leaving = [f"{plan.names_in(plan.entry).fresh('cleanup_distributed')}()"]
-    if start.function is None and isinstance(last, cst.If) and is_main_guard(last):
+    if behind is not None:
+        changes = insert_after(source, behind, leaving)
+    elif start.function is None and isinstance(last, cst.If) and is_main_guard(last):
         changes = append_to_body(source, last, leaving)
     elif start.function is not None and returns_early(start.function) and start.entered:
         changes = insert_after(source, start.entered, leaving)
@@ -137,6 +141,24 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         changes = insert_after(source, last, leaving)
     for change in changes:
         yield In(plan.entry, change)
+
+
+def what_follows(plan: Plan, start: Start) -> Statement | None:
+    """The last statement behind the call of the function that trains; None where none follows.
+
+    It may read what the training wrote, and wait for it.
+    """
+    if start.entered is None:
+        return None
+    block = plan.entry.source.parent(start.entered)
+    if not isinstance(block, (cst.IndentedBlock, cst.Module)):
+        return None
+    last = block.body[-1]
+    if last is start.entered or not isinstance(last, Statement):
+        return None
+    if isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Return):
+        return None
+    return None if isinstance(last, cst.If) and is_main_guard(last) else last
 
 
 def foremost(edit: Edit) -> Edit:

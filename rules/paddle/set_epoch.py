@@ -40,7 +40,7 @@ from transpile.plan.places import function_of
 from transpile.plan.sources import Site, constant_of, epoch_loop, sites, variables
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.paddle.shard_training_data import DISTRIBUTED, sharding_of
+from transpile.rules.paddle.shard_training_data import DISTRIBUTED, made_anew, sharding_of
 
 CODES = {"PD211": "the batch sampler is told the epoch"}
 
@@ -83,7 +83,7 @@ def shuffles(site: Site, way: str) -> bool:
     """Whether the loader will have a sampler that shuffles by the epoch."""
     if way == "sampler":
         return True
-    if way != "dataset":
+    if way != "dataset" or made_anew(site):
         return False
     dropping = constant_of(site.loader.argument("drop_last"), False)
     return dropping in (False, None) and (

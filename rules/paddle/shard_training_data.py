@@ -414,7 +414,11 @@ def sharded_set(plan: Plan, data: Sharding) -> Iterator[Change]:
     known = constant_of(dropping, False) is True
     if dropping is not None and dropping.node is not None and drops and not known:
         words.append(f"drop_last={source.code(dropping.node)}")
-    helper = "shard_whole_batches" if drops else "shard_batches"
+    anew = words[-1].startswith("shuffle=") and made_anew(data.site)
+    if anew and not drops:
+        # A sampler that counts its epochs would begin with the first one again.
+        words.append("drop_last=False")
+    helper = "shard_whole_batches" if drops or anew else "shard_batches"
     yield Helper(helper, data.site.module)
     for argument in call.args:
         if argument.keyword is not None and argument.keyword.value in (
@@ -438,6 +442,11 @@ def sharded_set(plan: Plan, data: Sharding) -> Iterator[Change]:
         changes = add_argument(source, call, f"batch_sampler={sampler}")
     for edit in changes:
         yield In(module, edit)
+
+
+def made_anew(site: Site) -> bool:
+    """Whether a loader is made again for each pass over it."""
+    return any(next(loader.event.loops(), None) is not None for loader in site.loaders)
 
 
 def turned_on(argument: Argument) -> bool:

@@ -36,7 +36,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.facts.values import External, Instance, Opaque
+from transpile.facts.values import Instance, Opaque
 from transpile.finding import Level
 from transpile.layout import insert_after, insert_before
 from transpile.layout.calls import written_call
@@ -99,8 +99,6 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "call the model itself in training, so that DataParallel sees it",
             )
         found = find_wrap(plan, model)
-        if isinstance(found, str) and decorated(plan):
-            found = "it is called through what paddle.amp.decorate gives back"
         if isinstance(found, str):
             yield Ruling(
                 "PD302",
@@ -156,14 +154,6 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "which is smaller than the script's",
                 "on GPUs they are taken over all processes",
             )
-
-
-def decorated(plan: Plan) -> bool:
-    """Whether the script has models made over for automatic mixed precision."""
-    return any(
-        event.kind == "call" and External("paddle.amp.decorate") in event.callee
-        for event in plan.facts.events
-    )
 
 
 def merged(group: list[Wrap]) -> Wrap:

@@ -328,6 +328,17 @@ class Calls(BuiltinCalls):
             return (made,)
         if name in self.dialect.returns_argument and arguments.items:
             return arguments.items[0].values
+        if name in self.dialect.hands_back:
+            given = [
+                found.values
+                for position, word in enumerate(self.dialect.hands_back[name])
+                if (found := arguments.get(word, position)) is not None
+                and found.values != (Constant(None),)
+            ]
+            if len(given) == 1:
+                return given[0]
+            if given and not arguments.unknown_because:
+                return (Sequence("tuple", node, given),)
         self.escape(arguments, node)
         return (self.opaque("call", node, callee=(callee,), arguments=arguments),)
 

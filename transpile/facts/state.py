@@ -44,6 +44,8 @@ class Dialect:
         returns_receiver: base class to methods that give back their receiver.
         iterates_argument: callables whose result iterates over their first argument.
         calls_argument: callables and methods (by last word) that call a function given to them.
+        hands_back: callables that give back the arguments of these names, changed in place: one by
+            itself, several as a tuple.
         returns_argument: callables that give back their first argument, wrapped or changed in
             place, to the attribute of the wrapper that leads back to it.
         base_of: the class outside the project that an outside class derives from, as far as it
@@ -58,6 +60,7 @@ class Dialect:
     iterates_argument: frozenset[str] = frozenset()
     calls_argument: frozenset[str] = frozenset()
     returns_argument: Mapping[str, str] = field(default_factory=dict)
+    hands_back: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     base_of: Callable[[str], str] = lambda name: ""
     called_iterables: frozenset[str] = frozenset()
 
