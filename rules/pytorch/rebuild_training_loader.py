@@ -4,7 +4,8 @@ What:
     Where the call that makes a training loader also makes others, stands inside an expression or
     in another module of the project, the finished loader is handed to ``shard_loader``: it makes a
     loader like it, over this process's shard and with this process's share of the batch, and stops
-    the script at a sampler that it does not know.
+    the script at a sampler that it does not know. Where the loader may have a sampler of its own,
+    ``shard_loader_with_sampler`` shares out what that draws.
 
 Why:
     Changing the call itself would shard the evaluation loaders, too.
@@ -31,7 +32,7 @@ from transpile.facts.module import Module
 from transpile.layout import insert_after
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, statement_of
-from transpile.plan.sources import Site, is_indirect, sites, variables
+from transpile.plan.sources import Site, given, is_indirect, sites, variables
 from transpile.plan.wraps import binding_nodes
 from transpile.records import dataclass
 from transpile.result import Verdict
@@ -117,7 +118,9 @@ def rebuildings(plan: Plan, site: Site) -> list[Rebuilding]:
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The rebuilt loader bound to the same variable."""
     data: Rebuilding = ruling.data
-    yield Helper("shard_loader", data.module)
-    line = f"{data.text} = {plan.names_in(data.module).fresh('shard_loader')}({data.text})"
+    sampled = given(data.site, "sampler") or given(data.site, "batch_sampler")
+    helper = "shard_loader_with_sampler" if sampled is not None else "shard_loader"
+    yield Helper(helper, data.module)
+    line = f"{data.text} = {plan.names_in(data.module).fresh(helper)}({data.text})"
     for edit in insert_after(data.module.source, data.statement, [line], order=-5):
         yield In(data.module, edit)
