@@ -170,3 +170,12 @@ train(DataLoader(data, batch_size=8), nn.Linear(3, 1))
         text = convert(source.format(test=test)).text
         assert 'print_once("done", step)' in text, test
         assert "unwrap(model).state_dict()" in text, test
+
+
+def test_time_first_probabilities_of_ctc_loss_meet_their_targets() -> None:
+    result = loop(
+        "steps = out.unsqueeze(1).expand(8, 5, 3).transpose(0, 1).log_softmax(2)\n"
+        "        lengths = torch.full((len(y),), 5)\n"
+        "        loss = nn.CTCLoss()(steps, y.long(), lengths, torch.ones(len(y)).long())"
+    )
+    assert "PT403" not in codes(result)

@@ -39,6 +39,9 @@ class Losses(Looking):
                 tensors.append(self.look(found.values))
         if not tensors:
             tensors = self.given(value)
+        if signature.function == "ctc_loss":
+            # It takes probabilities of shape (time, samples, classes), targets by sample.
+            tensors = [replace(one, dim=0) for one in tensors]
         each = domain.nonlinear(f"the loss {signature.function}", *tensors)
         if setup.reduction is None:
             return domain.unknown(f"the reduction of {signature.function} is not known", whole=True)
