@@ -426,6 +426,16 @@ def $unwrap(model):
 ''',
         (DDP,),
     ),
+    "next_epoch": HelperSource(
+        '''
+def $next_epoch():
+    """Return how often this was called before, which is the same on all processes."""
+    $next_epoch.calls = getattr($next_epoch, "calls", -1) + 1
+    return $next_epoch.calls
+''',
+        (),
+        without_group=True,
+    ),
     "barrier": HelperSource(
         '''
 def $barrier():

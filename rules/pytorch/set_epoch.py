@@ -18,7 +18,8 @@ After:
         train(model, train_loader)
 
 Refuses when:
-    never: where the number of the epoch has no name, the sampler counts for itself.
+    never: where the number of the epoch has no name, the sampler counts for itself, or a helper
+    where the loader is made anew in every epoch.
 
 Source:
     https://pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
@@ -34,10 +35,11 @@ from transpile.facts.events import Call, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import Opaque
 from transpile.layout import insert_at_start_of_body, insert_before
+from transpile.plan.epochs import epoch_name, is_made_anew, name_at
 from transpile.plan.graph import called_names
 from transpile.plan.holders import Holder, bindings, parameters
 from transpile.plan.model import Plan
-from transpile.plan.places import Statement, ancestors, function_of, statement_of
+from transpile.plan.places import ancestors, function_of, statement_of
 from transpile.plan.sources import (
     Site,
     epoch_loop,
@@ -195,44 +197,83 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     created_inside = any(node is loop for node in ancestors(data.site.module, data.site.node))
     if sampler is not None and created_inside:
         statement = statement_of(data.site.module, data.site.node)
-        told_epoch = epoch or "0"
-        lines = [f"if {sampler} is not None:", f"    {sampler}.set_epoch({told_epoch})"]
         if statement is not None:
+            if epoch is None:
+                yield Helper("next_epoch", data.site.module)
+            counted = epoch or counter(plan, data.site.module)
+            lines = [f"if {sampler} is not None:", f"    {sampler}.set_epoch({counted})"]
             for edit in insert_before(data.site.module.source, statement, lines, order=20):
                 yield In(data.site.module, edit)
             return
+    if is_made_anew(data.loop, data.site.loaders):
+        yield from told_before_drawing(plan, data, sampler)
+        return
     if sampler is not None and visible(data):
         value = epoch or f"{sampler}.epoch + 1"
         lines = [f"if {sampler} is not None:", f"    {sampler}.set_epoch({value})"]
     else:
         text = data.loader_text
-        above: tuple[Module, Statement] | None = None
         if text is None:
-            statement = statement_of(data.iteration.module, data.iteration.node)
-            node = drawn_from(plan, data)
-            if statement is None or node is None:
-                return
-            text = data.iteration.module.source.code(node)
-            above, epoch = (data.iteration.module, statement), None
+            yield from told_before_drawing(plan, data, None)
+            return
         value = epoch or f"{text}.sampler.epoch + 1"
-        place = above[0] if above is not None else module
-        names = plan.names_in(place)
-        condition = f"{names.fresh('get_world_size')}() > 1"
-        if may_lack_sampler(data.site):
-            kind = names.imported(SAMPLER, "DistributedSampler")
-            condition = f"isinstance({text}.sampler, {kind})"
-        else:
-            yield Helper("get_world_size", place)
+        yield from sampler_helper(data, module)
         lines = [
-            f"if {condition}:",
+            f"if {has_sampler(plan, data, module, text)}:",
             f"    {text}.sampler.set_epoch({value})",
         ]
-        if above is not None:
-            for edit in insert_before(above[0].source, above[1], lines):
-                yield In(above[0], edit)
-            return
     for edit in insert_at_start_of_body(module.source, loop, lines):
         yield In(module, edit)
+
+
+def told_before_drawing(plan: Plan, data: Telling, sampler: str | None) -> Iterator[Change]:
+    """The call just before the batches are drawn, in whatever function that is."""
+    module = data.iteration.module
+    statement, node = statement_of(module, data.iteration.node), drawn_from(plan, data)
+    if statement is None or node is None:
+        return
+    text = module.source.code(node)
+    anew = is_made_anew(data.loop, data.site.loaders)
+    value = name_at(plan, data.loop, data.iteration)
+    if value is None and anew:
+        yield Helper("next_epoch", module)
+        value = counter(plan, module)
+    if sampler is not None and is_near(data):
+        lines = [f"if {sampler} is not None:", f"    {sampler}.set_epoch({value})"]
+    else:
+        yield from sampler_helper(data, module)
+        lines = [
+            f"if {has_sampler(plan, data, module, text)}:",
+            f"    {text}.sampler.set_epoch({value or f'{text}.sampler.epoch + 1'})",
+        ]
+    for edit in insert_before(module.source, statement, lines):
+        yield In(module, edit)
+
+
+def sampler_helper(data: Telling, module: Module) -> Iterator[Change]:
+    """What the test for a sampler needs."""
+    if not may_lack_sampler(data.site):
+        yield Helper("get_world_size", module)
+
+
+def has_sampler(plan: Plan, data: Telling, module: Module, text: str) -> str:
+    """The test whether a loader has a sampler that can be told the epoch."""
+    names = plan.names_in(module)
+    if may_lack_sampler(data.site):
+        return f"isinstance({text}.sampler, {names.imported(SAMPLER, 'DistributedSampler')})"
+    return f"{names.fresh('get_world_size')}() > 1"
+
+
+def counter(plan: Plan, module: Module) -> str:
+    """The call that counts epochs where nothing in the script does."""
+    return f"{plan.names_in(module).fresh('next_epoch')}()"
+
+
+def is_near(data: Telling) -> bool:
+    """Whether a loader is made in the function that draws from it, and its sampler seen there."""
+    own = function_of(data.site.module, data.site.node)
+    there = function_of(data.iteration.module, data.iteration.node)
+    return data.site.module is data.iteration.module and own is there
 
 
 def drawn_from(plan: Plan, data: Telling) -> cst.CSTNode | None:
@@ -260,36 +301,3 @@ def visible(data: Telling) -> bool:
     if data.site.module is not data.loop.module:
         return False
     return own is None or own is there
-
-
-def epoch_name(plan: Plan, loop: cst.CSTNode) -> str | None:
-    """The name of the epoch's number in a loop's head."""
-    if not isinstance(loop, cst.For):
-        return None
-    target: cst.CSTNode = loop.target
-    counts = any(
-        "builtins.range" in called_names(inner) or "tqdm.trange" in called_names(inner)
-        for inner in behind_bars(plan.facts.values_of(loop.iter))
-    )
-    if isinstance(target, cst.Tuple) and any(
-        isinstance(value, Opaque) and value.name == "enumerate"
-        for value in plan.facts.values_of(loop.iter)
-    ):
-        target, counts = target.elements[0].value, True
-    if counts and isinstance(target, cst.Name) and not set(target.value) <= {"_"}:
-        return target.value
-    return None
-
-
-def behind_bars(values: tuple[object, ...]) -> list[Opaque]:
-    """The iterables behind progress bars."""
-    found: list[Opaque] = []
-    pending = list(values)
-    while pending:
-        value = pending.pop()
-        if isinstance(value, Opaque):
-            if value.kind == "operation" and value.name == "iterate":
-                pending.extend(value.operands[0])
-            else:
-                found.append(value)
-    return found
