@@ -19,11 +19,13 @@ class Environment:
         name: what the test command calls it; also the folder of its tests.
         python: major and minor version of the interpreter that the framework's wheels need.
         requirements: what pip installs.
+        on_request: it is so large that it is made only where it is named.
     """
 
     name: str
     python: str
     requirements: tuple[str, ...]
+    on_request: bool = False
 
     @property
     def folder(self) -> Path:
@@ -62,6 +64,12 @@ ENVIRONMENTS = {
         Environment("mxnet", "3.11", ("mxnet==1.9.1", "numpy==1.23.5")),
         Environment("paddle", "3.11", ("paddlepaddle==3.3.1",)),
         Environment("fluid", "3.7", ("paddlepaddle==1.8.5", "protobuf==3.20.3")),
+        Environment(
+            "fluid_nccl2",
+            "3.7",
+            ("paddlepaddle-gpu==1.8.5.post107", "protobuf==3.20.3"),
+            on_request=True,
+        ),
     )
 }
 

@@ -5,7 +5,7 @@
 The tests themselves run in the environment of tests/run.py; the scripts that they start run in the
 framework's own, .venv-FRAMEWORK beside this folder, which is kept as long as the requirements stay
 the same. A framework whose interpreter or packages cannot be had is skipped, and the last lines say
-so.
+so. One of several gigabytes (fluid_nccl2) is made only where it is named.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ LAUNCHED = ["tests/launch/test_manifest_runs_elsewhere.py"]
 def main(arguments: list[str]) -> int:
     """Run the tests of the frameworks that are named, or of all; return the exit status."""
     separator = arguments.index("--") if "--" in arguments else len(arguments)
-    names, rest = arguments[:separator] or list(ENVIRONMENTS), arguments[separator + 1 :]
+    common = [name for name, environment in ENVIRONMENTS.items() if not environment.on_request]
+    names, rest = arguments[:separator] or common, arguments[separator + 1 :]
     unknown = [name for name in names if name not in ENVIRONMENTS]
     if unknown:
         print(

@@ -34,6 +34,13 @@ def rate_of(minimize: Minimize) -> Values:
     return tuple(found)
 
 
+def follows_schedule(minimize: Minimize) -> bool:
+    """Whether the learning rate is that of a schedule, which counts steps."""
+    return any(
+        SCHEDULES.intersection(called_names(value)) for value in walk_back(rate_of(minimize))
+    )
+
+
 def is_given_to_trainers(plan: Plan, minimize: Minimize) -> bool:
     """Whether trainers feed or set the learning rate: its servers compute it from nothing else."""
     behind = {id(value): value for value in walk_back(rate_of(minimize))}

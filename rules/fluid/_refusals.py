@@ -152,8 +152,8 @@ def asks_for_newer(event: Event) -> bool:
 
 
 def arrays(plan: Plan) -> Iterator[Ruling]:
-    """Variables that are initialised from an array, where variables are cut into slices."""
-    if not plan.options.slice_var_up:
+    """Variables that are initialised from an array, where servers make slices themselves."""
+    if not plan.options.slice_var_up or not plan.options.distributed_embedding:
         return
     for event in plan.facts.events:
         if event.kind == "call" and not event.detached and names_of(event) & ARRAYS:

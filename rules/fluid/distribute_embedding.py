@@ -5,6 +5,9 @@ What:
     when a launcher has started the script, and its gradient is sparse. What is large is said in a
     note; tables that are known to be small stay as they are.
 
+    From Fluid 1.8 on, a sparse table stays on the servers without being declared distributed;
+    declared, it fails (seen with 1.8.5), so that the declaration is left to older versions.
+
 Why:
     A table of very many ids does not fit into the memory of a trainer, and sending all of it at
     every step would take most of the time.
@@ -46,6 +49,7 @@ CODES = {
     "FL801": "this embedding is kept on the parameter servers",
     "FL802": "no embedding can be kept on the parameter servers",
     "FL803": "this embedding stays as it is",
+    "FL804": "gradients of a table are added up",
 }
 TABLE = "paddle.fluid.layers.embedding"
 #: Its spelling from 1.6 on, for ids without a last dimension of one.
@@ -124,6 +128,17 @@ def chosen(plan: Plan, large: list[Event]) -> Iterator[Answer]:
             large[0].node,
             "this embedding is kept on the parameter servers",
         )
+        if not plan.options.async_mode:
+            yield Remark(
+                "FL804",
+                Level.WARNING,
+                large[0].module,
+                large[0].node,
+                "synchronous servers of Fluid before 1.8 add the trainers' gradients of this table "
+                "up instead of averaging them",
+                "run it with Fluid 1.8, or divide the table's learning rate by the number of "
+                "trainers",
+            )
         return
     yield Ruling(
         "FL802",

@@ -34,8 +34,10 @@ from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.fluid._feeds import LOADERS
+from transpile.rules.fluid._learning_rate import follows_schedule
 from transpile.rules.fluid._losses import Kind, counts_tokens, couples, kind_of, normalisers
-from transpile.rules.fluid._roles import Minimize, loss_of, names_of, roles_of
+from transpile.rules.fluid._roles import Minimize, calls_method, loss_of, names_of, roles_of
 
 CODES = {
     "FL301": "the loss is multiplied by the number of trainers",
@@ -45,6 +47,7 @@ CODES = {
     "FL305": "numbers of a training batch are those of a share of it",
     "FL306": "statistics of batches are those of each trainer's share",
     "FL307": "each trainer clips its own gradients",
+    "FL309": "the schedule of the learning rate counts other steps than in one process",
     "FL308": "updates of a sparse embedding depend on the order of ids",
 }
 
@@ -72,6 +75,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if plan.options.mode != "nccl2":
             yield from clipped(plan)
             yield from sparse(plan)
+            yield from counted(plan)
 
 
 def done(minimize: Minimize) -> Iterator[Answer]:
@@ -171,6 +175,24 @@ def clipped(plan: Plan) -> Iterator[Remark]:
                 "sum of all trainers is clipped",
             )
             return
+
+
+def counted(plan: Plan) -> Iterator[Remark]:
+    """Schedules that count the run in which a loader is found to have ended."""
+    started = [
+        event
+        for event in plan.facts.events
+        if event.kind == "call" and not event.detached and calls_method(event, "start", LOADERS)
+    ]
+    for minimize in roles_of(plan).minimizes:
+        if started and follows_schedule(minimize):
+            yield remark(
+                minimize.event,
+                "FL309",
+                "in one process the run that finds the loader at its end is a step of the learning "
+                "rate's schedule, too (seen with Fluid 1.8); servers count the real steps alone",
+                "expect each pass to change the rate one step later than in one process",
+            )
 
 
 def sparse(plan: Plan) -> Iterator[Remark]:

@@ -4,7 +4,8 @@ What:
     Calls a helper between ``minimize()`` and the run of the startup program. For a parameter server
     it runs the server's programs and never returns; for a trainer it takes the updates out of the
     program and puts the exchange with the servers in (with ``--mode nccl2``, the exchange between
-    the trainers). Without a launcher it does nothing.
+    the trainers). Without a launcher it does nothing. Servers begin with the values that one
+    process begins with; where the script loads weights, they load them, too, and serve then.
 
 Why:
     ``DistributeTranspiler`` needs the backward pass and the updates, so ``minimize()`` comes first;
@@ -36,9 +37,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from transpile.facts.events import Event
+from transpile.facts.values import Constant, Opaque
 from transpile.finding import Level
 from transpile.layout import insert_after, insert_before
 from transpile.layout.calls import written_call
+from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.places import statement_of
 from transpile.result import Verdict
@@ -48,6 +52,7 @@ from transpile.rules.fluid._refusals import mode_of, refusals, refuse
 from transpile.rules.fluid._roles import (
     roles_of,
 )
+from transpile.rules.fluid._serving import serving_after
 
 CODES = {
     "FL101": "the program is transpiled here",
@@ -122,6 +127,16 @@ def claimed(plan: Plan) -> Iterator[cst.CSTNode]:
     yield from (run.event.node for run in roles.training)
 
 
+def clips_in_optimizer(place: Place) -> bool:
+    """Whether the optimizer itself clips gradients, as it can from Fluid 1.8 on."""
+    for value in walk_back((place.minimize.optimizer,)):
+        if isinstance(value, Opaque) and value.kind == "call":
+            given = value.arguments.keyword("grad_clip")
+            if given is not None and given.values != (Constant(None),):
+                return True
+    return False
+
+
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The call of the helper, and for asynchronous updates that of the communicator."""
     place: Place = ruling.data
@@ -131,17 +146,33 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         arguments.append(f"program={place.program_text}")
     if place.startup_text:
         arguments.append(f"startup_program={place.startup_text}")
+    served = serving_after(plan) if plan.options.mode != "nccl2" else None
+    behind = served if served is not None and not isinstance(served, Event) else None
+    if behind is not None:
+        arguments.append("serve=False")
+    main = [f"program={place.program_text}"] if place.program_text else []
     yield Helper("transpile_program", plan.entry)
     indentation = len(source.indentation_of(source.span(place.statement).start))
     lines = written_call(
         plan.names_in(plan.entry).fresh("transpile_program"), arguments, indentation
     )
+    if plan.options.mode != "nccl2" and clips_in_optimizer(place):
+        yield Helper("clip_on_trainers", plan.entry)
+        name = plan.names_in(plan.entry).fresh("clip_on_trainers")
+        lines = [*written_call(name, main, indentation), *lines]
     for edit in insert_before(source, place.statement, lines, order=-5):
         yield In(plan.entry, edit)
+    if behind is not None:
+        yield Helper("serve_parameters", plan.entry)
+        column = len(source.indentation_of(source.span(behind).start))
+        name = plan.names_in(plan.entry).fresh("serve_parameters")
+        for edit in insert_after(source, behind, written_call(name, [], column), order=-5):
+            yield In(plan.entry, edit)
     if plan.options.async_mode:
         yield Helper("start_communicator", plan.entry)
-        statement = statement_of(plan.entry, place.startup.event.node)
+        statement = behind or statement_of(plan.entry, place.startup.event.node)
         assert statement is not None
+        column = len(source.indentation_of(source.span(statement).start))
         name = plan.names_in(plan.entry).fresh("start_communicator")
-        for edit in insert_after(source, statement, written_call(name, arguments[:1], indentation)):
+        for edit in insert_after(source, statement, written_call(name, main, column)):
             yield In(plan.entry, edit)

@@ -7,9 +7,9 @@ What:
 
 Why:
     In synchronous training the servers wait for every trainer at every step: one that breaks out of
-    the loop on a number of its own share stops all the others. Weights that a trainer loads are
-    overwritten with the servers' after the first step. A file that trainer 0 writes is not there
-    yet when the others read it.
+    the loop on a number of its own share stops all the others. What a trainer alone writes into the
+    parameters is overwritten with the servers' after the first step. A file that trainer 0 writes
+    is not there yet when the others read it.
 
 Before:
     train(exe)
@@ -22,8 +22,8 @@ After:
 
 Refuses when:
     a training loop is left, or a batch passed over, depending on numbers that differ between the
-    trainers; weights are loaded before the training with parameter servers; what trainer 0 writes
-    is read while the training goes on.
+    trainers; weights are loaded, or variables set, while the training goes on or in another
+    module, with parameter servers; what trainer 0 writes is read while the training goes on.
 
 Source:
     https://www.paddlepaddle.org.cn/documentation/docs/en/1.8/advanced_guide/distributed_training/cluster_howto_en.html
@@ -35,21 +35,23 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.facts.events import Event, Loop, Within
+from transpile.facts.events import Event
+from transpile.finding import Level
 from transpile.layout import insert_before
-from transpile.plan.graph import called_names, walk_back
+from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
-from transpile.plan.places import Statement, blocks_around, site_at, statement_in
 from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.fluid._losses import normalisers
 from transpile.rules.fluid._once import VOCABULARY
-from transpile.rules.fluid._roles import LOADS, Roles, names_of, roles_of
+from transpile.rules.fluid._roles import Roles, names_of, roles_of
+from transpile.rules.fluid._serving import loaded, parted, serving_after, shares_loop
 
 CODES = {
     "FL601": "a training loop is left on a number that differs between the trainers",
-    "FL602": "weights that a trainer loads are lost",
+    "FL602": "what a trainer writes into parameters is lost",
     "FL603": "the other trainers leave here",
+    "FL605": "parameter servers load these weights, too",
     "FL604": "something is read while trainer 0 may still be writing it",
 }
 LEAVING = frozenset({"break", "continue", "return"})
@@ -73,7 +75,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         yield from exits(plan, roles)
         yield from failures(plan, roles)
     if plan.options.mode != "nccl2":
-        yield from loads(plan, roles)
+        yield from loads(plan)
     yield from reads(plan, roles)
 
 
@@ -181,32 +183,30 @@ def goes_on(plan: Plan, handler: cst.ExceptHandler) -> bool:
 # Weights.
 
 
-def loads(plan: Plan, roles: Roles) -> Iterator[Ruling]:
-    """Weights that are loaded before the training, which servers know nothing of."""
-    last = max(run.event.order for run in roles.training)
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or event.order > last:
-            continue
-        if not names_of(event) & LOADS or in_own_scope(event):
-            continue
+def loads(plan: Plan) -> Iterator[Answer]:
+    """What is to say about weights that are loaded."""
+    found = serving_after(plan)
+    if isinstance(found, Event):
         yield Ruling(
             "FL602",
             Verdict.REFUSE,
-            event.module,
-            event.node,
-            "the parameter servers hold the parameters: what a trainer loads is overwritten with "
-            "theirs when the training begins",
-            "convert with --mode nccl2, or load the weights on the servers by hand",
+            found.module,
+            found.node,
+            "the parameter servers hold the parameters: what is written into them here does not "
+            "come to the servers",
+            "load weights behind the run of the startup program and before the training loop, in "
+            "the script itself, or convert with --mode nccl2",
         )
-
-
-def in_own_scope(event: Event) -> bool:
-    """Whether something happens in a scope of variables apart from that of the training."""
-    return any(
-        isinstance(frame, Within)
-        and any("paddle.fluid.scope_guard" in called_names(value) for value in frame.managers)
-        for frame in event.stack
-    )
+    elif found is not None:
+        last = loaded(plan)[-1]
+        yield Remark(
+            "FL605",
+            Level.NOTE,
+            last.module,
+            last.node,
+            "parameter servers come here, too, and serve the weights behind this",
+            "see that their machines have the files",
+        )
 
 
 # Reading what trainer 0 writes.
@@ -226,8 +226,8 @@ def reads(plan: Plan, roles: Roles) -> Iterator[Ruling]:
             continue
         if event.order < last.order and not shares_loop(event, last):
             continue
-        place = parting(plan, last, event) if not shares_loop(event, last) else None
-        if place is None:
+        places = parted(plan, last, event) if not shares_loop(event, last) else None
+        if places is None:
             yield Ruling(
                 "FL604",
                 Verdict.REFUSE,
@@ -242,37 +242,11 @@ def reads(plan: Plan, roles: Roles) -> Iterator[Ruling]:
             "FL603",
             Verdict.APPLY,
             plan.entry,
-            place,
+            places[1],
             "trainer 0 alone goes on with what it has written",
-            data=place,
+            data=places[1],
         )
         return
-
-
-def shares_loop(event: Event, other: Event) -> bool:
-    """Whether two events happen in one loop."""
-    loops = {id(frame.node) for frame in other.stack if isinstance(frame, Loop)}
-    return any(id(frame.node) in loops for frame in event.stack if isinstance(frame, Loop))
-
-
-def parting(plan: Plan, before: Event, after: Event) -> Statement | None:
-    """The statement of the script with which `after` begins, `before` being over."""
-    for depth in range(20):
-        first, second = site_at(before, depth), site_at(after, depth)
-        if first is None or second is None:
-            return None
-        if first is second:
-            continue
-        source = plan.entry.source
-        if not source.has(first) or not source.has(second):
-            return None
-        for block in blocks_around(plan.entry, second):
-            left = statement_in(plan.entry, block, first)
-            right = statement_in(plan.entry, block, second)
-            if left is not None and right is not None:
-                return right if left is not right else None
-        return None
-    return None
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

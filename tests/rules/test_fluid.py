@@ -123,19 +123,48 @@ def test_nccl2_refuses_a_plain_executor() -> None:
     assert "FL402" not in codes(script)
 
 
-def test_nccl2_loads_weights_in_every_trainer() -> None:
-    loading = SCRIPT.replace("feeder =", 'fluid.io.load_params(exe, "old")\nfeeder =')
-    assert "FL602" in codes(loading)
-    assert "FL602" not in codes(loading, mode="nccl2")
+@pytest.mark.parametrize(
+    "loading",
+    [
+        'fluid.io.load_params(exe, "old")\n',
+        'if rows is not None:\n    fluid.io.load_params(exe, "old")\n',
+        'fluid.global_scope().find_var("w").get_tensor().set([[1.0]], fluid.CPUPlace())\n',
+    ],
+)
+def test_servers_load_what_trainers_load(loading: str) -> None:
+    text = written(SCRIPT.replace("feeder =", loading + "feeder ="))
+    assert "transpile_program(serve=False)\nexe.run(fluid.default_startup" in text
+    assert loading + "serve_parameters()\nfeeder =" in text
+    assert "serve=False" not in written(SCRIPT)
+    script = SCRIPT.replace(
+        "    exe.run(feed", "    " + loading.replace("\n", "\n    ") + "exe.run(feed"
+    )
+    assert "FL602" in codes(script)
+    assert "FL602" in codes(SCRIPT.replace("exe.run(fluid.def", loading + "exe.run(fluid.def"))
+    assert "FL602" not in codes(script, mode="nccl2")
 
 
-def test_arrays_as_initial_values_need_whole_variables() -> None:
+def test_communicators_start_behind_what_is_loaded() -> None:
+    loading = 'fluid.io.load_params(exe, "old")\n'
+    text = written(SCRIPT.replace("feeder =", loading + "feeder ="), async_mode=True)
+    assert loading + "serve_parameters()\nstart_communicator()\n" in text
+
+
+def test_arrays_as_initial_values_are_cut_by_servers() -> None:
     array = "fluid.initializer.NumpyArrayInitializer([[1.0]])"
     script = SCRIPT.replace(
         "fc(x, 1)", f"fc(x, 1, param_attr=fluid.ParamAttr(initializer={array}))"
     )
-    assert "FL104" in codes(script)
-    assert "FL104" not in codes(script, slice_var_up=False)
+    assert "FL104" not in codes(script)
+    assert "FL104" in codes(script, distributed_embedding=True)
+
+
+def test_gradients_that_the_optimizer_clips_stay_with_trainers() -> None:
+    clip = "SGD(0.1, grad_clip=fluid.clip.GradientClipByNorm(1.0))"
+    script = SCRIPT.replace("SGD(0.1)", clip)
+    assert "\nclip_on_trainers()\ntranspile_program()\n" in written(script)
+    assert "clip_on_trainers" not in written(SCRIPT)
+    assert "FL307" in codes(script)
 
 
 def test_sums_are_scaled_and_means_are_not() -> None:
