@@ -64,7 +64,8 @@ def $transpile_program(program=None, startup_program=None, serve=True):
 BEGIN = """\
     if role == "PSERVER":
         # A server begins with what one process begins with, and keeps the programs for that.
-        startup_program = startup_program or $fluid.default_startup_program()
+        if startup_program is None:
+            startup_program = $fluid.default_startup_program()
         if serve:
             $fluid.Executor($fluid.CPUPlace()).run(startup_program)
         startup_program = startup_program.clone()
