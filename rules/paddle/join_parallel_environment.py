@@ -55,6 +55,12 @@ CODES = {
 }
 
 
+NO_SERVERS = (
+    "Paddle 3 has no parameter servers; those of 2.6, the last version with them, crash where "
+    "trainers wait for each other, and else leave every trainer with parameters of its own"
+)
+
+
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer: where to join, or that it is joined already."""
     if plan.options.mode in ("pserver", "nccl2"):
@@ -63,9 +69,12 @@ def decide(plan: Plan) -> Iterator[Answer]:
             Verdict.REFUSE,
             plan.entry,
             plan.entry.source.tree,
-            f"--mode {plan.options.mode} is not done for Paddle 2.x and 3.x, where gradients are "
-            "averaged by collectives",
-            "leave out --mode; scripts of Fluid 1.x are converted for parameter servers",
+            (
+                NO_SERVERS
+                if plan.options.mode == "pserver"
+                else f"--mode {plan.options.mode} is a mode of Fluid 1.x"
+            ),
+            "leave out --mode: gradients are averaged by collectives, also of static graphs",
         )
         return
     for event in plan.facts.events:
