@@ -31,6 +31,8 @@ CODES = {
 FIRST = Position(rank=0, local_rank=0, world_size=4, local_world_size=2)
 SECOND = Position(rank=1, local_rank=1, world_size=4, local_world_size=2)
 ELSEWHERE = Position(rank=2, local_rank=0, world_size=4, local_world_size=2)
+#: What the processes of one machine have apart from those of another.
+ON_MACHINE = frozenset({"local_rank", "is_local_first", "node_rank"})
 
 
 def audit(
@@ -99,13 +101,19 @@ def run_all(project: Project, framework: str, options: Options) -> Audit:
     assert vocabulary is not None
     processes = []
     for position in (FIRST, SECOND, ELSEWHERE):
+        if position is ELSEWHERE and asked.isdisjoint(ON_MACHINE):
+            # Without asking for its machine, it is as any other that is not the first.
+            processes.append(Process(position, processes[-1].facts))
+            continue
         project.forget()
-        facts = run_as(
+        facts, asked = run_as(
             project.entry, table.dialect, project.find, vocabulary, position, shows_wraps=True
         )
         processes.append(Process(position, facts))
     project.forget()
-    facts = run_as(project.entry, table.dialect, project.find, vocabulary, None, shows_wraps=False)
+    facts, _ = run_as(
+        project.entry, table.dialect, project.find, vocabulary, None, shows_wraps=False
+    )
     plan = build_plan(facts, table, options)
     first, second, elsewhere = processes
 

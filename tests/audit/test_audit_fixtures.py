@@ -24,7 +24,7 @@ OUTPUTS = [case for case in cases("pytorch") if case.expected_output.is_file()]
 #: Long enough for both processes to import PyTorch and train.
 SECONDS = 60
 #: A process that has not come this long after the other never will.
-PATIENCE = 8
+PATIENCE = 20
 
 
 def findings(script: Path) -> tuple[Finding, ...]:
@@ -96,7 +96,7 @@ def launch(script: Path, folder: Path) -> list[int | None]:
     try:
         for process in processes:
             try:
-                statuses.append(process.wait(PATIENCE if statuses else SECONDS // 3))
+                statuses.append(process.wait(PATIENCE if statuses else SECONDS))
             except subprocess.TimeoutExpired:
                 statuses.append(None)
     finally:

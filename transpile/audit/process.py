@@ -65,6 +65,7 @@ class ProcessRun(Interpreter):
         self.position = position
         self.shows_wraps = shows_wraps
         self.joined = False
+        self.asked: set[str] = set()
         self.wrapper_attributes |= frozenset(filter(None, vocabulary.wraps.values()))
 
     # What the process knows of itself.
@@ -72,6 +73,7 @@ class ProcessRun(Interpreter):
     def told(self, word: str) -> Values | None:
         """A property of the position; None where it is not known."""
         if self.position is not None:
+            self.asked.add(word)
             return (Settled(getattr(self.position, word)),)
         return (Settled(getattr(ANY, word)),) if word in SHARED else None
 
@@ -215,6 +217,9 @@ class ProcessRun(Interpreter):
             name = only_constant(given[1])
             if name is not None and any(self.wrap_of(value) == name.value for value in given[0]):
                 return (Settled(True),)
+            if given[0] and all(isinstance(value, External) for value in given[0]):
+                # What a script asks a library for is there in its newer versions.
+                return (Constant(True),)
         return (self.opaque("operation", node, "hasattr", tuple(given)),)
 
     # Other processes.
@@ -438,14 +443,17 @@ def run_as(
     vocabulary: Vocabulary,
     position: Position | None,
     shows_wraps: bool,
-) -> Facts:
+) -> tuple[Facts, frozenset[str]]:
     """What a script does as one process of several; no code of it is executed.
 
     What this process never comes to is not looked at.
+
+    Returns:
+        what the run saw, and what of its position the script asked for.
 
     Raises:
         TooComplex: it needs more steps than the analysis allows.
     """
     run = ProcessRun(dialect, find_module, vocabulary, position, shows_wraps)
     run.import_module(entry)
-    return run.facts(entry)
+    return run.facts(entry), frozenset(run.asked)

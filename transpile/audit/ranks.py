@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import libcst as cst
 
+from transpile.audit.model import Audit
 from transpile.audit.vocabulary import SHARED, Vocabulary
 from transpile.facts.events import Branch, Event
-from transpile.facts.interpreter import Facts
 from transpile.facts.values import Constant, External, Opaque, Value, Values
 from transpile.plan.graph import called_names, walk_back
 
@@ -68,12 +68,17 @@ class Ranks:
         """Whether anything that values were computed from tells."""
         return any(self.tells(value) for value in walk_back(values))
 
-    def open_test(self, facts: Facts, event: Event) -> cst.CSTNode | None:
-        """A condition around an event that tells processes apart; None where there is none."""
+    def open_test(self, audit: Audit, event: Event) -> cst.CSTNode | None:
+        """A condition around an event of one process that tells processes apart, nobody knows how.
+
+        None where there is none, or where it is known for some process.
+        """
         for frame in reversed(event.stack):
             if isinstance(frame, Branch):
                 test = condition(frame.node)
-                if test is not None and self.decide(facts.values_of(test)):
+                if test is None or any(answer is not None for answer in audit.answers(test)):
+                    continue
+                if self.decide(audit.facts.values_of(test)):
                     return test
         return None
 

@@ -31,7 +31,7 @@ from transpile.audit.model import Audit, Process
 from transpile.audit.ranks import Ranks
 from transpile.facts.values import Constant, External, Opaque, Values, only_constant
 from transpile.finding import Level
-from transpile.plan.effects import Effect, Kind, find_effects
+from transpile.plan.effects import Effect, Kind, classify, find_effects
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.ranks import Ranks as GuardedPlaces
 from transpile.rule import Remark
@@ -60,16 +60,17 @@ def decide(audit: Audit) -> Iterator[Remark]:
     ranks = Ranks(audit.vocabulary)
     places = GuardedPlaces(audit.plan, BARRIERS)
     silenced = silences(audit, ranks)
+    replaced = any(event.kind == "store" and event.name == "print" for event in audit.facts.events)
     spoken = 0
     first: Effect | None = None
     for effect in find_effects(audit.plan, VOCABULARY):
-        makes = audit.makes(effect.node)
+        makes = made_by(audit, effect)
         if makes == PER_MACHINE and one_machine(audit):
             continue
         if makes not in (EVERYWHERE, PER_MACHINE) or guarded(audit, ranks, effect):
             continue
         if effect.kind in SPOKEN and makes == EVERYWHERE:
-            if effect.kind is Kind.LOG and silenced:
+            if (effect.kind is Kind.LOG and silenced) or (effect.kind is Kind.PRINT and replaced):
                 continue
             spoken += 1
             first = first or effect
@@ -121,6 +122,17 @@ def waited(audit: Audit, process: Process, effect: Effect) -> int:
     return sum(meeting.event.order < first for meeting in meetings(audit, process))
 
 
+def made_by(audit: Audit, effect: Effect) -> tuple[bool, ...]:
+    """Whether each process has an effect: what a call is given may switch it off."""
+    return tuple(
+        any(
+            event.kind == "call" and classify(event, VOCABULARY) is not None
+            for event in process.events_at.get(id(effect.node), ())
+        )
+        for process in audit.processes
+    )
+
+
 def one_machine(audit: Audit) -> bool:
     """Whether the processes join by their number on the machine, as those of one machine alone."""
     ranks = []
@@ -149,10 +161,10 @@ def guarded(audit: Audit, ranks: Ranks, effect: Effect) -> bool:
     """Whether an open test of the process's number is around every occurrence of an effect."""
     events = audit.first.events_at.get(id(effect.node), [])
     calls = [event for event in events if event.kind == "call"]
-    return bool(calls) and all(ranks.open_test(audit.facts, event) is not None for event in calls)
+    return bool(calls) and all(ranks.open_test(audit, event) is not None for event in calls)
 
 
-def written(effect: Effect, makes: tuple[bool, bool, bool]) -> Remark:
+def written(effect: Effect, makes: tuple[bool, ...]) -> Remark:
     """What to say of a file that several processes write."""
     if makes == PER_MACHINE:
         return warning(

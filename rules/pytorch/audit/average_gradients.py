@@ -50,6 +50,11 @@ CODES = {
     "AU304": "the averaged loss is not that of the global batch",
     "AU305": "gradients are averaged at every batch of an accumulation",
 }
+SUM = "a sum over the batch: the average is too small by the number of processes"
+MEAN = (
+    "a mean over a number, such as that of targets or weights, that may differ between them: where "
+    "it does, the average is not the gradient of the global batch"
+)
 SHARDS = frozenset(
     {
         "torch.distributed.fsdp.fully_shard",
@@ -186,9 +191,8 @@ def losses(audit: Audit) -> Iterator[Remark]:
             Level.WARNING,
             scaling.module,
             scaling.node,
-            "the gradients of this loss are averaged over the processes, but it is a sum, or a "
-            "mean over a number that may differ between them: that is not the gradient of the "
-            "global batch",
+            "the gradients of this loss are averaged over the processes, but it is "
+            + (SUM if scaling.degree or scaling.terms else MEAN),
             "multiply a sum by the number of processes for the backward pass, or divide by the "
             "average of the denominator over the processes",
         )

@@ -64,7 +64,7 @@ def decide(audit: Audit) -> Iterator[Remark]:
     known = meetings(audit, audit.first)
     for meeting in known:
         node = meeting.event.node
-        test = ranks.open_test(audit.facts, meeting.event)
+        test = ranks.open_test(audit, meeting.event)
         if test is None or id(node) in seen or balanced(meeting, known):
             continue
         seen.add(id(node))

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.audit.model import Audit
+from transpile.audit.ranks import Ranks
 from transpile.facts.values import External, Instance, Opaque, Value, Values
 from transpile.finding import Level
 from transpile.plan.effects import Kind, find_effects
@@ -43,7 +44,8 @@ REPORTS = (Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.TRACK)
 GATHERING = ("torch.distributed.reduce", "torch.distributed.gather")
 #: Packages whose numbers are taken over all processes by themselves.
 REDUCING = ("torchmetrics.", "torcheval.", "evaluate.", "ignite.")
-SIZES = frozenset({"len"})
+#: What says how large a result is, not what it is.
+SIZES = frozenset({"len", "shape", "size", "dim", "ndim", "numel", "dtype", "device"})
 
 
 def decide(audit: Audit) -> Iterator[Remark]:
@@ -55,12 +57,15 @@ def decide(audit: Audit) -> Iterator[Remark]:
         return
     agreed = agreed_values(audit.plan) | gathered(audit)
     calls = agreeing_calls(audit.plan)
+    ranks = Ranks(audit.vocabulary)
 
     def enters(value: Value) -> bool:
         if id(value) in agreed or isinstance(value, Instance):
             return False
         if isinstance(value, Opaque):
             if id(value.node) in calls or value.name in SIZES:
+                return False
+            if any(getattr(callee, "name", "") in SIZES for callee in value.callee):
                 return False
             return not any(name.startswith(REDUCING) for name in called_names(value))
         return True
@@ -70,6 +75,9 @@ def decide(audit: Audit) -> Iterator[Remark]:
             continue
         for event in effect.events:
             values = tuple(v for item in event.arguments.items for v in item.values)
+            if ranks.depend(values):
+                # It says which process it comes from.
+                continue
             if any(is_part(value, parts) for value in walk_back(values, enters)):
                 yield Remark(
                     "AU601",
