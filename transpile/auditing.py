@@ -99,16 +99,18 @@ def run_all(project: Project, framework: str, options: Options) -> Audit:
     table = catalog.table(framework)
     vocabulary = catalog.audit_vocabulary(framework)
     assert vocabulary is not None
-    processes = []
+    processes: list[Process] = []
+    asked: frozenset[str] = frozenset()
     for position in (FIRST, SECOND, ELSEWHERE):
         if position is ELSEWHERE and asked.isdisjoint(ON_MACHINE):
             # Without asking for its machine, it is as any other that is not the first.
             processes.append(Process(position, processes[-1].facts))
             continue
         project.forget()
-        facts, asked = run_as(
+        facts, words = run_as(
             project.entry, table.dialect, project.find, vocabulary, position, shows_wraps=True
         )
+        asked |= words
         processes.append(Process(position, facts))
     project.forget()
     facts, _ = run_as(
