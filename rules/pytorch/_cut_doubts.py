@@ -12,7 +12,21 @@ from transpile.plan.model import Backward, Cut, Plan
 from transpile.plan.treatment import descendants
 from transpile.rules.pytorch._quantity import Kind, quantity
 
-RECURRENT = frozenset({"torch.nn.RNN", "torch.nn.LSTM", "torch.nn.GRU"})
+#: Layers that take the first dimension for time unless they are told otherwise.
+RECURRENT = frozenset(
+    f"torch.nn.{name}"
+    for name in (
+        "RNN",
+        "LSTM",
+        "GRU",
+        "MultiheadAttention",
+        "Transformer",
+        "TransformerEncoder",
+        "TransformerDecoder",
+        "TransformerEncoderLayer",
+        "TransformerDecoderLayer",
+    )
+)
 
 
 def carried_over(plan: Plan, backward: Backward) -> str:
@@ -95,16 +109,21 @@ def first_dimension(plan: Plan, backward: Backward) -> str:
             found = quantity(plan, first)
             if found.kind is Kind.SAMPLE and found.dim != 1:
                 return (
-                    "a recurrent layer takes the first dimension of what is cut out of the data "
+                    "a layer of the model takes the first dimension of what is cut out of the data "
                     "for time: which part belongs to which process is not decided here"
                 )
     return ""
 
 
 def is_batch_first(layer: Opaque) -> bool:
-    """Whether a recurrent layer counts samples first."""
-    given = layer.arguments.get("batch_first", 4)
-    return given is not None and given.values == (Constant(True),)
+    """Whether a layer that knows time counts samples first."""
+    return any(
+        given.values == (Constant(True),)
+        for value in walk_back((layer,))
+        if isinstance(value, Opaque)
+        for given in value.arguments.items
+        if given.keyword == "batch_first"
+    )
 
 
 def in_random_order(plan: Plan, cut: Cut) -> bool:

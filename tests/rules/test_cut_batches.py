@@ -137,6 +137,24 @@ def test_a_function_that_also_evaluates_stays_whole() -> None:
             "goes on adding to the data",
         ),
         (
+            "weights = torch.ones(3)\nfor _ in range(9):\n    rows = torch.randint(64, (8,))\n"
+            "    chosen = torch.randint(3, (2,))\n"
+            "    step(xs[rows], ys[rows] * weights[chosen].sum())",
+            "several numbers of parts",
+        ),
+        (
+            "columns = 2\nfor _ in range(9):\n    drawn = torch.randint(3, (8,))\n"
+            "    step(xs[:8, drawn].t(), ys[:8])",
+            "cut along a later dimension",
+        ),
+        (
+            "layer = nn.LSTM(3, 1)\noptimizer = torch.optim.SGD(layer.parameters(), lr=0.1)\n"
+            "for i in range(0, 64, 8):\n    out, _ = layer(xs[i:i + 8])\n"
+            "    loss = (out - ys[i:i + 8]).pow(2).mean()\n    optimizer.zero_grad()\n"
+            "    loss.backward()\n    optimizer.step()",
+            "takes the first dimension",
+        ),
+        (
             "width = 8\nfor i in range(0, 64, size):\n"
             "    z = torch.zeros(width, 3)\n    step(xs[i:i + size] + z, ys[i:i + size])",
             "'width' has the value of the batch size",
@@ -148,6 +166,27 @@ def test_what_may_be_no_batch_of_samples_is_refused(body: str, said: str) -> Non
     errors = [f.message for f in found.findings if f.level is Level.ERROR]
     assert found.outcome is Outcome.REFUSED
     assert any(said in message for message in errors), errors
+
+
+def test_draws_for_the_samples_of_a_part_stay_as_they_are() -> None:
+    body = (
+        "for i in range(0, 64, size):\n    x, y = xs[i:i + size], ys[i:i + size]\n"
+        "    other = torch.randint(0, 64, (len(x),))\n    step(x - xs[other], y)"
+    )
+    lines = shared(body)
+    assert lines == ["x, y = share_batch(xs[i:i + size], size), share_batch(ys[i:i + size], size)"]
+
+
+def test_a_model_draws_no_batches() -> None:
+    top = (
+        "class Masked(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.layer = nn.Linear(2, 1)\n\n    def forward(self, x):\n"
+        "        return self.layer(x[:, torch.randperm(3)[:2]])\n"
+    )
+    body = "model = Masked()\noptimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+    body += "for i in range(0, 64, size):\n    step(xs[i:i + size], ys[i:i + size])"
+    lines = shared(body, top)
+    assert lines == ["step(share_batch(xs[i:i + size], size), share_batch(ys[i:i + size], size))"]
 
 
 def test_a_shape_of_the_batch_size_follows_the_part() -> None:

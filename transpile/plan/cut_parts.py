@@ -10,9 +10,11 @@ from transpile.plan.model import Plan
 
 
 def index_values(plan: Plan, value: Opaque, node: cst.Subscript) -> Values:
-    """The index of an item, and the bounds of its slices."""
+    """The index of an item along its first dimension, or the bounds of its slices."""
     found = list(value.index)
-    for element in node.slice if not found else ():
+    for place, element in enumerate(node.slice if not found else ()):
+        if place and isinstance(element.slice, cst.Index):
+            continue
         part = element.slice
         if isinstance(part, cst.Index):
             found.extend(plan.facts.values_of(part.value))
@@ -21,6 +23,15 @@ def index_values(plan: Plan, value: Opaque, node: cst.Subscript) -> Values:
                 if bound is not None:
                     found.extend(plan.facts.values_of(bound))
     return tuple(found)
+
+
+def later_indices(plan: Plan, node: cst.Subscript) -> list[Values]:
+    """The indices of an item along the dimensions behind the first."""
+    return [
+        plan.facts.values_of(element.slice.value)
+        for element in node.slice[1:]
+        if isinstance(element.slice, cst.Index)
+    ]
 
 
 def drawn_size(node: cst.Call, names: tuple[str, ...]) -> cst.BaseExpression | None:

@@ -23,9 +23,16 @@ from transpile.facts.values import (
     Values,
 )
 from transpile.facts.walk import children
-from transpile.plan.cut_bounds import Bounds, is_position, mentions_position
-from transpile.plan.cut_parts import drawn_size, index_values, module_of
-from transpile.plan.graph import SIZE_OPERATIONS, called_names, method_calls, parents, walk_back
+from transpile.plan.cut_bounds import Bounds, is_position, mentions_position, same
+from transpile.plan.cut_parts import drawn_size, index_values, later_indices, module_of
+from transpile.plan.graph import (
+    SIZE_OPERATIONS,
+    called_names,
+    is_instance_of,
+    method_calls,
+    parents,
+    walk_back,
+)
 from transpile.plan.model import Backward, Cut, Plan
 
 #: What lays the parts of a list side by side along the first dimension.
@@ -76,6 +83,13 @@ def find_cuts(plan: Plan, backward: Backward, happening: dict[int, Event]) -> No
     chosen = next((loop for loop in reversed(loops) if id(loop.node) in moved_by), loops[-1])
     backward.batch_loop = chosen
     backward.epoch_loops = tuple(loops[: loops.index(chosen)])
+
+
+def in_module(event: Event, module_bases: frozenset[str]) -> bool:
+    """Whether something happens in the code of a model, which draws no batches."""
+    return any(
+        is_instance_of(value, module_bases) for frame in event.calls() for value in frame.receiver
+    )
 
 
 def hands_on_samples(plan: Plan, event: Event) -> bool:
@@ -223,7 +237,7 @@ class CutSearch:
     def in_innermost(self, value: Opaque) -> bool:
         """Whether a call happens in each round of the innermost loop around the backward pass."""
         event = self.happening.get(id(value))
-        if event is None or not self.loops:
+        if event is None or not self.loops or in_module(event, self.table.module_bases):
             return False
         innermost = self.loops[-1].node
         return any(isinstance(f, Loop) and f.node is innermost for f in event.stack)
@@ -233,7 +247,8 @@ class CutSearch:
         if not self.in_innermost(value):
             return False
         size = drawn_size(node, called_names(value))
-        if size is None:
+        if size is None or not isinstance(size, (cst.Name, cst.Attribute, cst.Integer)):
+            # As many as there are samples already: len(batch), x.size(0).
             return False
         self.add(value, node, size, draws=True)
         self.bases.extend(value.arguments.items[0].values if value.arguments.items else ())
@@ -288,6 +303,11 @@ class CutSearch:
     def item(self, value: Opaque, node: cst.Subscript) -> None:
         """``data[positions]``: samples, where the positions are those of a batch."""
         base, index = value.operands[0], index_values(self.plan, value, node)
+        if any(self.walk_index(later) for later in later_indices(self.plan, node)):
+            self.fail(
+                "a batch is cut along a later dimension than the first, so which dimension counts "
+                "the samples is not known"
+            )
         if mentions_position(index, self.around):
             if not self.walk_index(index):
                 self.fail(
@@ -331,13 +351,17 @@ class CutSearch:
 
     def in_same_call(self, call: Opaque, values: Values) -> Values:
         """Of the values of an expression, those that it has where a call beside it happens."""
-        here = self.calls_around(call)
-        return tuple(v for v in values if self.calls_around(v) in (here, None))
-
-    def calls_around(self, value: Value) -> list[int] | None:
-        """The calls of the project's functions around the call that gives a value."""
-        event = self.happening.get(id(value))
-        return None if event is None else [id(frame.node) for frame in event.calls()]
+        here = self.happening.get(id(call))
+        if here is None:
+            return values
+        calls = [id(frame.node) for frame in here.calls()]
+        found: list[Value] = []
+        for value in values:
+            there = self.happening.get(id(value))
+            beside = there is not None and there.function() is here.function()
+            if there is None or not beside or [id(f.node) for f in there.calls()] == calls:
+                found.append(value)
+        return tuple(found)
 
     def indexed_bases(self, node: cst.CSTNode) -> list[Value]:
         """What an expression takes its parts from by position."""
@@ -350,6 +374,16 @@ class CutSearch:
 
     def displaced(self) -> str:
         """Why the cuts do not take the same samples of all data; empty where they do."""
+        sizes = [
+            self.plan.facts.values_of(cut.size)
+            for cut in self.cuts.values()
+            if cut.size is not None and not cut.done
+        ]
+        if any(not same(size, sizes[0]) for size in sizes[1:]):
+            return (
+                "a step takes several numbers of parts out of its data, so that it is not known "
+                "which of them counts the samples"
+            )
         cuts = [cut for cut in self.cuts.values() if cut.bounds is not None]
         for cut in cuts[1:]:
             if cut.bounds is not None and not cut.bounds.same_as(cuts[0].bounds):
