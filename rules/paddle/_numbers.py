@@ -159,6 +159,9 @@ def convert_number(
         consider(plan, found, quantities, event, node, quantity)
     elif quantity.kind is Kind.UNKNOWN and quantities.of_training(values):
         found.doubts[id(node)] = Doubt(event.module, node, quantity.reason)
+    elif quantity.kind is Kind.SAMPLES and quantities.of_training(values):
+        reason = "it is made of this process's samples, and of no others"
+        found.doubts[id(node)] = Doubt(event.module, node, reason)
     return id(node) in found.leaves
 
 

@@ -356,11 +356,28 @@ class Analysis:
             return COUNT if position == 0 else EQUAL
         if base.kind is not Kind.SAMPLES:
             return base
+        unpacked = self.unpacked(value, position)
+        if unpacked is not None:
+            return unpacked
         if isinstance(position, str) or self.is_collection(value.operands[0]):
             return SAMPLES
         if isinstance(value.node, cst.Subscript) and keeps_samples(value.node):
             return SAMPLES
         return unknown("it takes single samples out of a batch")
+
+    def unpacked(self, value: Opaque, position: object) -> Quantity | None:
+        """One of several values that a model gives back on some of its ways; None for others.
+
+        Where it gives back a tensor on other ways, nobody unpacks that.
+        """
+        if isinstance(value.node, cst.Subscript) or not isinstance(position, int):
+            return None
+        found: list[Value] = []
+        for call in value.operands[0]:
+            for one in call.inner if isinstance(call, Opaque) else ():
+                if isinstance(one, Sequence) and position < len(one.elements):
+                    found.extend(one.elements[position])
+        return self.within_model(self.of(tuple(found))) if found else None
 
     def is_collection(self, values: Values) -> bool:
         """Whether values are batches, or several outputs of a model, and no tensors."""
