@@ -62,6 +62,10 @@ EXAMPLES = {
     + "metric = mx.metric.Accuracy()\n"
     + TRAINING
     + "        metric.update(label, net(data))\n    @\n",
+    "mxnet/reduce-fit-metrics": HEAD
+    + SYMBOL
+    + "train_iter = mx.io.NDArrayIter(images, labels, 64)\n"
+    + "kv = mx.kv.create('local')\n@\n",
     "mxnet/scale-step": HEAD + LOADER + TRAINER + STEP + "        @\n",
     "mxnet/shard-data": HEAD + "@\n" + TRAINER + TRAINING,
     "mxnet/share-batches": HEAD

@@ -37,11 +37,18 @@ def $create_store():
 '''
 
 
+WORKERS_UPDATE = """
+    # The workers update: the servers add up whatever they are sent.
+    $os.environ["MXNET_UPDATE_ON_KVSTORE"] = "0"
+"""
 READY = """
     if not launched:
         return None
+@workers
     store = $mx.kv.create("@kind")
-    hand_out = store.broadcast
+"""
+HAND_OUT = """
+    hand_out = getattr(store, "broadcast", None)  # older than MXNet 1.6: none
 
     def hand_out_and_wait(*args, **kwargs):
         hand_out(*args, **kwargs)
@@ -63,14 +70,47 @@ APART = """
 
 def create_store(options: Options) -> HelperSource:
     """The helper that makes the store, of the kind that the options want."""
+    return made_store(options, options.kvstore != "dist_async")
+
+
+def made_store(options: Options, workers_update: bool) -> HelperSource:
+    """The helper that makes the store.
+
+    Args:
+        options: the choices of the conversion.
+        workers_update: trainers take the store as it is, and update the parameters themselves.
+    """
     code = CREATE_STORE.replace('    return $mx.kv.create("@kind") if launched else None\n', "")
-    code = code.rstrip("\n") + READY
+    code = code.rstrip("\n") + READY + HAND_OUT.lstrip("\n")
+    code = code.replace("@workers\n", WORKERS_UPDATE.lstrip("\n") if workers_update else "")
     if options.compression != "none":
         code = code.rstrip("\n") + "\n" + APART
     code = code.rstrip("\n") + "\n    return store\n"
     return HelperSource(code.replace("@kind", options.kvstore), (MX, OS))
 
 
+def plain_store(options: Options, workers_update: bool) -> HelperSource:
+    """The helper that makes the store where what trains gets stores of its own, which prepare it.
+
+    Args:
+        options: the choices of the conversion.
+        workers_update: what trains are trainers, which update the parameters themselves.
+    """
+    code = CREATE_STORE
+    if workers_update:
+        last = '    return $mx.kv.create("@kind") if launched else None\n'
+        made = '    return $mx.kv.create("@kind")\n'
+        code = code.replace(
+            last, READY.lstrip("\n").replace('    store = $mx.kv.create("@kind")\n', made)
+        )
+        code = code.replace("@workers\n", WORKERS_UPDATE.lstrip("\n"))
+    return HelperSource(code.replace("@kind", options.kvstore), (MX, OS))
+
+
+#: Keys for scripts in which several things train: those of one store are all numbers or all names.
+STRING_KEYS = HelperSource(
+    '$keys = (f"shared {number}" for number in $itertools.count())', (ITERTOOLS,)
+)
 #: Keys for scripts with modules: these name their parameters, and the keys of one store are all
 #: numbers or all names.
 NAMED_KEYS = HelperSource(
@@ -132,7 +172,79 @@ SHARE_AND_VARY = HelperSource(
 )
 
 
+WORKER_STORE = HelperSource(
+    '''
+class $WorkerStore($mx.kv.KVStore):
+    """The store that the workers share, under names of its own for one trainer or module.
+
+    Its servers only add gradients up: the parameters of a module are updated in the workers.
+    """
+
+    made = 0
+
+    def __init__(self, shared):
+        super().__init__(shared.handle)
+        self.shared, self.updater, self.updaters, self.pushed = shared, None, {}, {}
+        self.number = $WorkerStore.made = $WorkerStore.made + 1
+
+    def __del__(self):
+        pass  # the handle is that of the shared store
+
+    @property
+    def type(self):
+        return self.shared.type
+
+    @property
+    def rank(self):
+        return self.shared.rank
+
+    @property
+    def num_workers(self):
+        return self.shared.num_workers
+
+    def init(self, key, value):
+        self.updaters[key] = self.updater
+        self.shared.init(f"{self.number} {key}", value)
+
+    def push(self, key, value, priority=0):
+        self.pushed[key] = value
+        self.shared.push(f"{self.number} {key}", value, priority)
+
+    def pull(self, key, out=None, priority=0, ignore_sparse=True):
+        gradients, updater = self.pushed.pop(key, None), self.updaters[key]
+        if updater is None or gradients is None:
+            self.shared.pull(f"{self.number} {key}", out, priority)
+            return
+        self.shared.pull(f"{self.number} {key}", gradients, priority)
+        for device, (gradient, weight) in enumerate(zip(gradients, out)):
+            index = f"{key} {device}"
+            updater.optimizer.idx2name[index] = key
+            updater(index, gradient, weight)
+
+    def pushpull(self, key, value, out=None, priority=0):
+        self.push(key, value, priority)
+        self.pull(key, value if out is None else out, priority)
+
+    def broadcast(self, key, value, out, priority=0):
+        self.init(key, value)
+        self.pull(key, out, priority)
+        $mx.nd.waitall()
+
+    def set_optimizer(self, optimizer):
+        self.updater = $mx.optimizer.get_updater(optimizer)
+
+    def save_optimizer_states(self, fname, dump_optimizer=False):
+        with open(fname, "wb") as states:
+            states.write(self.updater.get_states(dump_optimizer))
+
+    def load_optimizer_states(self, fname):
+        with open(fname, "rb") as states:
+            self.updater.set_states(states.read())
+''',
+    (MX,),
+)
 HELPERS: dict[str, HelperTemplate] = {
+    "WorkerStore": WORKER_STORE,
     "create_store": create_store,
     "store": HelperSource("$store = $create_store()", (), ("create_store",)),
     "get_rank": HelperSource(
@@ -213,7 +325,13 @@ def $wait_for_workers():
         '''
 def $on_main_process(callback):
     """Return a callback that does what it did on the worker with rank 0, and nothing elsewhere."""
-    return callback if $is_main_process() else lambda *args: None
+
+    def read_metric(*args):
+        # All workers read it: together they count.
+        metric = getattr(args[0], "eval_metric", None)
+        return metric and metric.get_name_value()
+
+    return callback if $is_main_process() else read_metric
 ''',
         (),
         ("is_main_process",),
@@ -342,12 +460,48 @@ def $reduce_metric(metric):
         return metric
     reduced = $copy.deepcopy(metric)
     for part in getattr(reduced, "metrics", [reduced]):
-        total, count = $all_reduce([float(part.sum_metric), float(part.num_inst)])
-        part.sum_metric, part.num_inst = total, int(count)
+        names = ["sum_metric", "num_inst", "global_sum_metric", "global_num_inst"]
+        counted = [name for name in names if hasattr(part, name)]
+        totals = $all_reduce([float(getattr(part, name)) for name in counted])
+        for name, total in zip(counted, totals):
+            setattr(part, name, int(total) if name.endswith("inst") else total)
     return reduced
 ''',
         (COPY,),
         ("store", "all_reduce"),
+    ),
+    "SharedMetric": HelperSource(
+        '''
+class $SharedMetric($mx.metric.EvalMetric):
+    """A metric that is read as that of what all workers have counted."""
+
+    def __init__(self, metric):
+        self.metric = $mx.metric.create(metric)
+        super().__init__(self.metric.name)
+
+    def update(self, labels, preds):
+        self.metric.update(labels, preds)
+
+    def update_dict(self, label, pred):
+        self.metric.update_dict(label, pred)
+
+    def reset(self):
+        self.metric.reset()
+
+    def reset_local(self):
+        self.metric.reset_local()
+
+    def get(self):
+        return $reduce_metric(self.metric).get()
+
+    def get_global(self):
+        return $reduce_metric(self.metric).get_global()
+
+    def get_global_name_value(self):
+        return $reduce_metric(self.metric).get_global_name_value()
+''',
+        (MX,),
+        ("reduce_metric",),
     ),
     "vary_random_numbers": HelperSource(
         '''
@@ -358,43 +512,6 @@ def $vary_random_numbers():
 ''',
         (MX,),
         ("get_rank",),
-    ),
-    "TrainerStore": HelperSource(
-        '''
-class $TrainerStore($mx.kv.KVStoreBase):
-    """The store that the workers share, under keys of its own, for one of several trainers."""
-
-    made = 0
-
-    def __init__(self):
-        self.first = $TrainerStore.made = $TrainerStore.made + 2000
-        if self.first >= 100000:
-            raise SystemExit("too many trainers for the keys of one store")
-
-    @property
-    def type(self):
-        return $store.type
-
-    @property
-    def rank(self):
-        return $store.rank
-
-    @property
-    def num_workers(self):
-        return $store.num_workers
-
-    def broadcast(self, key, value, out, priority=0):
-        $store.broadcast(self.first + key, value, out, priority)
-
-    def pushpull(self, key, value, out=None, priority=0):
-        $store.pushpull(self.first + key, value, out, priority)
-
-    @staticmethod
-    def is_capable(capability):
-        return False
-''',
-        (MX,),
-        ("store",),
     ),
     "share_parameters": SHARE_PARAMETERS,
     "share_statistics": HelperSource(

@@ -29,7 +29,7 @@ from transpile.rules.mxnet._vocabulary import (
     INIT_OPTIMIZER,
     MODULES,
     STORE,
-    STORE_BASE,
+    STORE_BASES,
     TRAINER,
     TRAINER_PARAMETERS,
 )
@@ -79,10 +79,51 @@ def trainers(plan: Plan) -> list[Optimizer]:
     return [each for each in plan.optimizers if TRAINER in called_names(each.value)]
 
 
-def has_own_keys(plan: Plan) -> bool:
-    """Whether trainers need keys of their own: there are several, or one is made in a loop."""
-    found = trainers(plan)
-    return len(found) > 1 or any(True for trainer in found for _ in trainer.event.loops())
+def in_workers(plan: Plan) -> bool:
+    """Whether modules are updated in the workers, so that servers can add up numbers, too.
+
+    Rows of sparse parameters are updated where they are stored: on the servers.
+    """
+    options = plan.options
+    return options.kvstore != "dist_async" and options.compression == "none" and not sparse(plan)
+
+
+def sparse(plan: Plan) -> bool:
+    """Whether the script speaks of parameters or gradients that are rows of sparse matrices."""
+    if "sparse" not in plan.memo:
+        plan.memo["sparse"] = any(
+            isinstance(value, Constant) and value.value in ("row_sparse", "csr")
+            for event in plan.facts.events
+            if event.kind == "call" and not event.detached
+            for argument in event.arguments.items
+            for value in argument.values
+        )
+    found: bool = plan.memo["sparse"]
+    return found
+
+
+def has_modules(plan: Plan) -> bool:
+    """Whether modules, or models of symbols, are trained."""
+    return bool(fits(plan)) or any(update.trainer is None for update in updates(plan))
+
+
+def has_several(plan: Plan) -> bool:
+    """Whether several trainers or modules share the store, or one that is made in a loop."""
+    made = {id(trainer.event.node): trainer.event for trainer in trainers(plan)}
+    modules: dict[int, Event] = {}
+    for fit in fits(plan):
+        for callee in fit.event.callee:
+            for value in getattr(callee, "operands", ((),))[0]:
+                modules.setdefault(id(value), fit.event)
+    events = [*made.values(), *modules.values()]
+    return len(events) > 1 or any(True for event in events for _ in event.loops())
+
+
+def has_worker_stores(plan: Plan) -> bool:
+    """Whether what trains gets stores of its own, which let the workers update."""
+    if has_modules(plan):
+        return in_workers(plan)
+    return has_several(plan)
 
 
 def trainer_argument(trainer: Optimizer, name: str) -> Argument | None:
@@ -250,7 +291,7 @@ def kinds(values: Values) -> set[str]:
             assert isinstance(value, Opaque)
             first = value.arguments.get("name", 0)
             found.update(kinds(first.values) if first is not None else {"local"})
-        elif isinstance(value, Instance) and STORE_BASE in value.cls.external_bases():
+        elif isinstance(value, Instance) and not STORE_BASES.isdisjoint(value.cls.external_bases()):
             # Only a store of several workers needs a class of its own.
             found.add("dist")
         elif isinstance(value, Opaque) and value.kind == "operation":

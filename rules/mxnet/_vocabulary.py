@@ -23,7 +23,7 @@ ARRAY_ITERATOR = (
 )  # fmt: skip
 IMAGE_ITERATOR = ("batch_size", "data_shape")
 STORE = "mxnet.kvstore.create"
-STORE_BASE = "mxnet.kvstore.KVStoreBase"
+STORE_BASES = frozenset({"mxnet.kvstore.KVStoreBase", "mxnet.kvstore.KVStore"})
 TRAINER = "mxnet.gluon.Trainer"
 #: Classes whose objects train by ``fit``, or by ``init_optimizer`` and ``update``.
 MODULES = frozenset(

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event, Loop
-from transpile.facts.values import Opaque
+from transpile.facts.values import Opaque, Value
 from transpile.finding import Level
 from transpile.layout import wrap_expression
 from transpile.plan.effects import Kind
@@ -37,10 +37,13 @@ from transpile.plan.model import Plan
 from transpile.plan.roles import data_sources
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.mxnet._metrics import is_metric, unusual
 from transpile.rules.mxnet._prelude_data import adds_up
 from transpile.rules.mxnet._roles import (
     drawings,
     fits,
+    has_modules,
+    in_workers,
     receivers_of,
     training_loaders,
     updates,
@@ -51,43 +54,47 @@ CODES = {
     "MX602": "a reported number is that of one worker",
 }
 SCORING = frozenset({"score", "predict", "iter_predict"})
-READING = frozenset({"get", "get_name_value"})
-#: Metrics that are more than a sum over a count.
-UNUSUAL = ("F1", "MCC", "PCC", "PearsonCorrelation", "Fbeta", "BinaryAccuracy")
+READING = frozenset({"get", "get_name_value", "get_global", "get_global_name_value"})
 
 
 def reduced(plan: Plan) -> list[Event]:
     """The calls that read a metric of the training loop and can be reduced."""
     if "reduced" not in plan.memo:
         found = [] if not can_reduce(plan) else list(reading(plan))
-        plan.memo["reduced"] = [event for event in found if is_sum(event)]
+        plan.memo["reduced"] = [event for event in found if is_sum(plan, event)]
     events: list[Event] = plan.memo["reduced"]
     return events
 
 
 def can_reduce(plan: Plan) -> bool:
     """Whether numbers can be added up over the workers at any time: servers only add then."""
-    return adds_up(plan.options) and not fits(plan)
+    return adds_up(plan.options) and (not has_modules(plan) or in_workers(plan))
 
 
 def metrics_in_training(plan: Plan) -> set[int]:
     """The metrics that are updated in a loop whose batches change parameters."""
     loops = {id(update.loop.node) for update in updates(plan) if update.loop is not None}
+    if not fits(plan):
+        # Passes over the training data beside training: evaluation with it.
+        passes = [event for loader in training_loaders(plan) for event in drawings(plan, loader)]
+        loops.update(id(event.node) for event in passes)
     return {
         id(value)
         for event in plan.facts.events
         if event.kind == "call"
         and any(isinstance(frame, Loop) and id(frame.node) in loops for frame in event.stack)
-        for value in (*receivers_of(event, "update"), *receivers_of(event, "update_dict"))
+        for value in updated_by(event)
         if is_metric(value)
     }
 
 
-def is_metric(value: object) -> bool:
-    """Whether a value is a metric of MXNet."""
-    return isinstance(value, Opaque) and any(
-        name.startswith("mxnet.metric.") for name in called_names(value)
-    )
+def updated_by(event: Event) -> Iterator[Value]:
+    """The metrics that a call may update: of its own, or of what a module has put out."""
+    yield from receivers_of(event, "update")
+    yield from receivers_of(event, "update_dict")
+    if receivers_of(event, "update_metric"):
+        for argument in event.arguments.items:
+            yield from argument.values
 
 
 def reading(plan: Plan) -> Iterator[Event]:
@@ -105,14 +112,19 @@ def reading(plan: Plan) -> Iterator[Event]:
             yield event
 
 
-def is_sum(event: Event) -> bool:
+def is_sum(plan: Plan, event: Event) -> bool:
     """Whether the metric that a call reads is a sum over a count."""
-    return not any(
-        name.rpartition(".")[2] in UNUSUAL
-        for word in READING
-        for value in receivers_of(event, word)
-        for name in called_names(value)
-    ) and isinstance(getattr(event.node, "func", None), cst.Attribute)
+    receivers = tuple(value for word in READING for value in receivers_of(event, word))
+    held = tuple(
+        value
+        for added in plan.facts.events
+        if added.kind == "call" and any(value in receivers for value in receivers_of(added, "add"))
+        for argument in added.arguments.items
+        for value in argument.values
+    )
+    return not unusual((*receivers, *held)) and isinstance(
+        getattr(event.node, "func", None), cst.Attribute
+    )
 
 
 def decide(plan: Plan) -> Iterator[Answer]:

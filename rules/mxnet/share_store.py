@@ -17,8 +17,7 @@ After:
     store = create_store()
 
 Refuses when:
-    the script trains with a module and a Gluon trainer, or with several modules: their keys cannot
-    stand in one store.
+    several things are trained by servers, which have one optimizer.
 
 Source:
     https://mxnet.apache.org/versions/1.9.1/api/faq/distributed_training
@@ -36,8 +35,17 @@ from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, Remark, Ruling, Rulings
 from transpile.rules.mxnet._once import VOCABULARY
-from transpile.rules.mxnet._prelude import NAMED_KEYS
-from transpile.rules.mxnet._roles import fits, has_own_keys, is_shared, stores, trainers, updates
+from transpile.rules.mxnet._prelude import NAMED_KEYS, STRING_KEYS, made_store, plain_store
+from transpile.rules.mxnet._roles import (
+    fits,
+    has_modules,
+    has_several,
+    has_worker_stores,
+    in_workers,
+    is_shared,
+    stores,
+    trainers,
+)
 from transpile.rules.mxnet._shares import shares_batches
 
 CODES = {
@@ -61,30 +69,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         )
     else:
         yield Ruling("MX101", Verdict.APPLY, plan.entry, node, "the workers share one store")
-    modules = bool(fits(plan)) or any(update.trainer is None for update in updates(plan))
-    if modules and trainers(plan):
-        last = trainers(plan)[-1].event
-        yield Ruling(
-            "MX103",
-            Verdict.REFUSE,
-            last.module,
-            last.node,
-            "a module names its parameters and a trainer numbers them, but one store takes names "
-            "or numbers",
-            "train all parameters with trainers, or all with modules",
-        )
-    if plan.options.kvstore == "dist_async" and has_own_keys(plan):
-        event = trainers(plan)[-1].event
-        yield Ruling(
-            "MX103",
-            Verdict.REFUSE,
-            event.module,
-            event.node,
-            "with dist_async the servers update the parameters, with one optimizer for all of "
-            "them: they cannot tell several trainers apart",
-            "choose --kvstore dist_sync",
-        )
-    yield from several_modules(plan)
+    yield from meeting(plan)
     yield from early_effects(plan)
     yield from by_hand(plan)
     if plan.options.kvstore == "dist_async":
@@ -100,30 +85,28 @@ def decide(plan: Plan) -> Iterator[Answer]:
         )
 
 
-def several_modules(plan: Plan) -> Iterator[Ruling]:
-    """Refusals of scripts that train several modules, whose parameters may have the same names."""
-    made: dict[int, Event] = {}
-    for fit in fits(plan):
-        for callee in fit.event.callee:
-            for value in getattr(callee, "operands", ((),))[0]:
-                made.setdefault(id(value), fit.event)
-    again = any(True for event in made.values() for _ in event.loops())
+def meeting(plan: Plan) -> Iterator[Ruling]:
+    """Refusals of several things that train, where servers update their parameters."""
+    events = [*(trainer.event for trainer in trainers(plan)), *(fit.event for fit in fits(plan))]
+    on_servers = has_modules(plan) and not in_workers(plan)
+    on_servers = on_servers or plan.options.kvstore == "dist_async"
+    if not events or not on_servers:
+        return
     chained = any(
         isinstance(callee, External) and callee.name == "mxnet.module.SequentialModule"
         for event in plan.facts.events
+        if event.kind == "call"
         for callee in event.callee
-        if made and event.kind == "call"
     )
-    if len(made) > 1 or again or chained:
-        event = list(made.values())[-1]
+    if has_several(plan) or chained:
         yield Ruling(
             "MX103",
             Verdict.REFUSE,
-            event.module,
-            event.node,
-            "several modules are trained here: the store that the workers share has one optimizer, "
-            "and one parameter of each name",
-            "train one module in a script",
+            events[-1].module,
+            events[-1].node,
+            "several things are trained here, and the servers update the parameters, with one "
+            "optimizer for all of them (dist_async, compression and sparse parameters need that)",
+            "choose --kvstore dist_sync without --compression",
         )
 
 
@@ -187,8 +170,13 @@ def shares(plan: Plan) -> bool:
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The helper that makes the store, and the random numbers."""
-    if not trainers(plan):
-        plan.memo.setdefault("helpers", {})["keys"] = NAMED_KEYS
+    helpers = plan.memo.setdefault("helpers", {})
+    if has_worker_stores(plan):
+        helpers["keys"] = STRING_KEYS
+        helpers["create_store"] = plain_store(plan.options, not has_modules(plan))
+    elif has_modules(plan):
+        helpers["keys"] = NAMED_KEYS
+        helpers["create_store"] = made_store(plan.options, False)
     yield Helper("store", plan.entry)
     draws = any(
         event.kind == "import" and External("random") in event.callee for event in plan.facts.events

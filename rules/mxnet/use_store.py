@@ -2,26 +2,20 @@
 
 What:
     ``kvstore=`` of a ``Trainer``, of ``fit``, of ``init_optimizer`` and of ``FeedForward`` becomes
-    the store that the workers share; without a launcher it is what the script says. A Gluon trainer
-    updates the parameters itself then (``update_on_kvstore=False``), so that it follows changes of
-    the learning rate and of the batch, which an optimizer on the servers does not. The default of
-    an option such as ``--kv-store`` follows.
+    the store that the workers share; without a launcher it is what the script says. Parameters are
+    updated in the workers then, so that changes of the learning rate and of the batch are followed,
+    which an optimizer on the servers does not do. The default of an option such as ``--kv-store``
+    follows.
 
 Why:
     Gradients that are pushed to a store of one process alone are never added up over the workers.
-    Several trainers get keys of their own: each numbers its parameters from 0.
+    Several trainers, and modules, get names of their own: each numbers its parameters from 0.
 
 Before:
     trainer = gluon.Trainer(params, "sgd", {"learning_rate": 0.1})
 
 After:
-    trainer = gluon.Trainer(
-        params,
-        "sgd",
-        {"learning_rate": 0.1},
-        kvstore=store or "device",
-        update_on_kvstore=False if store else None,
-    )
+    trainer = gluon.Trainer(params, "sgd", {"learning_rate": 0.1}, kvstore=store or "device")
 
 Refuses when:
     the arguments of the call cannot be followed.
@@ -49,7 +43,9 @@ from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import (
     call_of,
     fits,
-    has_own_keys,
+    has_modules,
+    has_worker_stores,
+    in_workers,
     is_shared,
     stores,
     trainer_argument,
@@ -62,6 +58,10 @@ CODES = {
     "MX112": "the arguments of what trains cannot be followed",
     "MX113": "the optimizer's state cannot be saved from the servers",
 }
+
+
+#: What stands in the place of a default where a call makes a store.
+MADE = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         seen.add(id(event.node))
         node = first.node if first is not None else None
-        yield apply(event, Place(event.module, call_of(event), expression(node), made=True))
+        yield apply(event, Place(event.module, call_of(event), expression(node), MADE, made=True))
         if first is not None:
             yield from options(plan, event, first.values)
     for trainer in trainers(plan):
@@ -194,7 +194,7 @@ def answer(
         )
     if argument is not None and any(STORE in called_names(v) for v in walk_back(argument.values)):
         # The call that makes the store changes, and so what comes here.
-        if not place.trainer:
+        if not place.trainer and not has_worker_stores(plan):
             return Ruling(
                 "MX111", Verdict.APPLY, event.module, event.node, "it takes the shared store",
                 claims=claims,
@@ -241,7 +241,7 @@ def destinations(declared: Event) -> set[str]:
 def unsaved(plan: Plan) -> Iterator[Remark]:
     """States of optimizers that live on the servers, where no worker can save them."""
     for event in plan.facts.events:
-        if event.kind != "call" or event.detached or not fits(plan):
+        if event.kind != "call" or event.detached or not fits(plan) or in_workers(plan):
             continue
         names = {getattr(callee, "name", "") for callee in event.callee}
         states = event.arguments.keyword("save_optimizer_states")
@@ -272,35 +272,40 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         for edit in replace_expression(source, place.store, text):
             yield In(module, edit)
         return
-    if place.made and not place.trainer:
+    if place.made and place.default == MADE:
         yield from made_store(plan, place, store)
         return
-    if place.trainer and has_own_keys(plan):
-        yield Helper("TrainerStore", module)
-        made = f"{plan.names_in(module).fresh('TrainerStore')}()"
-        store_text = f"{made} if {store} else "
-        default = source.code(place.store) if place.store is not None else place.default
-        changes = (
-            replace_expression(source, place.store, store_text + default)
-            if place.store is not None
-            else add_argument(source, place.call, f"kvstore={store_text}{default}", order=1)
-        )
-        for edit in changes:
-            yield In(module, edit)
+    if has_worker_stores(plan):
+        yield from own_store_edits(plan, place, store)
     elif not place.made:
         yield from taken_store(place, store)
-    if place.trainer and plan.options.kvstore != "dist_async":
-        old = source.code(place.update) if place.update is not None else "None"
-        if old == "False":
-            return
-        text = f"False if {store} else {old}"
-        changes = (
-            replace_expression(source, place.update, text)
-            if place.update is not None
-            else add_argument(source, place.call, f"update_on_kvstore={text}", order=2)
-        )
-        for edit in changes:
-            yield In(module, edit)
+    if not place.trainer or plan.options.kvstore == "dist_async":
+        return
+    old = source.code(place.update) if place.update is not None else "None"
+    if old == "False" or (old == "None" and not has_modules(plan)):
+        return
+    text = f"False if {store} else {old}"
+    changes = (
+        replace_expression(source, place.update, text)
+        if place.update is not None
+        else add_argument(source, place.call, f"update_on_kvstore={text}", order=2)
+    )
+    for edit in changes:
+        yield In(module, edit)
+
+
+def own_store_edits(plan: Plan, place: Place, store: str) -> Iterator[Change]:
+    """The argument of one of several things that share the store."""
+    source, module = place.module.source, place.module
+    yield Helper("WorkerStore", module)
+    text = f"{plan.names_in(module).fresh('WorkerStore')}({store}) if {store} else "
+    changes = (
+        replace_expression(source, place.store, text + source.code(place.store))
+        if place.store is not None
+        else add_argument(source, place.call, f"kvstore={text}{place.default}", order=1)
+    )
+    for edit in changes:
+        yield In(module, edit)
 
 
 def taken_store(place: Place, store: str) -> Iterator[Change]:
