@@ -56,6 +56,12 @@ EXAMPLES = {
     + TRAINER
     + TRAINING,
     "mxnet/print-on-one-worker": HEAD + LOADER + TRAINER + TRAINING + "    @\n",
+    "mxnet/reduce-numbers": HEAD
+    + LOADER
+    + TRAINER
+    + "total = 0.0\n"
+    + TRAINING
+    + "        @\nprint(total)\n",
     "mxnet/reduce-metrics": HEAD
     + LOADER
     + TRAINER

@@ -34,6 +34,10 @@ MODULES = (
     ("mxnet.gluon.data.dataloader.", "mxnet.gluon.data."),
     ("mxnet.gluon.data.dataset.", "mxnet.gluon.data."),
     ("mxnet.gluon.data.sampler.", "mxnet.gluon.data."),
+    ("mxnet.gluon.data.vision.datasets.", "mxnet.gluon.data.vision."),
+    ("mxnet.rnn.io.", "mxnet.rnn."),
+    ("mxnet.rnn.rnn.", "mxnet.rnn."),
+    ("gluoncv.utils.filesystem.", "gluoncv.utils."),
     ("mxnet.contrib.amp.amp.", "mxnet.contrib.amp."),
     ("mxnet.random.seed", "mxnet.random.seed"),
 )

@@ -13,6 +13,7 @@ from transpile.plan.model import Plan
 from transpile.plan.once import find_once
 from transpile.plan.treatment import Once
 from transpile.rule import Change, Helper, In
+from transpile.rules.mxnet._numbers import numbers_of
 from transpile.span import Span
 
 #: What waits until every worker has come.
@@ -23,7 +24,8 @@ VOCABULARY = Vocabulary(
         {
             "mxnet.nd.save", "mxnet.model.save_checkpoint", "mxnet.npx.save",
             "mxnet.contrib.onnx.export_model", "mxnet.onnx.export_model", "mxnet.profiler.dump",
-            "mxnet.rnn.save_rnn_checkpoint", "mxnet.image.imwrite",
+            "mxnet.rnn.save_rnn_checkpoint", "mxnet.image.imwrite", "gluoncv.utils.makedirs",
+            "gluonnlp.utils.mkdir", "gluoncv.utils.TrainingHistory.plot",
         }
     ),  # fmt: skip
     write_methods=frozenset(
@@ -42,7 +44,8 @@ VOCABULARY = Vocabulary(
     trackers=frozenset({"mxboard.SummaryWriter", "tensorboard.SummaryWriter"}),
     downloads=frozenset(
         {
-            "mxnet.gluon.utils.download", "mxnet.test_utils.download", "mxnet.test_utils.get_mnist",
+            "mxnet.gluon.utils.download", "gluoncv.utils.download", "d2l.download",
+            "mxnet.test_utils.download", "mxnet.test_utils.get_mnist",
             "mxnet.test_utils.get_mnist_ubyte", "mxnet.test_utils.get_mnist_pkl",
             "mxnet.test_utils.get_cifar10", "mxnet.test_utils.get_zip_data",
             "mxnet.test_utils.get_bz2_data", "mxnet.gluon.data.vision.MNIST",
@@ -69,6 +72,7 @@ def once_of(plan: Plan) -> Once:
         from transpile.rules.mxnet.reduce_metrics import reduced
 
         together = {id(event.node) for event in reduced(plan)}
+        together.update(numbers_of(plan, VOCABULARY).chosen)
         plan.memo["once"] = find_once(plan, VOCABULARY, BARRIERS, 0, together)
     found: Once = plan.memo["once"]
     return found

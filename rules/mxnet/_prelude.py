@@ -125,14 +125,13 @@ if $store is not None:
 
 PARAMETERS = '''
 def $share_parameters(params):
-    """Give every worker the initial parameters of rank 0, as soon as they have values."""
+    """Give every worker the initial parameters of rank 0, whenever they get values."""
     if $store is None:
         return params
     waiting = []
 
     def share_later(param):
         initialise = param._init_impl
-        waiting.append(param)
 
         def initialise_and_share(*args):
             initialise(*args)
@@ -144,10 +143,11 @@ def $share_parameters(params):
 
     for param in params.values() if hasattr(params, "values") else params:
         $share_parameters.params.append(param)
+        share_later(param)
         try:
             arrays = param.list_data()
-        except $mx.gluon.parameter.DeferredInitializationError:
-            share_later(param)
+        except RuntimeError:  # it has no values yet
+            waiting.append(param)
         else:
             $broadcast(arrays)
 @now    return params
@@ -502,6 +502,28 @@ class $SharedMetric($mx.metric.EvalMetric):
 ''',
         (MX,),
         ("reduce_metric",),
+    ),
+    "add_workers": HelperSource(
+        '''
+def $add_workers(number):
+    """Return the sum of a number, or of an array, over all workers."""
+    if $store is None:
+        return number
+    return $all_reduce($np.ravel(number)).reshape($np.shape(number))[()]
+''',
+        (NUMPY,),
+        ("store", "all_reduce"),
+    ),
+    "average_workers": HelperSource(
+        '''
+def $average_workers(number):
+    """Return the mean of a number, or of an array, over all workers."""
+    if $store is None:
+        return number
+    return $add_workers(number) / $get_num_workers()
+''',
+        (),
+        ("store", "add_workers", "get_num_workers"),
     ),
     "vary_random_numbers": HelperSource(
         '''

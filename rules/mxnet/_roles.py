@@ -126,6 +126,13 @@ def has_worker_stores(plan: Plan) -> bool:
     return has_several(plan)
 
 
+def can_reduce(plan: Plan) -> bool:
+    """Whether numbers can be added up over the workers at any time: servers only add then."""
+    if has_modules(plan):
+        return in_workers(plan)
+    return plan.options.kvstore != "dist_async" and plan.options.compression == "none"
+
+
 def trainer_argument(trainer: Optimizer, name: str) -> Argument | None:
     """An argument of a trainer, by keyword or by position."""
     return trainer.event.arguments.get(name, TRAINER_PARAMETERS.index(name))

@@ -38,7 +38,7 @@ from transpile.finding import Level
 from transpile.layout import add_argument, insert_after, wrap_expression
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
-from transpile.plan.roles import enters_iterator
+from transpile.plan.roles import data_sources, enters_iterator
 from transpile.plan.start import PARSERS
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
@@ -220,7 +220,11 @@ def other_uses(plan: Plan, site: Site, argument: Argument) -> Iterator[Answer]:
             continue
         if not isinstance(event.node, cst.Call):
             continue
-        if not any(id(value) in reached for value in event.result):
+        if not any(id(value) in reached for value in event.result) and not any(
+            loader.training
+            for name in SHAPED_METHODS
+            for loader, _ in data_sources(receivers_of(event, name), plan)
+        ):
             continue
         for given in event.node.args:
             for node in mentions(plan, event.module, given.value, argument, text):
@@ -235,6 +239,7 @@ def other_uses(plan: Plan, site: Site, argument: Argument) -> Iterator[Answer]:
                         data=Share(event.module, node),
                     )
     yield from in_symbols(plan, argument, text)
+    yield from in_models(plan, argument, text)
     yield from counted(plan, {id(loader.value) for loader in training_loaders(plan)})
 
 
@@ -257,6 +262,27 @@ def in_symbols(plan: Plan, argument: Argument, text: str) -> Iterator[Answer]:
                 event.node,
                 "the batch size shapes this symbol, which a batch of one worker would not fit",
                 "use -1 or 0 in its shape, or choose --batch-size per-device",
+            )
+
+
+def in_models(plan: Plan, argument: Argument, text: str) -> Iterator[Answer]:
+    """Models that are made for the batch of the script."""
+    trained = {id(model.value) for model in plan.models if model.optimizers}
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached or not isinstance(event.node, cst.Call):
+            continue
+        if any(id(value) in trained for value in event.result) and any(
+            mentions(plan, event.module, given.value, argument, text) for given in event.node.args
+        ):
+            yield Remark(
+                "MX214",
+                Level.ERROR,
+                event.module,
+                event.node,
+                "this model is made for the batch of the script: what it does with that number "
+                "would not fit the batch of one worker",
+                "let the model take the number of samples from its input, or choose "
+                "--batch-size per-device",
             )
 
 

@@ -40,8 +40,7 @@ from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._metrics import is_shared_metric, unusual
-from transpile.rules.mxnet._roles import Fit, fits
-from transpile.rules.mxnet.reduce_metrics import can_reduce
+from transpile.rules.mxnet._roles import Fit, can_reduce, fits
 
 CODES = {
     "MX603": "the metric of a call that trains counts the samples of all workers",

@@ -31,19 +31,16 @@ from transpile.facts.events import Event, Loop
 from transpile.facts.values import Opaque, Value
 from transpile.finding import Level
 from transpile.layout import wrap_expression
-from transpile.plan.effects import Kind
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
-from transpile.plan.roles import data_sources
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._metrics import is_metric, unusual
-from transpile.rules.mxnet._prelude_data import adds_up
+from transpile.rules.mxnet._numbers import numbers_of, reports
 from transpile.rules.mxnet._roles import (
+    can_reduce,
     drawings,
     fits,
-    has_modules,
-    in_workers,
     receivers_of,
     training_loaders,
     updates,
@@ -64,11 +61,6 @@ def reduced(plan: Plan) -> list[Event]:
         plan.memo["reduced"] = [event for event in found if is_sum(plan, event)]
     events: list[Event] = plan.memo["reduced"]
     return events
-
-
-def can_reduce(plan: Plan) -> bool:
-    """Whether numbers can be added up over the workers at any time: servers only add then."""
-    return adds_up(plan.options) and (not has_modules(plan) or in_workers(plan))
 
 
 def metrics_in_training(plan: Plan) -> set[int]:
@@ -217,18 +209,13 @@ def one_worker(event: Event, what: str) -> Remark:
 
 
 def reported(plan: Plan) -> Iterator[Remark]:
-    """Prints and messages with numbers that come from the training batches of one worker."""
-    from transpile.rules.mxnet._once import once_of
+    """Prints and messages with numbers of one worker's batches that cannot be added up."""
+    from transpile.rules.mxnet._once import VOCABULARY
 
-    for effect in once_of(plan).effects.values():
-        if effect.kind not in (Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.TRACK):
-            continue
-        for event in effect.events:
-            values = tuple(v for each in event.arguments.items for v in each.values)
-            if not event.detached and data_sources(values, plan):
-                if any(loader.training for loader, _ in data_sources(values, plan)):
-                    yield one_worker(event, "a number that is reported here")
-                    break
+    numbers = numbers_of(plan, VOCABULARY)
+    for effect, values in reports(plan, VOCABULARY):
+        if not (can_reduce(plan) and numbers.explain(values)):
+            yield one_worker(effect.event, "a number that is reported here")
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

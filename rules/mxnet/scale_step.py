@@ -41,9 +41,12 @@ from transpile.plan.roles import data_sources
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._loaders import constant_of, counts_workers, from_store
-from transpile.rules.mxnet._losses import Reduction, reduction
+from transpile.rules.mxnet._losses import Reader, Reduction, is_size
+from transpile.rules.mxnet._numbers import numbers_of
+from transpile.rules.mxnet._once import VOCABULARY
 from transpile.rules.mxnet._roles import (
     Update,
+    can_reduce,
     fits,
     receivers_of,
     trainers,
@@ -61,6 +64,7 @@ CODES = {
     "MX305": "workers may leave the training loop at different batches",
     "MX307": "no trainer takes the gradients of a backward pass",
     "MX306": "how the loss is reduced cannot be told",
+    "MX308": "a term of the loss would count once for each worker",
 }
 #: What gives gradients to the script.
 GRADIENTS = frozenset({"grad", "list_grad"})
@@ -193,18 +197,34 @@ def step_answers(
     if from_store(argument.values, "num_workers"):
         yield settled(event, "the divisor counts the samples of all workers", claims)
         return
-    found = {reduction(backward.loss) for backward in backwards}
-    if not found <= {Reduction.SUM} and not found <= {Reduction.MEAN}:
+    reader = Reader(lambda values: bool(data_sources(values, plan)))
+    found = {reader.reduction(backward.loss) for backward in backwards}
+    if Reduction.UNEVEN in found and plan.options.kvstore != "dist_async":
+        yield Ruling(
+            "MX308",
+            Verdict.REFUSE,
+            event.module,
+            event.node,
+            "this loss is a sum over the samples and a term that they have no part in, such as a "
+            "penalty on the parameters: the store would add that term up once for each worker",
+            "divide that term by the num_workers of the store, or use the mean over the samples",
+        )
+        return
+    mean = found == {Reduction.MEAN}
+    if not mean and not found <= {Reduction.SUM, Reduction.SAMPLES}:
+        # Who passes 1 has divided already.
+        mean = constant_of(argument, None) == 1
         yield Remark(
             "MX306",
             Level.WARNING,
             event.module,
             event.node,
             "it cannot be told whether the loss adds up over the samples of a batch or is their "
-            "mean: it is taken to add up, as the losses of Gluon do",
-            "with a mean, pass the number of workers instead of the number of samples",
+            f"mean: it is taken {'to be the mean' if mean else 'to add up'}, as it is divided by "
+            f"{'1' if mean else 'a number of samples'} here",
+            f"with {'a sum' if mean else 'a mean'}, correct what this step is given",
         )
-    divisor = divisor_of(plan, event.module, argument, found == {Reduction.MEAN})
+    divisor = divisor_of(plan, event.module, argument, mean)
     if divisor.times == 0 and not divisor.shared:
         yield settled(event, "the divisor is the batch of all workers", claims)
         return
@@ -235,6 +255,7 @@ def divisor_of(plan: Plan, module: Module, argument: Argument, mean: bool) -> Di
     assert isinstance(argument.node, cst.BaseExpression)
     local = bool(data_sources(argument.values, plan)) or reads_loader(plan, argument.values)
     batch = is_batch_size(plan, argument.values)
+    local = local or (is_size(argument.values) and not batch)
     if plan.options.kvstore == "dist_async":
         share = batch and not local and plan.options.batch_size == "global"
         return Divisor(module, argument.node, 0, share)
@@ -307,7 +328,8 @@ def early_exits(plan: Plan, update: Update) -> Iterator[Ruling]:
     outer = {id(frame.node) for frame in update.event.stack if isinstance(frame, Loop)}
     for event in (*exits_of(plan, outer), update.event):
         for test in tests_inside(event, outer):
-            if data_sources(plan.facts.values_of(test), plan):
+            values = plan.facts.values_of(test)
+            if data_sources(values, plan) and not agreed(plan, values):
                 yield Ruling(
                     "MX305",
                     Verdict.REFUSE,
@@ -318,6 +340,12 @@ def early_exits(plan: Plan, update: Update) -> Iterator[Ruling]:
                     "decide on a number that all workers have in common",
                 )
                 return
+
+
+def agreed(plan: Plan, values: Values) -> bool:
+    """Whether a condition is made of numbers that are added up over the workers."""
+    explained: bool = can_reduce(plan) and numbers_of(plan, VOCABULARY).explain(values)
+    return explained
 
 
 def exits_of(plan: Plan, loops: set[int]) -> Iterator[Event]:

@@ -2,7 +2,7 @@
 
 What:
     What a Gluon trainer is given goes through a helper that gives every worker the parameters of
-    rank 0, those with shapes that only the first batch tells as soon as they have values. Behind
+    rank 0, those that get values later as soon as they have them. Behind
     the loop over the batches the running statistics of batch norm, which no trainer updates,
     become their mean over the workers. Dropout and noise differ from worker to worker then. A
     module takes the parameters of rank 0 by itself.
@@ -18,7 +18,7 @@ After:
     trainer = gluon.Trainer(share_parameters(net.collect_params()), "sgd", {"learning_rate": 0.1})
 
 Refuses when:
-    parameters are initialised after the trainer was made, or in the training loop.
+    it is not known which parameters a trainer is given.
 
 Source:
     https://github.com/horovod/horovod/blob/master/horovod/mxnet/__init__.py, broadcast_parameters
@@ -32,11 +32,10 @@ import libcst as cst
 
 from transpile.facts.events import Loop
 from transpile.facts.module import Module
-from transpile.finding import Level
 from transpile.layout import insert_after, wrap_expression
 from transpile.plan.model import Optimizer, Plan
 from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.mxnet._prelude import SHARE_AND_VARY
 from transpile.rules.mxnet._prelude_data import adds_up
 from transpile.rules.mxnet._roles import (
@@ -48,7 +47,7 @@ from transpile.rules.mxnet._roles import (
 
 CODES = {
     "MX311": "every worker starts from the same parameters",
-    "MX312": "parameters are initialised where the workers cannot share them",
+    "MX312": "the parameters that a trainer is given are not known",
     "MX313": "the running statistics of batch norm are shared after each pass",
 }
 
@@ -84,7 +83,6 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "every worker starts from the parameters of rank 0",
                 data=(trainer.event.module, argument.node),
             )
-            yield from late(plan, trainer)
     if not adds_up(plan.options):
         return
     for module, loop, is_done in loops(plan):
@@ -106,24 +104,6 @@ def is_shared_by_helper(plan: Plan, trainer: Optimizer) -> bool:
         and bool(receivers_of(event, "pull"))
         for event in plan.facts.events
     )
-
-
-def late(plan: Plan, trainer: Optimizer) -> Iterator[Remark]:
-    """Parameters that get their first values after the trainer was made."""
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or event.order < trainer.event.order:
-            continue
-        if receivers_of(event, "initialize"):
-            yield Remark(
-                "MX312",
-                Level.ERROR,
-                event.module,
-                event.node,
-                "parameters get values here after the trainer was made, where every worker would "
-                "draw its own",
-                "initialise them before the trainer is made",
-            )
-            return
 
 
 def loops(plan: Plan) -> Iterator[tuple[Module, cst.BaseCompoundStatement, bool]]:
