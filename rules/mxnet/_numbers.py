@@ -14,6 +14,7 @@ from transpile.plan.effects import Effect, Kind, Vocabulary, find_effects
 from transpile.plan.graph import parents
 from transpile.plan.model import Plan
 from transpile.plan.roles import data_sources
+from transpile.rules.mxnet._loaders import from_store
 from transpile.rules.mxnet._losses import Reader, Reduction
 from transpile.rules.mxnet._roles import can_reduce, receivers_of
 
@@ -89,6 +90,10 @@ class Numbers:
             and any(isinstance(v, Opaque) and v.name == "shape" for v in value.operands[0])
         )
         parent = value.module.source.parent(value.node)
+        if isinstance(parent, cst.BinaryOperation):
+            # Multiplied already.
+            if from_store(self.plan.facts.values_of(parent), "num_workers"):
+                parent = value.module.source.parent(parent)
         adds = isinstance(parent, cst.AugAssign) and isinstance(parent.operator, cst.AddAssign)
         if sized and adds and trained(self.plan, (value,)):
             return Number(value.module, value.node, counted=True)

@@ -184,7 +184,7 @@ class $WorkerStore($mx.kv.KVStore):
 
     def __init__(self, shared):
         super().__init__(shared.handle)
-        self.shared, self.updater, self.updaters, self.pushed = shared, None, {}, {}
+        self.shared, self.updaters, self.pushed = shared, {}, {}
         self.number = $WorkerStore.made = $WorkerStore.made + 1
 
     def __del__(self):
@@ -203,7 +203,7 @@ class $WorkerStore($mx.kv.KVStore):
         return self.shared.num_workers
 
     def init(self, key, value):
-        self.updaters[key] = self.updater
+        self.updaters[key] = self._updater
         self.shared.init(f"{self.number} {key}", value)
 
     def push(self, key, value, priority=0):
@@ -231,15 +231,7 @@ class $WorkerStore($mx.kv.KVStore):
         $mx.nd.waitall()
 
     def set_optimizer(self, optimizer):
-        self.updater = $mx.optimizer.get_updater(optimizer)
-
-    def save_optimizer_states(self, fname, dump_optimizer=False):
-        with open(fname, "wb") as states:
-            states.write(self.updater.get_states(dump_optimizer))
-
-    def load_optimizer_states(self, fname):
-        with open(fname, "rb") as states:
-            self.updater.set_states(states.read())
+        self._updater = $mx.optimizer.get_updater(optimizer)
 ''',
     (MX,),
 )

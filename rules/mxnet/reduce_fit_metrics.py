@@ -13,12 +13,7 @@ Before:
     module.fit(train_iter, eval_metric="ce", num_epoch=1, kvstore=kv)
 
 After:
-    module.fit(
-        train_iter,
-        eval_metric=SharedMetric("ce"),
-        num_epoch=1,
-        kvstore=WorkerStore(store) if store else kv,
-    )
+    module.fit(train_iter, eval_metric=SharedMetric("ce"), num_epoch=1, kvstore=kv)
 
 Refuses when:
     never: with servers that update parameters, and for metrics that do not add up, a warning says
