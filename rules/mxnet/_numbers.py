@@ -11,12 +11,13 @@ from transpile.facts.events import Branch, Event
 from transpile.facts.module import Module
 from transpile.facts.values import Function, Instance, Opaque, Value, Values
 from transpile.plan.effects import Effect, Kind, Vocabulary, find_effects
-from transpile.plan.graph import parents
+from transpile.plan.graph import parents, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.roles import data_sources
 from transpile.rules.mxnet._loaders import from_store
 from transpile.rules.mxnet._losses import Reader, Reduction
 from transpile.rules.mxnet._roles import can_reduce, receivers_of
+from transpile.rules.mxnet._slices import cut_values
 
 #: Methods that read a number, or numbers, off a device.
 READING = ("asscalar", "asnumpy", "item")
@@ -118,7 +119,7 @@ def numbers_of(plan: Plan, vocabulary: Vocabulary) -> Numbers:
 def find_readings(numbers: Numbers) -> None:
     """Find the calls that read means or sums of training batches, in every context alike."""
     plan = numbers.plan
-    reader = Reader(lambda values: bool(data_sources(values, plan)))
+    reader = Reader(lambda values: in_training(plan, values))
     at: dict[int, list[tuple[Event, Reduction]]] = {}
     for event in plan.facts.events:
         if event.kind != "call" or event.detached:
@@ -190,12 +191,25 @@ def apart(plan: Plan, event: Event) -> bool:
 def trained(plan: Plan, values: Values) -> bool:
     """Whether values depend on training data, and on no other."""
     sources = [loader for loader, _ in data_sources(values, plan)]
-    return bool(sources) and all(loader.training for loader in sources)
+    return all(loader.training for loader in sources) and in_training(plan, values)
+
+
+def in_training(plan: Plan, values: Values) -> bool:
+    """Whether values depend on training batches, of loaders or cut by index."""
+    if any(loader.training for loader, _ in data_sources(values, plan)):
+        return True
+    cut = cut_values(plan)
+    return bool(cut) and any(id(value) in cut for value in walk_back(values, holds_data))
+
+
+def holds_data(value: Value) -> bool:
+    """Whether what a value is made of may be data."""
+    return not isinstance(value, (Instance, Function))
 
 
 def is_batch(plan: Plan, value: Value) -> bool:
     """Whether a value is what a loop draws from training data."""
-    return (
+    return id(value) in cut_values(plan) or (
         isinstance(value, Opaque)
         and value.kind == "element"
         and any(loader.training for loader, _ in data_sources((value,), plan))
@@ -209,9 +223,7 @@ def reports(plan: Plan, vocabulary: Vocabulary) -> Iterator[tuple[Effect, Values
             continue
         for event in effect.events:
             values = tuple(v for each in event.arguments.items for v in each.values)
-            if not event.detached and any(
-                loader.training for loader, _ in data_sources(values, plan)
-            ):
+            if not event.detached and in_training(plan, values):
                 yield effect, values
                 break
 
@@ -225,5 +237,5 @@ def decisions(plan: Plan) -> Iterator[Values]:
                 if id(frame.node) not in seen:
                     seen.add(id(frame.node))
                     values = plan.facts.values_of(frame.node.test)
-                    if data_sources(values, plan):
+                    if in_training(plan, values):
                         yield values

@@ -208,7 +208,11 @@ def find_updates(plan: Plan) -> Iterator[Update]:
     for trainer in trainers(plan):
         for event in trainer.steps:
             if not event.detached:
-                yield Update(event, trainer, *drawn_around(plan, event))
+                loop, loaders = drawn_around(plan, event)
+                around = list(event.loops())
+                # Without a loader, batches may be made in the loop right around the step.
+                loop = loop or (around[-1] if around else None)
+                yield Update(event, trainer, loop, loaders)
     for event in plan.facts.events:
         if event.kind == "call" and not event.detached:
             if made_by(receivers_of(event, "update"), MODULES):

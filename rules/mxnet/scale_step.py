@@ -42,7 +42,7 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._loaders import constant_of, counts_workers, from_store
 from transpile.rules.mxnet._losses import Reader, Reduction, is_size
-from transpile.rules.mxnet._numbers import numbers_of
+from transpile.rules.mxnet._numbers import in_training, numbers_of
 from transpile.rules.mxnet._once import VOCABULARY
 from transpile.rules.mxnet._roles import (
     Update,
@@ -197,7 +197,7 @@ def step_answers(
     if from_store(argument.values, "num_workers"):
         yield settled(event, "the divisor counts the samples of all workers", claims)
         return
-    reader = Reader(lambda values: bool(data_sources(values, plan)))
+    reader = Reader(lambda values: in_training(plan, values))
     found = {reader.reduction(backward.loss) for backward in backwards}
     if Reduction.UNEVEN in found and plan.options.kvstore != "dist_async":
         yield Ruling(
@@ -329,7 +329,7 @@ def early_exits(plan: Plan, update: Update) -> Iterator[Ruling]:
     for event in (*exits_of(plan, outer), update.event):
         for test in tests_inside(event, outer):
             values = plan.facts.values_of(test)
-            if data_sources(values, plan) and not agreed(plan, values):
+            if in_training(plan, values) and not agreed(plan, values):
                 yield Ruling(
                     "MX305",
                     Verdict.REFUSE,

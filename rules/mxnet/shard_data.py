@@ -56,8 +56,9 @@ from transpile.rules.mxnet._loaders import (
     sites,
     written,
 )
-from transpile.rules.mxnet._roles import Fit, Update, fed, fits, updates
+from transpile.rules.mxnet._roles import Fit, Update, fed, fits
 from transpile.rules.mxnet._shares import way
+from transpile.rules.mxnet._slices import NOT_SEEN, cuts_of
 from transpile.rules.mxnet._vocabulary import PARTS
 
 CODES = {
@@ -117,16 +118,17 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def without_data(plan: Plan) -> Iterator[Ruling]:
     """Refusals of training whose batches come from nowhere that could be parted."""
-    lonely: list[Update | Fit] = [update for update in updates(plan) if not update.loaders]
-    lonely.extend(fit for fit in fits(plan) if fit.data and not fed(plan, fit))
-    for each in lonely:
+    lonely: list[tuple[Update | Fit, str]] = [
+        (cuts.update, cuts.why_not) for cuts in cuts_of(plan) if cuts.why_not
+    ]
+    lonely.extend((fit, NOT_SEEN) for fit in fits(plan) if fit.data and not fed(plan, fit))
+    for each, why in lonely:
         yield Ruling(
             "MX203",
             Verdict.REFUSE,
             each.event.module,
             each.event.node,
-            "no loader or iterator can be seen that this training draws its batches from: there "
-            "is nothing that could be given to the workers in parts",
+            why,
             "draw the batches from a DataLoader or an iterator that the script makes itself",
         )
 

@@ -5,6 +5,7 @@ What:
     (``CSVIter``, ``BucketSentenceIter``), is wrapped: each worker draws every batch and keeps its
     own samples. A sampler of a Gluon ``DataLoader`` is wrapped, too: each worker draws the same
     order and takes every N-th sample of it, or its samples of each batch of a ``batch_sampler``.
+    Of a batch that the training loop cuts out of an array by index, each worker takes its samples.
 
 Why:
     Only the script knows which samples make up a batch. All workers have the same random numbers,
@@ -31,12 +32,21 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from transpile.facts.module import Module
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.mxnet._loaders import Site, constant_of, is_shared_out, sites, written
+from transpile.rules.mxnet._loaders import (
+    Site,
+    constant_of,
+    from_store,
+    is_shared_out,
+    sites,
+    written,
+)
 from transpile.rules.mxnet._shares import BATCH_SAMPLER, ITERATOR, SAMPLER, obstacle, way
+from transpile.rules.mxnet._slices import Cut, cuts_of
 
 CODES = {
     "MX221": "each worker takes its samples of batches that all of them go through",
@@ -51,13 +61,13 @@ class Share:
     """What to wrap.
 
     Args:
-        site: the call that makes the data.
-        node: the iterator or the sampler.
+        module: where it is.
+        node: the iterator, the sampler, or the batch that is cut.
         helper: the helper around it.
         more: what the helper is given beside it.
     """
 
-    site: Site
+    module: Module
     node: cst.BaseExpression
     helper: str
     more: str = ""
@@ -88,9 +98,31 @@ def decide(plan: Plan) -> Iterator[Answer]:
             site.module,
             site.node,
             "each worker takes its samples of each batch",
-            data=Share(site, node, HELPERS[kind], dropping(site) if kind == SAMPLER else ""),
+            data=Share(site.module, node, HELPERS[kind], dropping(site) if kind == SAMPLER else ""),
             claims=(site.node,),
         )
+    for cuts in cuts_of(plan):
+        for cut in () if cuts.why_not else cuts.places:
+            yield Ruling(
+                "MX221",
+                Verdict.ALREADY_DONE if is_cut_again(plan, cut) else Verdict.APPLY,
+                cut.module,
+                cut.node,
+                "each worker takes its samples of this batch",
+                data=Share(cut.module, cut.node, "share_of"),
+            )
+
+
+def is_cut_again(plan: Plan, cut: Cut) -> bool:
+    """Whether a batch that is cut goes straight into a call that asks for the rank."""
+    argument = cut.module.source.parent(cut.node)
+    call = cut.module.source.parent(argument) if isinstance(argument, cst.Arg) else None
+    return call is not None and any(
+        event.kind == "call"
+        and any(frame.node is call for frame in event.calls())
+        and from_store(event.result, "rank")
+        for event in plan.facts.events
+    )
 
 
 def dropping(site: Site) -> str:
@@ -107,7 +139,7 @@ def dropping(site: Site) -> str:
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The helper around the iterator or the sampler."""
     share: Share = ruling.data
-    module = share.site.module
+    module = share.module
     yield Helper(share.helper, module)
     opening = f"{plan.names_in(module).fresh(share.helper)}("
     for edit in wrap_expression(module.source, share.node, opening, f"{share.more})"):

@@ -32,6 +32,7 @@ import libcst as cst
 
 from transpile.facts.events import Loop
 from transpile.facts.module import Module
+from transpile.facts.values import External
 from transpile.layout import insert_after, wrap_expression
 from transpile.plan.model import Optimizer, Plan
 from transpile.result import Verdict
@@ -44,6 +45,8 @@ from transpile.rules.mxnet._roles import (
     trainers,
     updates,
 )
+from transpile.rules.mxnet._shares import VARIED
+from transpile.rules.mxnet._slices import cut_values
 
 CODES = {
     "MX311": "every worker starts from the same parameters",
@@ -145,6 +148,13 @@ def draws_on_its_own(plan: Plan) -> bool:
     Not where data is made later, which must be the same on all of them.
     """
     first = min(trainer.event.order for trainer in trainers(plan))
+    if cut_values(plan) and any(
+        isinstance(callee, External) and callee.name.startswith(VARIED)
+        for event in plan.facts.events
+        if event.kind == "call" and event.order > first
+        for callee in event.callee
+    ):
+        return False
     return all(loader.event.order < first for loader in plan.loaders)
 
 

@@ -47,6 +47,7 @@ from transpile.rules.mxnet._roles import (
     trainers,
 )
 from transpile.rules.mxnet._shares import shares_batches
+from transpile.rules.mxnet._slices import cut_values
 
 CODES = {
     "MX101": "the workers share one store",
@@ -181,5 +182,5 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     draws = any(
         event.kind == "import" and External("random") in event.callee for event in plan.facts.events
     )
-    draws = draws or shares_batches(plan)
+    draws = draws or shares_batches(plan) or bool(cut_values(plan))
     yield Helper("share_random_states" if draws else "share_random_state", plan.entry)
