@@ -66,7 +66,9 @@ def cuts_of(plan: Plan) -> list[Cuts]:
 
 def cut_values(plan: Plan) -> set[int]:
     """The batches that are cut by index."""
-    return {id(cut.value) for cuts in cuts_of(plan) for cut in cuts.places if not cuts.why_not}
+    cuts = [cut for each in cuts_of(plan) for cut in each.places if not each.why_not]
+    found: set[int] = set()
+    return found.union(*({id(cut.value)} | given_on(plan, cut) for cut in cuts))
 
 
 def cuts_for(plan: Plan, update: Update) -> Cuts:
@@ -88,7 +90,7 @@ def cuts_for(plan: Plan, update: Update) -> Cuts:
         for node in module.source.nodes
         if isinstance(node, cst.Subscript)
         for cut in cuts_at(plan, module, node)
-        if id(cut.value) in behind
+        if id(cut.value) in behind or behind & given_on(plan, cut)
     ]
     if not found:
         return Cuts(update, (), NOT_SEEN)
@@ -99,6 +101,14 @@ def cuts_for(plan: Plan, update: Update) -> Cuts:
 def enters(value: Value) -> bool:
     """Whether what a value is made of may be data."""
     return not isinstance(value, (Instance, Function))
+
+
+def given_on(plan: Plan, cut: Cut) -> set[int]:
+    """The values of the call that a batch is an argument of."""
+    argument = cut.module.source.parent(cut.node)
+    call = cut.module.source.parent(argument) if isinstance(argument, cst.Arg) else None
+    values = plan.facts.values_of(call) if isinstance(call, cst.Call) else ()
+    return {id(value) for value in values if not isinstance(value, Constant)}
 
 
 def cuts_at(plan: Plan, module: Module, node: cst.Subscript) -> Iterator[Cut]:
@@ -177,7 +187,7 @@ def obstacle(plan: Plan, update: Update, found: list[Cut]) -> str:
     divisor = argument.values if argument is not None else ()
     for cut in found:
         same = bool(divisor) and divisor == plan.facts.values_of(cut.width)
-        if not same and not reads(divisor, cut):
+        if not same and not reads(plan, divisor, cut):
             return (
                 "batches are cut by index here, but the step does not divide by their number of "
                 "samples: whether samples are cut, or steps of time, cannot be told"
@@ -190,9 +200,10 @@ def obstacle(plan: Plan, update: Update, found: list[Cut]) -> str:
     return ""
 
 
-def reads(divisor: Values, cut: Cut) -> bool:
+def reads(plan: Plan, divisor: Values, cut: Cut) -> bool:
     """Whether a divisor is the number of samples of a cut."""
-    return is_size(divisor) and any(value is cut.value for value in walk_back(divisor))
+    batch = {id(cut.value)} | given_on(plan, cut)
+    return is_size(divisor) and any(id(value) in batch for value in walk_back(divisor))
 
 
 def is_behind(plan: Plan, cut: Cut, other: Cut) -> bool:
