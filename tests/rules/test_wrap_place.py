@@ -110,3 +110,52 @@ def test_forward_of_the_wrap_is_a_call_of_it(made: str) -> None:
     source = steps(made=f"{NET}\n{made}").replace("net(x)", "net.forward(x)")
     assert wraps(source) == ["    model = DistributedDataParallel(model)"]
     assert "unwrap(" not in convert(source).text
+
+
+TWO_MODELS = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+loader = DataLoader(TensorDataset(torch.randn(64, 3), torch.randn(64, 1)), batch_size=8)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(3, 4)
+        self.head = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+def train(model, optimizer):
+    for x, y in loader:
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+
+
+net = Net()
+net.head = nn.Linear(4, 1)
+train(net, torch.optim.SGD(net.parameters(), lr=0.1))
+torch.save(net.state_dict(), "net.pt")
+net = Net()
+net.head = nn.Linear(4, 1)
+net.load_state_dict(torch.load("net.pt"))
+"""
+
+
+def test_another_model_in_the_same_variable_is_no_matter_of_the_wrap() -> None:
+    result = convert(TWO_MODELS.encode())
+    assert result.outcome is Outcome.CONVERTED
+    assert result.text.count("= DistributedDataParallel(") == 1
+
+
+def test_a_part_replaced_before_the_function_that_wraps_is_no_matter() -> None:
+    result = convert(TWO_MODELS.encode())
+    assert "PT312" not in [finding.code for finding in result.findings]
+    late = TWO_MODELS.replace("        optimizer.step()\n", "        optimizer.step()\n"
+                              "        model.head = nn.Linear(4, 1)\n")  # fmt: skip
+    assert convert(late.encode()).outcome is Outcome.REFUSED

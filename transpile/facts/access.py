@@ -172,7 +172,7 @@ class Access(Containers):
                 found.append(value)
             elif isinstance(value, Mapping):
                 if constant is not None and constant.value in value.entries:
-                    found.extend(value.entries[constant.value].values)
+                    found.extend(join(value.entries[constant.value].values, value.rest))
                 elif constant is None and index:
                     found.extend(value.every() or unknown("an entry of a dict"))
                 else:

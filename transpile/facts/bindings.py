@@ -145,5 +145,5 @@ class Bindings(Calls):
             if isinstance(value, Mapping):
                 self.store_item(value, keys, values, None)
             elif isinstance(value, Sequence):
-                value.rest = join(value.rest, values)
+                self.store_element(value, keys, values)
         self.record("store", target, base, result=values, name="[]")

@@ -42,6 +42,23 @@ class Containers(State):
             self.heap_version += 1
         mapping.entries[constant.value] = made
 
+    def store_element(self, sequence: Sequence, keys: Values, values: Values) -> None:
+        """``sequence[position] = value``: what was there may be there still."""
+        constant = only_constant(keys)
+        position = constant.value if constant is not None else None
+        if isinstance(position, int) and -len(sequence.elements) <= position < len(
+            sequence.elements
+        ):
+            positions: list[int] = [position]
+        else:
+            positions = list(range(len(sequence.elements)))
+            sequence.rest = join(sequence.rest, values)
+        for each in positions:
+            joined = join(sequence.elements[each], values)
+            if joined != sequence.elements[each]:
+                sequence.elements[each] = joined
+                self.heap_version += 1
+
     def update_mapping(self, mapping: Mapping, values: Values) -> None:
         """``mapping.update(values)`` or ``**values`` in a display."""
         for value in values:

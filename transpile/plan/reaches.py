@@ -11,7 +11,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import Class, External, Instance, Opaque, Value
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
-from transpile.plan.places import ancestors, function_of, start
+from transpile.plan.places import ancestors, function_of, start, statement_of
 from transpile.plan.wraps import Wrap
 from transpile.records import dataclass
 
@@ -209,18 +209,23 @@ def is_before(plan: Plan, wrap: Wrap, module: Module, node: cst.CSTNode) -> bool
             return start(module, node) <= start(module, wrap.after)
         return start(module, node) < start(module, wrap.before)
     function = function_of(module, node)
-    last = last_orders(plan).get(id(function)) if function is not None else None
+    place = function if function is not None else statement_of(module, node)
+    last = last_orders(plan).get(id(place))
     return last is not None and last < wrap.order
 
 
 def last_orders(plan: Plan) -> dict[int, int]:
-    """The position of the last event in each function, by the identity of its node."""
+    """The last event in each function, and in each statement of a module, by their identities."""
     if "last orders" not in plan.memo:
         found: dict[int, int] = {}
         for event in plan.facts.events:
             function = event.function()
-            if function is not None and not event.detached:
+            if event.detached:
+                continue
+            if function is not None:
                 found[id(function.node)] = event.order
+            else:
+                found[id(statement_of(event.module, event.node))] = event.order
         plan.memo["last orders"] = found
     made: dict[int, int] = plan.memo["last orders"]
     return made

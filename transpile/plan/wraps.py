@@ -6,7 +6,7 @@ import libcst as cst
 
 from transpile.facts.events import Call, Event, Loop
 from transpile.facts.module import Module
-from transpile.facts.values import External, Opaque, Value
+from transpile.facts.values import Constant, External, Instance, Opaque, Value
 from transpile.facts.walk import children, descendants
 from transpile.plan.frozen import switched, switches_of, switches_whole, unfrozen_later
 from transpile.plan.graph import origin
@@ -144,7 +144,7 @@ def wrap_at(
     uses = [holder.node for holder in holders if not holder.stored]
     if first.function is None and assigned_as_global(module, first.text):
         return "a function assigns it to a global variable, and the place behind that is not known"
-    binding = binding_nodes(plan, first)
+    binding = [node for node in binding_nodes(plan, first) if may_bind(plan, node, model)]
     if not binding and not first.is_parameter:
         return ""
     anchors = [*binding, *preparations(plan, model, first, forwards, thawed)]
@@ -277,6 +277,14 @@ def binding_nodes(plan: Plan, holder: Holder) -> list[cst.CSTNode]:
         stack.extend(children(node))
     found.sort(key=lambda node: holder.module.source.span(node).start)
     return found
+
+
+def may_bind(plan: Plan, node: cst.CSTNode, model: Model) -> bool:
+    """Whether an assignment may give a variable this model, and not certainly another object."""
+    values = plan.facts.values_of(node.value) if isinstance(node, cst.Assign) else ()
+    return not values or any(
+        not isinstance(value, (Instance, Constant)) or value is model.value for value in values
+    )
 
 
 def sets_mode(holder: Holder, value: cst.BaseExpression) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from transpile.facts.values import BoundMethod, Class, Function, Instance
 from transpile.plan.model import Plan
 from transpile.records import dataclass
 from transpile.rules.pytorch._once import VOCABULARY
@@ -48,7 +49,7 @@ def reductions(plan: Plan) -> Reduced:
         kept = {id(leaf.node)}
         node: cst.CSTNode = leaf.node
         outer = leaf.module.source.parent(node)
-        if isinstance(outer, cst.Arg):
+        if isinstance(outer, cst.Arg) and enters_project(plan, leaf.module.source.parent(outer)):
             values.update(id(value) for value in plan.facts.values_of(node))
         while isinstance(outer, cst.Attribute) or (
             isinstance(outer, cst.Call) and outer.func is node
@@ -60,3 +61,11 @@ def reductions(plan: Plan) -> Reduced:
         if leaf.change is Change.SHARED_SUM:
             shared |= kept
     return Reduced(frozenset(nodes), frozenset(shared), frozenset(values))
+
+
+def enters_project(plan: Plan, call: cst.CSTNode | None) -> bool:
+    """Whether a call hands its arguments to code of the project."""
+    return isinstance(call, cst.Call) and any(
+        isinstance(callee, (Function, BoundMethod, Class, Instance))
+        for callee in plan.facts.values_of(call.func)
+    )

@@ -163,9 +163,22 @@ class ValueDifferences:
             return
         if schedules(value, self.optimizers):
             return
+        equal = {id(each) for each in self.reduced_within(value)}
         for group in parents(value):
-            yield from group
+            yield from (each for each in group if id(each) not in equal)
         yield from self.fed.get(id(value), ())
+
+    def reduced_within(self, value: Opaque) -> Iterator[Value]:
+        """What a value was computed from and is taken over all processes on the way into it."""
+        node = value.node
+        parts: tuple[cst.CSTNode, ...] = ()
+        if isinstance(node, cst.Call):
+            parts = tuple(argument.value for argument in node.args)
+        elif isinstance(node, cst.BinaryOperation):
+            parts = (node.left, node.right)
+        for part in parts:
+            if id(part) in self.reduced.nodes and not self.reduced.causes(part):
+                yield from self.plan.facts.values_of(part)
 
     def is_training_data(self, source: Value) -> bool:
         """Whether iterating over a value gives batches of a training loader."""

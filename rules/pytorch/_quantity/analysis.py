@@ -65,6 +65,7 @@ class Analysis(Calls):
         self.models = {id(model.value) for model in plan.models}
         self.model_classes = set(find_model_classes(plan))
         self.inside: dict[int, bool] = {}
+        self.stored = stored_values(plan)
 
     # Asking.
 
@@ -157,6 +158,7 @@ class Analysis(Calls):
     def dependencies(self, value: Value) -> Iterable[Values]:
         """The groups of values that the quantity of a value is made of."""
         yield from parents(value)
+        yield self.stored.get(id(value), ())
         if isinstance(value, Opaque) and type(value.node) is cst.Subscript:
             for node in index_nodes(value.node):
                 yield self.plan.facts.values_of(node)
@@ -179,6 +181,12 @@ class Analysis(Calls):
     def transfer(self, value: Value) -> Quantity:
         """The quantity of a value from those of what it is made of."""
         found = self.transfer_one(value)
+        if id(value) in self.stored and found.independent:
+            kept = self.look(self.stored[id(value)])
+            # Numbers that are kept in an array or a dict of numbers; not what fills up a batch.
+            if kept.kind is Kind.PART or (kept.kind is Kind.EQUAL and kept.pending):
+                array = any(name.startswith("numpy.") for name in called_names(value))
+                found = replace(kept, tensor=kept.tensor and not array)
         if id(value) in self.reductions and found.kind is not Kind.UNKNOWN:
             found = self.all_reduced(found, self.reductions[id(value)])
         if self.whole and found.kind is Kind.EQUAL and not found.tensor:
@@ -446,6 +454,20 @@ def simple(value: Value, plan: Plan) -> Quantity:
         return replace(domain.unknown(value.reason), sampled=False)
     gradient = is_instance_of(value, plan.table.module_bases)
     return domain.equal(gradient=gradient)
+
+
+def stored_values(plan: Plan) -> dict[int, Values]:
+    """What is stored into each array or dict by ``base[key] = value``, by its identity."""
+    if "stored values" not in plan.memo:
+        found: dict[int, list[Value]] = {}
+        for event in plan.facts.events:
+            if event.kind == "store" and event.name == "[]":
+                for base in event.callee:
+                    if isinstance(base, Opaque):
+                        found.setdefault(id(base), []).extend(event.result)
+        plan.memo["stored values"] = {key: tuple(values) for key, values in found.items()}
+    made: dict[int, Values] = plan.memo["stored values"]
+    return made
 
 
 def is_access(value: Value) -> bool:

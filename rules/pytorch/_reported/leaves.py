@@ -74,6 +74,14 @@ class Leaves:
         degrees = {degree for one in own for degree in one.degrees}
         if len(degrees) != 1 or any(one.kind not in (Kind.PART, Kind.EQUAL) for one in known):
             reasons = [one.reason for one in known if one.kind is Kind.UNKNOWN]
+            if not reasons and isinstance(tensor, cst.BinaryOperation) and is_sum(tensor):
+                for operand in (tensor.left, tensor.right):
+                    if any(
+                        self.analysis.of((value,)).kind is Kind.PART
+                        for value in self.plan.facts.values_of(operand)
+                    ):
+                        yield from self.leaf_at(part, module, operand)
+                return
             self.inquiry.doubt(
                 part, reasons[0] if reasons else "it adds sums to means over the batch"
             )
@@ -179,3 +187,8 @@ class Leaves:
 def place_of(pending: Pending) -> tuple[str, int]:
     """Where something pending stands."""
     return pending.module.name, pending.module.source.span(pending.node).start
+
+
+def is_sum(node: cst.BinaryOperation) -> bool:
+    """Whether an operation adds or subtracts."""
+    return isinstance(node.operator, (cst.Add, cst.Subtract))

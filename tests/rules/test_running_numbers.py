@@ -1,0 +1,81 @@
+"""Numbers kept in lists, dicts and counters: reduced wherever they are reported or set a rate."""
+
+from __future__ import annotations
+
+import pytest
+
+from transpile import Outcome, Result, convert
+
+SCRIPT = """\
+from collections import defaultdict
+
+import numpy as np
+import torch
+import torch.nn as nn
+from torch.utils.data import DataLoader, TensorDataset
+
+data = TensorDataset(torch.randn(32, 4), torch.randint(0, 2, (32,)))
+loader = DataLoader(data, batch_size=8)
+model = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+criterion = nn.CrossEntropyLoss()
+tokens = 0
+for epoch in range(3):
+    kept = {kept}
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+        {step}
+    {report}
+"""
+
+
+def running(kept: str, step: str, report: str) -> Result:
+    """The result for a script that keeps numbers of its batches."""
+    return convert(SCRIPT.format(kept=kept, step=step, report=report).encode())
+
+
+@pytest.mark.parametrize(
+    ("kept", "step", "report"),
+    [
+        ("[0.0, 0.0]", "kept[0] += loss.item()", "print(kept[0] / len(loader))"),
+        ("[0.0, 0.0]", "kept[-1] += loss.item()", "print(kept[1] / len(loader))"),
+        ("[0.0] * 2", "kept[epoch % 2] += loss.item()", "print(kept[0] / len(loader))"),
+        ("np.zeros(2)", "kept[0] += loss.item()", "print(kept / len(loader))"),
+        ("torch.zeros(2)", "kept[epoch % 2] += loss.item()", "print(kept.sum() / len(loader))"),
+        ("defaultdict(float)", "kept['a'] += loss.item()", "print(kept['a'] / len(loader))"),
+        (
+            "{'loss': 0.0}",
+            "for name in kept: kept[name] += loss.item()",
+            "print(kept['loss'] / len(loader))",
+        ),
+    ],
+)
+def test_what_is_kept_in_a_place_is_reduced(kept: str, step: str, report: str) -> None:
+    assert "+= reduce_mean(loss).item()" in running(kept, step, report).text
+
+
+RATE = """\
+tokens += (y >= 0).sum()
+        rate = 0.1 * (1 - float(tokens - 4) / 100)
+        for group in optimizer.param_groups:
+            group["lr"] = rate"""
+
+
+def test_counter_behind_a_rate_is_that_of_all_processes() -> None:
+    result = running("0", RATE, "print(rate)")
+    assert "float(reduce_sum(tokens) - 4)" in result.text
+
+
+def test_counter_behind_a_rate_is_refused_where_nothing_reduces_it() -> None:
+    result = running("0", RATE, "print(epoch)")
+    assert result.outcome is Outcome.REFUSED
+    assert "PT712" in [finding.code for finding in result.findings]
+
+
+def test_reducing_one_use_does_not_reduce_another() -> None:
+    step = RATE.replace("float(tokens - 4)", "float(tokens)").replace("0.1 *", "float(tokens) *")
+    result = running("0", step, "print(float(tokens))")
+    assert result.outcome is Outcome.REFUSED
