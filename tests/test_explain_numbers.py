@@ -332,6 +332,20 @@ class TestSteps:
         assert both(dropped, "data", "steps per epoch") == (12, 12)
 
 
+def test_evaluation_is_shared_out_where_asked_for() -> None:
+    source = script("loader = DataLoader(Squares(96), 8)") + (
+        "test = DataLoader(Squares(50), batch_size=10)\nmodel.eval()\ntotal = 0.0\n"
+        "with torch.no_grad():\n    for x, y in test:\n"
+        "        total += nn.functional.mse_loss(model(x), y).item()\nprint(total)\n"
+    )
+    every = numbers(source, 2)
+    assert both(every, "evaluation", "batches per process") == (5, 5)
+    line = figure(every, "evaluation", "batches per process")
+    assert line["options"] == {"--eval shard": {"value": 3, "at_most": True}}
+    shared = numbers(source, 2, evaluation="shard")
+    assert both(shared, "evaluation", "samples per process") == (50, 30)
+
+
 class TestCommand:
     def write(self, batch: int = 8) -> None:
         Path("train.py").write_text(script(f"loader = DataLoader(Squares(96), {batch})"))

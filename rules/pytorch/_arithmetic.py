@@ -14,6 +14,8 @@ from transpile.plan.graph import called_names
 from transpile.plan.model import Loader, Plan
 from transpile.plan.sources import constant_of
 from transpile.rule import Rulings
+from transpile.rules.pytorch._evaluation.loops import evaluations
+from transpile.rules.pytorch._evaluation.model import Shared
 from transpile.rules.pytorch._loaders import is_distributed_sampler, is_iterable_dataset
 from transpile.rules.pytorch.scale_learning_rate import DEFAULT_RATES
 
@@ -57,7 +59,18 @@ def drawing(plan: Plan, rulings: Rulings, loader: Loader, reader: Reader) -> Dra
     else:
         samples = reader.length(dataset.values, dataset.node)
         sharing = "cut" if drop_last else "padded"
-    return Drawing(samples, batch, drop_last, sharing if loader.training else "")
+    in_blocks = not loader.training and shared_out(plan, loader)
+    return Drawing(
+        samples, batch, drop_last, sharing if loader.training else "", in_blocks=in_blocks
+    )
+
+
+def shared_out(plan: Plan, loader: Loader) -> bool:
+    """Whether ``--eval shard`` shares out every loop that goes over a loader."""
+    shared = {id(found.loop) for found in evaluations(plan) if isinstance(found, Shared)}
+    return bool(loader.iterations) and all(
+        id(event.node) in shared for event in loader.iterations if not event.detached
+    )
 
 
 def is_none(values: Values) -> bool:

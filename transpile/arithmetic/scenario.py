@@ -14,6 +14,7 @@ from transpile.arithmetic.formula import (
     multiply,
     nearest_multiple,
     number,
+    operation,
     share,
 )
 from transpile.arithmetic.loops import Times, head_of, is_one_arm, rounds, shortened
@@ -317,11 +318,20 @@ class Scenario:
         if drawing is None or not loader.iterations:
             return
         where = self.loader_section("evaluation", loader)
-        steps = self.steps_of(loader.value)
+        steps, samples = self.steps_of(loader.value), self.samples_of(drawing)
+        shares = self.processes > 1 and drawing.in_blocks and self.options.evaluation == "shard"
+        uneven = False
+        if shares and steps is not None:
+            whole = steps
+            steps = divide_up(whole, number(self.processes))
+            samples = operation("min", samples, multiply(steps, drawing.batch))
+            rest = operation("%", whole, number(self.processes))
+            uneven = rest.value != 0
+        partly = operation("%", drawing.samples, drawing.batch).value != 0
         yield Figure(where, "batch per process", (self.batch_of(drawing),))
-        yield Figure(where, "samples per process", (self.samples_of(drawing),))
+        yield Figure(where, "samples per process", (samples,), uneven or (shares and partly))
         if steps is not None:
-            yield Figure(where, "batches per process", (steps,))
+            yield Figure(where, "batches per process", (steps,), uneven)
 
     def loader_section(self, kind: str, loader: Loader) -> Section:
         """A section about a loader, called like the variable that it goes to."""

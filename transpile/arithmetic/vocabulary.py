@@ -44,6 +44,8 @@ class Drawing:
         sharing: how the processes share the data: ``padded`` (each the same number, rounded up),
             ``cut`` (rounded down), ``batches`` (each a part of every batch), or empty where each
             goes through all of it.
+        in_blocks: a loader that evaluates, of which ``--eval shard`` gives each process a block of
+            whole batches.
         divided: each process takes its share of a batch where the batch is the global one.
         unknown_because: why the steps of a pass cannot be told.
     """
@@ -53,6 +55,7 @@ class Drawing:
     drop_last: bool | None = False
     sharing: str = ""
     divided: bool = True
+    in_blocks: bool = False
     unknown_because: str = ""
 
 
