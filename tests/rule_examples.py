@@ -58,6 +58,7 @@ SETTING = HEAD + LOADER + MODEL + CRITERION
 #: Rules whose example shows the work of another rule, too.
 TOGETHER = {
     "compress-gradients": "wrap-model",
+    "gather-state": "write-once",
     "replace-data-parallel": "wrap-model",
     "share-sampler": "divide-batch-size",
     "share-stream": "divide-batch-size",
@@ -65,6 +66,8 @@ TOGETHER = {
 }
 #: Choices without which a rule has nothing to do.
 OPTIONS = {
+    "fully-shard-model": Options(strategy="fsdp"),
+    "gather-state": Options(strategy="fsdp"),
     "compress-gradients": Options(compression="fp16"),
     "scale-learning-rate": Options(batch_size="per-device", scale_lr="linear"),
     "shard-evaluation": Options(evaluation="shard"),
@@ -374,6 +377,8 @@ def train(model, train_loader, optimizer):
 @
 """,
     "wait-before-reading": SETTING + TRAINING + "@\n",
+    "fully-shard-model": HEAD + LOADER + "@\n" + CRITERION + TRAINING,
+    "gather-state": HEAD + LOADER + MODEL + CRITERION + TRAINING + "@\n",
     "compress-gradients": HEAD + LOADER + "@\n" + CRITERION + TRAINING,
     "wrap-model": HEAD + LOADER + "@\n" + CRITERION + TRAINING,
     "write-once": HEAD + ARGUMENTS + LOADER + MODEL + CRITERION + TRAINING + "@\n",

@@ -11,6 +11,7 @@ ScaleLearningRate = Literal["none", "linear", "sqrt"]
 Evaluation = Literal["replicate", "shard"]
 Backend = Literal["auto", "nccl", "gloo", "mpi"]
 SyncBatchNorm = Literal["auto", "on", "off"]
+Strategy = Literal["ddp", "fsdp"]
 PaddleInterface = Literal["parallel", "fleet"]
 KVStore = Literal["dist_sync", "dist_device_sync", "dist_async"]
 Compression = Literal["none", "2bit", "fp16", "bf16", "powersgd"]
@@ -32,6 +33,8 @@ class Options:
             script's own argument parser.
         timeout_minutes: how long a collective may wait; None keeps the framework's default.
         sync_batch_norm: whether batch norm takes its statistics over all ranks.
+        strategy: each process has the whole model (``ddp``), or a part of each parameter
+            (``fsdp``).
         paddle_api: whether Paddle scripts join through ``init_parallel_env`` and ``DataParallel``
             or through ``fleet``.
         kvstore: the kind of the store that the workers share.
@@ -59,6 +62,7 @@ class Options:
     script_args: bool = False
     timeout_minutes: int | None = None
     sync_batch_norm: SyncBatchNorm = "auto"
+    strategy: Strategy = "ddp"
     paddle_api: PaddleInterface = "parallel"
     kvstore: KVStore = "dist_sync"
     compression: Compression = "none"
@@ -77,6 +81,12 @@ class Options:
             raise ValueError("scale_lr needs batch_size='per-device': a global batch does not grow")
         if self.timeout_minutes is not None and self.timeout_minutes < 1:
             raise ValueError("timeout_minutes must be at least 1")
+        if self.strategy == "fsdp" and self.compression != "none":
+            raise ValueError("compression needs strategy='ddp': shards have no hook for it")
+        if self.strategy == "fsdp" and self.evaluation == "shard":
+            raise ValueError(
+                "evaluation='shard' needs strategy='ddp': all processes call a sharded model"
+            )
         if self.explain_numbers is not None and self.explain_numbers < 1:
             raise ValueError("explain_numbers must be at least 1")
         if self.mode in ("collective", "nccl2"):

@@ -152,7 +152,9 @@ TABLE = Table(
     gradients_of={"torch.autograd.grad": ("inputs", 1)},
     rank_calls=frozenset({"torch.distributed.get_rank"}),
     world_size_calls=frozenset({"torch.distributed.get_world_size"}),
-    wrappers=frozenset({"torch.nn.parallel.DistributedDataParallel"}),
+    wrappers=frozenset(
+        {"torch.nn.parallel.DistributedDataParallel", "torch.distributed.fsdp.fully_shard"}
+    ),
     preparing_methods=frozenset(
         {
             "to", "cuda", "cpu", "half", "float", "double", "bfloat16", "requires_grad_", "apply",

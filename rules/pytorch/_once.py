@@ -8,6 +8,7 @@ from transpile.plan.model import Plan
 from transpile.plan.once import find_once
 from transpile.plan.treatment import Once
 from transpile.rules.pytorch._reported import reported
+from transpile.rules.pytorch._whole_states import meetings
 
 BARRIERS = frozenset({"torch.distributed.barrier", "torch.distributed.monitored_barrier"})
 
@@ -79,6 +80,7 @@ def once_of(plan: Plan) -> Once:
         set_up = set_up_of(plan)
         joined = set_up.order if set_up is not None else 0
         together = reported(plan, VOCABULARY).together()
+        together |= meetings(plan)
         plan.memo["once"] = find_once(plan, VOCABULARY, BARRIERS, joined, together)
     found: Once = plan.memo["once"]
     return found

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from transpile.prelude import HelperSource, HelperTemplate
 from transpile.rules.pytorch._set_up_helper import ADOPT_MPI_ENVIRONMENT, set_up_helper
+from transpile.rules.pytorch._sharding_helpers import SHARDING, gradients_synchronised
 
 ITERTOOLS = ("itertools", "itertools")
 DIST = ("dist", "torch.distributed")
@@ -445,19 +446,7 @@ def $barrier():
 ''',
         (DIST,),
     ),
-    "gradients_synchronised": HelperSource(
-        '''
-@$contextmanager
-def $gradients_synchronised(model, when):
-    """Average the gradients over all processes now, or leave them to a later backward pass."""
-    if when or not isinstance(model, $DistributedDataParallel):
-        yield
-    else:
-        with model.no_sync():
-            yield
-''',
-        (CONTEXTMANAGER, DDP),
-    ),
+    "gradients_synchronised": gradients_synchronised,
     "scale_learning_rate": HelperSource(
         '''
 def $scale_learning_rate(learning_rate):
@@ -774,4 +763,5 @@ def $main_process_first():
         (CONTEXTMANAGER, OS),
         ("is_main_process", "barrier"),
     ),
+    **SHARDING,
 }

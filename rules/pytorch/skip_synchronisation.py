@@ -67,6 +67,9 @@ CODES = {
     "PT322": "gradients are averaged in every micro step",
 }
 
+#: Methods of wraps and sharded models that leave gradients to the process.
+SKIPPING = ("no_sync", "set_requires_gradient_sync")
+
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each place at which gradients of several batches are gathered."""
@@ -132,7 +135,7 @@ def skips(plan: Plan, module: Module, manager: cst.BaseExpression) -> bool:
         values = (*plan.facts.values_of(manager), *plan.facts.values_of(manager.func))
         trees += [value.node for value in walk_back(values) if isinstance(value, Function)]
     return any(
-        isinstance(node, cst.Attribute) and node.attr.value == "no_sync"
+        isinstance(node, cst.Attribute) and node.attr.value in SKIPPING
         for tree in trees
         for node in descendants(tree)
     )

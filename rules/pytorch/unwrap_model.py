@@ -41,6 +41,9 @@ CODES = {
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each place that looks into a wrapped model."""
+    if plan.options.strategy != "ddp":
+        # A sharded model keeps its class, and is reached as it is.
+        return
     wraps: list[Wrap] = []
     for model in plan.trained_models:
         if wrapped_already(plan, model):

@@ -78,6 +78,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
     for model in plan.trained_models:
         module, node = home(plan, model)
         if wrapped_already(plan, model):
+            if plan.options.strategy != "ddp":
+                continue
             yield Ruling(
                 "PT301",
                 Verdict.ALREADY_DONE,
@@ -123,7 +125,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "of 0",
             )
             continue
-        wraps.setdefault((id(found.node), found.text), []).append(found)
+        if plan.options.strategy == "ddp":
+            wraps.setdefault((id(found.node), found.text), []).append(found)
     for group in wraps.values():
         models = tuple(model for wrap in group for model in wrap.models)
         wrap = Wrap(

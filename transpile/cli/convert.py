@@ -26,6 +26,7 @@ from transpile.options import (
     Options,
     PaddleInterface,
     ScaleLearningRate,
+    Strategy,
     SyncBatchNorm,
 )
 from transpile.report import FORMATS
@@ -181,6 +182,15 @@ class _Command(click.Command):
     default=_DEFAULTS.sync_batch_norm,
     show_default=True,
     help="Whether batch norm takes its statistics over all processes.",
+)
+@click.option(
+    "--strategy",
+    cls=FrameworkOption,
+    frameworks=("pytorch",),
+    type=_choice(Strategy),
+    default=_DEFAULTS.strategy,
+    show_default=True,
+    help="Whether each process has the whole model, or a part of each parameter.",
 )
 @click.option(
     "--paddle-api",
@@ -388,6 +398,7 @@ def _options(choices: dict[str, Any]) -> Options:
         script_args=choices["script_args"],
         timeout_minutes=choices["timeout"],
         sync_batch_norm=choices["sync_bn"],
+        strategy=choices["strategy"],
         paddle_api=choices["paddle_api"],
         kvstore=choices["kvstore"],
         compression=choices["compression"],

@@ -1,0 +1,113 @@
+"""The helper functions of conversions that spread parameters over the processes."""
+
+from __future__ import annotations
+
+from transpile.options import Options
+from transpile.prelude import HelperSource, HelperTemplate
+
+DIST = ("dist", "torch.distributed")
+TORCH = ("torch", "torch")
+DTENSOR = ("dtensor", "torch.distributed.tensor")
+CONTEXTMANAGER = ("contextmanager", "contextlib.contextmanager")
+DDP = ("DistributedDataParallel", "torch.nn.parallel.DistributedDataParallel")
+FSDP = ("fsdp", "torch.distributed.fsdp")
+MESH = ("device_mesh", "torch.distributed.device_mesh")
+
+
+def gradients_synchronised(options: Options) -> HelperSource:
+    """The manager that leaves gradients to a later backward pass, for the chosen strategy."""
+    if options.strategy == "fsdp":
+        return HelperSource(
+            '''
+@$contextmanager
+def $gradients_synchronised(model, when):
+    """Average the gradients over all processes now, or leave them to a later backward pass."""
+    if isinstance(model, $fsdp.FSDPModule):
+        model.set_requires_gradient_sync(when)
+    yield
+''',
+            (CONTEXTMANAGER, FSDP),
+        )
+    return HelperSource(
+        '''
+@$contextmanager
+def $gradients_synchronised(model, when):
+    """Average the gradients over all processes now, or leave them to a later backward pass."""
+    if when or not isinstance(model, $DistributedDataParallel):
+        yield
+    else:
+        with model.no_sync():
+            yield
+''',
+        (CONTEXTMANAGER, DDP),
+    )
+
+
+SHARDING: dict[str, HelperTemplate] = {
+    "shard_model": HelperSource(
+        '''
+def $shard_model(model):
+    """Spread the parameters of a model over all processes, block by block."""
+    for tensor in (*model.parameters(), *model.buffers()):
+        $dist.broadcast(tensor.detach(), 0)
+    device = next(model.parameters()).device.type
+    mesh = $device_mesh.init_device_mesh(device, ($dist.get_world_size(),))
+    modules = list(model.modules())
+    own = [p for module in modules for p in module.parameters(recurse=False)]
+    # Parameters that modules share must stay together.
+    if len(set(own)) == len(own):
+        lists = [m for m in reversed(modules) if isinstance(m, $torch.nn.ModuleList)]
+        for block in dict.fromkeys(block for blocks in lists for block in blocks):
+            if any(True for _ in block.children()):
+                $fsdp.fully_shard(block, mesh=mesh)
+    $fsdp.fully_shard(model, mesh=mesh)
+''',
+        (DIST, TORCH, FSDP, MESH),
+    ),
+    "gathered": HelperSource(
+        '''
+def $gathered(state):
+    """Return a state with whole tensors, which rank 0 alone keeps, in place of shards."""
+    if isinstance(state, $dtensor.DTensor):
+        whole = state.full_tensor()
+        return whole.cpu() if $is_main_process() else None
+    if isinstance(state, dict):
+        whole = $copy.copy(state)
+        for key, value in state.items():
+            whole[key] = $gathered(value)
+        return whole
+    return state
+''',
+        (DTENSOR, ("copy", "copy")),
+        ("is_main_process",),
+    ),
+    "whole_norm": HelperSource(
+        '''
+def $whole_norm(norm):
+    """Return the norm of the gradients of all processes as a tensor of its own."""
+    return norm.full_tensor() if isinstance(norm, $dtensor.DTensor) else norm
+''',
+        (DTENSOR,),
+    ),
+    "own_shards": HelperSource(
+        '''
+def $own_shards(state, optimizer):
+    """Return the saved state of an optimizer with this process's shards for whole tensors."""
+    params = [p for group in optimizer.param_groups for p in group["params"]]
+    numbers = [number for group in state["param_groups"] for number in group["params"]]
+    entries = {}
+    for number, param in zip(numbers, params):
+        if number in state["state"]:
+            entry = dict(state["state"][number])
+            for key, value in entry.items():
+                is_shard = isinstance(param, $dtensor.DTensor)
+                if is_shard and getattr(value, "shape", None) == param.shape:
+                    entry[key] = $dtensor.distribute_tensor(
+                        value.to(param.device), param.device_mesh, param.placements
+                    )
+            entries[number] = entry
+    return {**state, "state": entries}
+''',
+        (DTENSOR,),
+    ),
+}
