@@ -11,6 +11,7 @@ import libcst as cst
 from transpile.audit.model import Audit, Process
 from transpile.facts.events import Branch, Call, Event, Loop
 from transpile.facts.module import Module
+from transpile.plan.places import ancestors, function_of, start
 from transpile.records import dataclass
 
 Path = tuple[tuple[str, str], ...]
@@ -118,10 +119,10 @@ def unmatched(
         yield Alone(ours[place], first, second, crossed=True)
         return
     matcher = SequenceMatcher(None, keys, others, autojunk=False)
-    for tag, start, end, other_start, other_end in matcher.get_opcodes():
+    for tag, begin, end, other_begin, other_end in matcher.get_opcodes():
         if tag != "equal":
-            yield from (Alone(meeting, first, second) for meeting in ours[start:end])
-            yield from (Alone(meeting, second, first) for meeting in theirs[other_start:other_end])
+            yield from (Alone(meeting, first, second) for meeting in ours[begin:end])
+            yield from (Alone(meeting, second, first) for meeting in theirs[other_begin:other_end])
 
 
 def parting(audit: Audit, alone: Alone) -> tuple[Module, cst.CSTNode] | None:
@@ -136,18 +137,51 @@ def parting(audit: Audit, alone: Alone) -> tuple[Module, cst.CSTNode] | None:
                 return module, outer.left
             if isinstance(outer, (cst.FunctionDef, cst.Lambda)):
                 break
-    functions = {id(frame.function.node) for frame in event.calls()}
     nodes = {id(e.node) for e in alone.comes.facts.events if e.kind == "exit"}
-    for other in reversed(alone.misses.facts.events):
-        if other.kind != "exit" or id(other.node) in nodes:
-            continue
-        owner = other.function()
-        if owner is not None and id(owner.node) not in functions:
-            continue
-        for outer in other.module.source.parents(other.node):
-            if isinstance(outer, cst.If) and audit.tells_apart(outer.test):
-                return other.module, outer.test
+    exits = [e for e in alone.misses.facts.events if e.kind == "exit" and id(e.node) not in nodes]
+    for module, node in around:
+        for other in reversed(exits):
+            if other.module is module and leaves_before(module, other.node, node):
+                for outer in module.source.parents(other.node):
+                    if isinstance(outer, cst.If) and audit.tells_apart(outer.test):
+                        return module, outer.test
     return None
+
+
+def leaves_before(module: Module, leaving: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether a ``return``, ``break`` or ``continue`` keeps a place behind it from being reached.
+
+    A place in the same loop comes behind a ``break`` in the next round, too.
+    """
+    if function_of(module, leaving) is not function_of(module, node):
+        return False
+    if isinstance(leaving, (cst.Return, cst.Raise)):
+        return start(module, leaving) < start(module, node)
+    loop = next(
+        (outer for outer in ancestors(module, leaving) if isinstance(outer, (cst.For, cst.While))),
+        None,
+    )
+    inside = any(outer is loop for outer in ancestors(module, node))
+    behind = start(module, leaving) < start(module, node)
+    return inside and (behind or isinstance(leaving, cst.Break))
+
+
+def skipped(first: Process, second: Process, meetings: dict[int, list[Meeting]]) -> Iterator[Alone]:
+    """The meetings that one of two processes may leave out, where the other never does.
+
+    ``if rank and step == 2: continue`` is decided for rank 0 alone.
+    """
+    exits = {id(e.node) for e in first.facts.events if e.kind == "exit"}
+    own = [
+        e
+        for e in second.facts.events
+        if e.kind == "exit" and e.name != "raise" and id(e.node) not in exits
+    ]
+    for meeting in meetings[id(second)]:
+        for module, node in around_of(meeting.event):
+            if any(e.module is module and leaves_before(module, e.node, node) for e in own):
+                yield Alone(meeting, first, second)
+                break
 
 
 def around_of(event: Event) -> list[tuple[Module, cst.CSTNode]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.audit.meetings import Alone, Meeting, missed
+from transpile.audit.meetings import Alone, Meeting, missed, skipped
 from transpile.audit.model import Audit, Process
 from transpile.facts.events import Event
 from transpile.facts.values import (
@@ -25,6 +25,7 @@ ALWAYS = {
     "torch.distributed.new_group": "dist.new_group",
     "torch.distributed.init_process_group": "dist.init_process_group",
 }
+SYNC_BATCH_NORM = "torch.nn.SyncBatchNorm"
 #: Functions that gather a state from all processes.
 GATHERS = {
     "torch.distributed.checkpoint.state_dict.get_model_state_dict": "gathered state",
@@ -75,6 +76,49 @@ def meetings_at(audit: Audit, process: Process, event: Event) -> Iterator[Meetin
             yield from forward(audit, event, callee)
         elif isinstance(callee, Opaque) and callee.kind == "attribute" and callee.operands:
             yield from method(audit, process, event, callee)
+        elif id(getattr(origin(callee), "node", None)) in synchronised(audit, process):
+            if is_training(process, event, origin(callee)):
+                word = "call of a model with synchronised batch norm"
+                yield Meeting(event, word, "forward", ("synchronised",))
+
+
+def synchronised(audit: Audit, process: Process) -> frozenset[int]:
+    """The models whose batch norm works over all processes, by the place that makes them."""
+    key = f"synchronised {id(process)}"
+    if key not in audit.plan.memo:
+        found: set[int] = set()
+        for event in process.facts.calls_to(f"{SYNC_BATCH_NORM}.convert_sync_batchnorm"):
+            for item in event.arguments.items[:1]:
+                found.update(id(getattr(origin(value), "node", None)) for value in item.values)
+        for event in process.facts.calls_to(SYNC_BATCH_NORM):
+            for frame in event.calls():
+                found.update(id(getattr(value, "node", None)) for value in frame.receiver)
+        audit.plan.memo[key] = frozenset(found - {id(None)})
+    known: frozenset[int] = audit.plan.memo[key]
+    return known
+
+
+def is_training(process: Process, event: Event, model: Value) -> bool:
+    """Whether a model is in training mode where it is called."""
+    mode = "train"
+    for other in process.facts.calls:
+        if other.order >= event.order:
+            break
+        for callee in other.callee:
+            if isinstance(callee, Opaque) and callee.name in ("train", "eval"):
+                if any(unwrapped(value) is model for value in callee.operands[0]):
+                    mode = callee.name
+    return mode == "train"
+
+
+def unwrapped(value: Value) -> Value:
+    """The model behind a wrap."""
+    behind = origin(value)
+    if isinstance(behind, Opaque) and behind.kind == "call" and behind.arguments.items:
+        if any(name.rpartition(".")[2].endswith("Parallel") for name in called_names(behind)):
+            values = behind.arguments.items[0].values
+            return origin(values[0]) if values else behind
+    return behind
 
 
 def of_a_group(event: Event) -> bool:
@@ -202,8 +246,14 @@ def missed_meetings(audit: Audit) -> list[Alone]:
         known = {id(process): meetings(audit, process) for process in audit.processes}
         found = list(missed(audit.first, audit.second, known))
         seen = {id(alone.meeting.event.node) for alone in found}
-        for alone in missed(audit.first, audit.elsewhere, known):
+        others = (
+            *missed(audit.first, audit.elsewhere, known),
+            *skipped(audit.first, audit.second, known),
+            *skipped(audit.second, audit.first, known),
+        )
+        for alone in others:
             if id(alone.meeting.event.node) not in seen:
+                seen.add(id(alone.meeting.event.node))
                 found.append(alone)
         audit.plan.memo["missed meetings"] = found
     missing: list[Alone] = audit.plan.memo["missed meetings"]

@@ -196,7 +196,8 @@ def losses(audit: Audit) -> Iterator[Remark]:
             "multiply a sum by the number of processes for the backward pass, or divide by the "
             "average of the denominator over the processes",
         )
-    if any(without_averaging(event) for event in audit.facts.events):
+    happening = (*audit.facts.events, *audit.first.facts.events)
+    if any(without_averaging(event) for event in happening):
         return
     for model in audit.plan.trained_models:
         for window in windows(audit.plan, model):
