@@ -75,6 +75,14 @@ EXAMPLES = {
         "import paddle\n", "import paddle\nfrom tqdm import tqdm\n"
     )
     + "@\n    exe.run(main_program, feed=feeder.feed(batch))\n",
+    "fluid/scale-learning-rate": HEAD
+    + READER
+    + NETWORK.replace("sgd = fluid.optimizer.SGD(learning_rate=0.01)\n", "@\n")
+    + "sgd.minimize(avg_loss)\n"
+    + START
+    + MAIN
+    + FEEDER
+    + LOOP,
     "fluid/scale-loss": HEAD
     + READER
     + NETWORK
@@ -116,5 +124,6 @@ fluid.optimizer.SGD(0.1).minimize(cost)
 }
 OPTIONS = {
     "fluid/distribute-embedding": Options(distributed_embedding=True),
+    "fluid/scale-learning-rate": Options(batch_size="per-device", scale_lr="linear"),
     "fluid/share-gradients": Options(mode="nccl2"),
 }

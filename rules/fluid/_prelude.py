@@ -335,6 +335,22 @@ def shard_helper(options: Options) -> HelperSource:
     return HelperSource(SHARE_GLOBAL, (), ("get_trainer_id", "get_trainer_count", "check_batch"))
 
 
+SCALE_RATE = '''
+def $scale_learning_rate(rate):
+    """Return a learning rate, or each of several, for the larger batch of all trainers."""
+    factor = float($get_trainer_count())@root
+    if isinstance(rate, (list, tuple)):
+        return [each * factor for each in rate]
+    return rate * factor
+'''
+
+
+def rate_helper(options: Options) -> HelperSource:
+    """The helper ``scale_learning_rate`` for the chosen rule."""
+    root = " ** 0.5" if options.scale_lr == "sqrt" else ""
+    return HelperSource(SCALE_RATE.replace("@root", root), (), ("get_trainer_count",))
+
+
 HELPERS: dict[str, HelperTemplate] = {
     "get_role": HelperSource(
         '''
@@ -514,6 +530,7 @@ def $shard_rows(arrays):
         (FLUID, NUMPY),
         ("get_trainer_count", "get_trainer_id", "check_batch"),
     ),
+    "scale_learning_rate": rate_helper,
     "scale_loss": HelperSource(
         '''
 def $scale_loss(loss):

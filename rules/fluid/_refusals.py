@@ -123,14 +123,6 @@ def refusals(plan: Plan) -> Iterator[Ruling]:
             "Fluid has no mode called collective",
             "convert with --mode nccl2 or --mode pserver",
         )
-    if plan.options.scale_lr != "none":
-        yield refuse(
-            plan,
-            "FL107",
-            roles.minimizes[0].event if roles.minimizes else None,
-            "--scale-lr is not known for Fluid: the servers hold the learning rate",
-            "give the optimizer the larger rate in the script",
-        )
     if mode_of(plan) == "pserver":
         yield from optimizers(plan)
         yield from whole_norms(plan)

@@ -114,8 +114,19 @@ class Roles:
 
     @property
     def minimize(self) -> Minimize | None:
-        """The only thing that is minimised; None where there are several or none."""
-        return self.minimizes[0] if len(self.minimizes) == 1 else None
+        """The only thing that is minimised; None where there are several or none.
+
+        Of several on different ways through the script, which add to one program, it is the last.
+        """
+        several = self.minimizes
+        if any(
+            (one.program, one.startup) != (other.program, other.startup)
+            or not apart(one.event, other.event)
+            for number, one in enumerate(several)
+            for other in several[:number]
+        ):
+            return None
+        return several[-1] if several else None
 
     @property
     def training(self) -> tuple[Run, ...]:
@@ -139,6 +150,15 @@ class Roles:
             for run in self.runs
             if any(program is not None and program.key in keys for program in run.programs)
         )
+
+
+def apart(event: Event, other: Event) -> bool:
+    """Whether at most one of two events happens."""
+    arms = {id(each.node): each.arm for each in event.stack if isinstance(each, Branch)}
+    return any(
+        isinstance(each, Branch) and arms.get(id(each.node), each.arm) != each.arm
+        for each in other.stack
+    )
 
 
 def roles_of(plan: Plan) -> Roles:

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.facts.events import Event
-from transpile.facts.values import Constant, Function
+from transpile.facts.values import Constant, Function, Opaque
 from transpile.finding import Level
 from transpile.layout import wrap_expression
 from transpile.plan.graph import called_names, walk_back
@@ -57,6 +57,7 @@ CLIPS = frozenset(
         "GradientClipByGlobalNorm", "GradientClipByNorm", "GradientClipByValue", "ErrorClipByValue"
     )
 )  # fmt: skip
+METRICS = ("paddle.fluid.metrics.", "paddle.fluid.average.", "paddle.fluid.evaluator.")
 EMBEDDINGS = frozenset({"paddle.fluid.layers.embedding", "paddle.fluid.embedding"})
 #: Optimizers whose sparse updates depend on the order of the ids.
 IN_ORDER = frozenset({"Momentum", "RMSProp", "Adam"})
@@ -236,13 +237,17 @@ def shown(plan: Plan, results: set[int]) -> bool:
 
 
 def prints(event: Event) -> bool:
-    """Whether an event shows something to people."""
+    """Whether an event shows something to people, or counts it in a metric."""
     for callee in event.callee:
         name = getattr(callee, "name", "")
         if name in ("builtins.print", "sys.stdout.write") or name.startswith("logging."):
             return True
         if name in ("info", "warning", "write", "debug", "add_scalar"):
             return True
+        if isinstance(callee, Opaque) and callee.kind == "attribute":
+            makers = [name for value in callee.operands[0] for name in called_names(value)]
+            if any(maker.startswith(METRICS) for maker in makers):
+                return True
     return False
 
 

@@ -336,7 +336,6 @@ def test_batches_per_device_are_taken_in_turn() -> None:
 
 
 def test_choices_that_cannot_be_followed_are_said() -> None:
-    assert "FL107" in codes(SCRIPT, batch_size="per-device", scale_lr="linear")
     assert "FL107" in codes(SCRIPT, evaluation="shard")
     assert "FL107" in codes(SCRIPT, mode="collective")
 
@@ -403,3 +402,55 @@ def test_helpers_for_arrays_are_what_black_writes() -> None:
     text = written(script)
     assert "shard_feed" in text
     assert black.format_str(text, mode=black.Mode()) == text
+
+
+def test_messages_that_no_run_comes_to_need_no_place() -> None:
+    unreached = 'import logging\n\n\ndef unused():\n    logging.info("never")\n\n\n'
+    assert "logging.disable" not in written(unreached + SCRIPT)
+
+
+def test_one_of_several_optimizers() -> None:
+    either = (
+        "import sys\nif sys.argv[1:]:\n    fluid.optimizer.SGD(0.1).minimize(loss)\n"
+        "else:\n    fluid.optimizer.Adam(0.1).minimize(loss)\n"
+    )
+    script = HEAD + either + TRAINING
+    assert "\ntranspile_program()\nexe.run(" in written(script)
+    both = either.replace("else:\n", "if not sys.argv[2:]:\n")
+    assert "FL102" in codes(HEAD + both + TRAINING)
+
+
+@pytest.mark.parametrize(
+    ("rate", "scaled"),
+    [
+        ("0.1", "scale_learning_rate(0.1)"),
+        (
+            "fluid.layers.piecewise_decay([9], values=[0.1, 0.2])",
+            "piecewise_decay([9], values=scale_learning_rate([0.1, 0.2]))",
+        ),
+        (
+            "fluid.layers.linear_lr_warmup(fluid.layers.cosine_decay(0.1, 8, 3), 4, 0.0, 0.1)",
+            "linear_lr_warmup(fluid.layers.cosine_decay(scale_learning_rate(0.1), 8, 3), 4, "
+            "scale_learning_rate(0.0), scale_learning_rate(0.1))",
+        ),
+    ],
+)
+def test_learning_rates_follow_the_trainers(rate: str, scaled: str) -> None:
+    script = SCRIPT.replace("SGD(0.1)", f"SGD({rate})")
+    assert scaled in written(script, batch_size="per-device", scale_lr="linear")
+    assert "scale_learning_rate" not in written(script, batch_size="per-device")
+    root = written(script, batch_size="per-device", scale_lr="sqrt")
+    assert "float(get_trainer_count()) ** 0.5" in root
+
+
+def test_learning_rates_that_cannot_follow_are_refused() -> None:
+    script = SCRIPT.replace("SGD(0.1)", "Adam()")
+    assert "FL312" in codes(script, batch_size="per-device", scale_lr="linear")
+
+
+def test_metrics_of_a_share_are_said() -> None:
+    fetched = "value = exe.run(feed=feeder.feed(batch), fetch_list=[loss])\n"
+    script = SCRIPT.replace("exe.run(feed=feeder.feed(batch))\n", fetched)
+    assert "FL305" not in codes(script)
+    counted = script.replace("feeder =", "mean = fluid.average.WeightedAverage()\nfeeder =")
+    assert "FL305" in codes(counted + "    mean.add(value[0], 1)\nprint(mean.eval())\n")

@@ -88,7 +88,8 @@ def place_for(plan: Plan, events: list[Event]) -> Place | None:
         event for event in events if not event.detached and (set_up is None or set_up.after(event))
     ]
     if not early:
-        return Place(None, set_up)
+        # Without a set-up to stand behind there is nothing to be quiet about.
+        return Place(None, set_up) if set_up is not None else None
     statement = first_statement(plan, early[0])
     return Place(statement, None) if statement is not None else None
 
