@@ -79,3 +79,33 @@ def test_reducing_one_use_does_not_reduce_another() -> None:
     step = RATE.replace("float(tokens - 4)", "float(tokens)").replace("0.1 *", "float(tokens) *")
     result = running("0", step, "print(float(tokens))")
     assert result.outcome is Outcome.REFUSED
+
+
+PHASES = """\
+import torch
+import torch.nn as nn
+from torch.utils.data import DataLoader, TensorDataset
+
+sets = {name: TensorDataset(torch.randn(30, 4), torch.randint(0, 2, (30,))) for name in ["a", "b"]}
+loaders = {name: DataLoader(sets[name], batch_size=6) for name in ["a", "b"]}
+model = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(3):
+    for name in ["a", "b"]:
+        hits = 0
+        for x, y in loaders[name]:
+            out = model(x)
+            if name == "a":
+                optimizer.zero_grad()
+                nn.functional.cross_entropy(out, y).backward()
+                optimizer.step()
+            hits += torch.sum(out.argmax(1) == y)
+        accuracy = hits.double() / len(sets[name])
+        print(f"{name} {accuracy:.3f}")
+"""
+
+
+def test_tensor_added_up_by_training_and_evaluation_is_reduced_where_it_is_known_which() -> None:
+    result = convert(PHASES.encode())
+    assert "hits += reduce_shards(torch.sum(out.argmax(1) == y), loaders[name])" in result.text
+    assert "PT603" not in [finding.code for finding in result.findings]

@@ -9,7 +9,7 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import BoundMethod, Constant, Instance, Opaque, Value, Values
-from transpile.plan.graph import is_instance_of
+from transpile.plan.graph import is_instance_of, method_calls
 from transpile.rules.pytorch._quantity import Duty, Kind, Pending, Quantity
 from transpile.rules.pytorch._reductions import obstacle, tensor_behind
 
@@ -17,6 +17,8 @@ from .counts import Counts
 from .inquiry import Inquiry
 from .model import Change, Leaf, Part
 
+#: Methods that give a tensor of another type.
+CONVERTS = frozenset({"double", "float", "cpu", "to", "detach", "long", "int"})
 #: Methods that put something into a list, set or dict.
 FILLING = frozenset({"append", "appendleft", "add", "insert", "extend", "setdefault", "update"})
 
@@ -118,7 +120,11 @@ class Leaves:
         direct = any(id(value) in sources for value in part.values)
         if part.node is not None and self.is_reducible(part.node):
             if direct or not sources.keys() <= self.entered:
-                yield from self.leaf_at(part, part.module, part.node)
+                values = self.plan.facts.values_of(part.node)
+                evaluates = any(self.analysis.of((v,)).kind is Kind.EQUAL for v in values)
+                steps = self.accumulated(part.values) if evaluates else []
+                for module, node in steps or [(part.module, part.node)]:
+                    yield from self.leaf_at(part, module, node)
             return
         places = list(self.entries(set(sources)))
         if not places:
@@ -126,6 +132,33 @@ class Leaves:
         self.entered |= sources.keys()
         for module, node in places:
             yield from self.leaf_at(part, module, node)
+
+    def accumulated(self, values: Values) -> list[tuple[Module, cst.BaseExpression]]:
+        """What is added batch by batch to make the values; nothing where that is not all.
+
+        Where training and evaluation share a loop, only there it is known which of them it is.
+        """
+        found: dict[int, tuple[Module, cst.BaseExpression]] = {}
+        seen: set[int] = set()
+        stack = list(values)
+        while stack:
+            value = stack.pop()
+            if id(value) in seen or self.analysis.of((value,)).kind is not Kind.PART:
+                continue
+            seen.add(id(value))
+            if not isinstance(value, Opaque):
+                return []
+            if isinstance(value.node, cst.AugAssign) and value.kind == "operation":
+                found[id(value.node)] = (value.module, value.node.value)
+                stack.extend(value.operands[0])
+                continue
+            received = [receiver for name, receiver in method_calls(value) if name in CONVERTS]
+            groups = value.operands if value.kind == "operation" else received
+            if not groups:
+                return []
+            for group in groups:
+                stack.extend(group)
+        return list(found.values())
 
     def is_reducible(self, node: cst.BaseExpression) -> bool:
         """Whether an expression is a tensor, or else a number, whenever it is reached."""
