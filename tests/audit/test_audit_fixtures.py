@@ -115,10 +115,9 @@ def test_what_is_right_runs_to_its_end(name: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_what_is_said_to_hang_hangs(tmp_path: Path) -> None:
     text = (FIXTURES / "audit" / "some_ranks_meet" / "right.py").read_text("utf-8")
-    lonely = text.replace(
-        "        dist.barrier()\n    save",
-        "    if get_rank() == 0:\n        dist.barrier()\n    save",
-    )
+    everybody = "        dist.barrier()\n    save"
+    nobody_else = "        if get_rank() == 0:\n            dist.barrier()\n    save"
+    lonely = text.replace(everybody, nobody_else)
     assert lonely != text
     script = tmp_path / "lonely.py"
     script.write_text(lonely, "utf-8")

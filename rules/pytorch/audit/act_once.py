@@ -36,7 +36,7 @@ from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.ranks import Ranks as GuardedPlaces
 from transpile.rule import Remark
 from transpile.rules.pytorch._once import BARRIERS, VOCABULARY
-from transpile.rules.pytorch.audit._meetings import is_wrap, meetings
+from transpile.rules.pytorch.audit._meetings import GATHERS, is_wrap, meetings
 
 CODES = {
     "AU401": "every process writes a file",
@@ -51,6 +51,7 @@ FILES = (Kind.WRITE, Kind.OPEN, Kind.CONTAINER, Kind.LOG_FILE)
 SPOKEN = (Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.PROGRESS)
 #: Making a folder that may exist harms nobody.
 FOLDERS = frozenset({"os.makedirs", "os.mkdir", "mkdir()"})
+FULL_STATE = "torch.distributed.fsdp.FullStateDictConfig"
 EVERYWHERE = (True, True, True)
 PER_MACHINE = (True, False, True)
 
@@ -270,6 +271,9 @@ def loaded(audit: Audit) -> Iterator[Remark]:
         for event in audit.facts.calls
         for callee in event.callee
     )
+    if audit.facts.calls_to(*GATHERS, FULL_STATE):
+        # A whole state that was gathered from all processes lies in memory of the CPU.
+        return
     seen: set[int] = set()
     for event in audit.facts.calls_to("torch.load"):
         location = event.arguments.get("map_location", 1)
