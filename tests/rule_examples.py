@@ -168,6 +168,7 @@ numbers = {word: number for number, word in enumerate(words)}
     + MODEL
     + CRITERION
     + TRAINING,
+    "average-gradients": HEAD + LOADER + CRITERION + "@\n",
     "divide-batch-size": HEAD
     + ARGUMENTS
     + "@\n"

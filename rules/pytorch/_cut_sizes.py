@@ -13,7 +13,7 @@ from transpile.plan.model import Backward, Cut, Plan
 from transpile.plan.places import function_of
 from transpile.plan.sources import is_simple
 from transpile.plan.treatment import descendants
-from transpile.rules.pytorch.divide_batch_size import read_at, shapes
+from transpile.rules.pytorch._batch_size_uses import read_at, shapes
 
 
 def size_text(plan: Plan, cut: Cut, module: Module, place: cst.CSTNode) -> str | None:
@@ -111,7 +111,11 @@ def other_sizes(
                 for size, text in sizes:
                     if not same(values, size):
                         continue
-                    module, place = read_at(plan, event, node)
+                    use = read_at(plan, event, node)
+                    module, place = use.module, use.node
+                    why: str = use.obstacle
+                    if why:
+                        return why
                     written = module.source.code(place)
                     if isinstance(values[0], Constant) and written != text:
                         return (

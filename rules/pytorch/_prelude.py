@@ -419,6 +419,32 @@ def $wrap_thawed(model):
 ''',
         (DDP,),
     ),
+    "average_gradients": HelperSource(
+        '''
+def $average_gradients(optimizer):
+    """Average the gradients that an optimizer is about to use over all processes."""
+    if $get_world_size() == 1:
+        return
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    flags = [int(p.grad is not None) for p in parameters]
+    used = $torch.tensor(flags, device=parameters[0].device)
+    $dist.all_reduce(used, op=$dist.ReduceOp.MAX)
+    gradients = []
+    for p, is_used in zip(parameters, used.tolist()):
+        if is_used:
+            p.grad = $torch.zeros_like(p) if p.grad is None else p.grad
+            gradients.append(p.grad)
+    if gradients:
+        flat = $torch.cat([gradient.flatten() for gradient in gradients])
+        $dist.all_reduce(flat)
+        sizes = [gradient.numel() for gradient in gradients]
+        parts = (flat / $get_world_size()).split(sizes)
+        for gradient, part in zip(gradients, parts):
+            gradient.copy_(part.view_as(gradient))
+''',
+        (DIST, TORCH),
+        ("get_world_size",),
+    ),
     "unwrap": HelperSource(
         '''
 def $unwrap(model):

@@ -26,23 +26,20 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.facts.events import Event
 from transpile.facts.module import Module
-from transpile.facts.values import Argument, Instance, Mapping, Opaque, Unknown
-from transpile.facts.walk import children
+from transpile.facts.values import Argument, Mapping, Unknown
 from transpile.finding import Level
 from transpile.layout import add_argument, wrap_expression
-from transpile.plan.graph import walk_back
-from transpile.plan.holders import trace
 from transpile.plan.model import Plan
 from transpile.plan.sources import Site, depends_on_world_size, given, is_indirect, is_simple, sites
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch._batch_size_uses import uses
 
 CODES = {
     "PT221": "the processes share the batch of the script",
@@ -50,15 +47,6 @@ CODES = {
     "PT223": "each process takes the batch of the script",
     "PT224": "the batch size is used for something else, too",
 }
-#: Callables whose result takes its shape from their arguments.
-SHAPED = (
-    "torch.zeros", "torch.ones", "torch.full", "torch.empty", "torch.rand", "torch.randn",
-    "torch.randint", "torch.normal", "torch.Tensor", "torch.FloatTensor", "torch.arange",
-    "torch.cuda.FloatTensor", "torch.eye", "numpy.random.normal", "numpy.random.uniform",
-    "numpy.random.randn", "numpy.ones", "numpy.zeros", "numpy.random.randint",
-    "numpy.random.rand",
-)  # fmt: skip
-SHAPED_METHODS = frozenset({"new_zeros", "new_ones", "new_full", "new", "expand", "repeat", "view"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +108,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 data=answer,
             )
         if argument is not None:
-            yield from other_uses(plan, site, argument, divided)
+            yield from other_uses(plan, argument, divided)
 
 
 def share_of(plan: Plan, site: Site, argument: Argument | None) -> Share | Ruling:
@@ -190,82 +178,30 @@ def module_of(plan: Plan, node: cst.CSTNode, default: Module) -> Module:
     return default
 
 
-def other_uses(plan: Plan, site: Site, argument: Argument, divided: set[int]) -> Iterator[Answer]:
-    """Shapes in the training step that follow the batch size: they take the share, too."""
-    sources = [value for value in argument.values if isinstance(value, (Opaque, Instance))]
-    if not sources or argument.node is None:
-        return
-    losses = tuple(value for backward in plan.backwards for value in backward.loss)
-    reached = {id(value) for value in walk_back(losses)}
-    for event in plan.facts.events:
-        if event.kind != "call" or not isinstance(event.node, cst.Call):
+def other_uses(plan: Plan, argument: Argument, divided: set[int]) -> Iterator[Answer]:
+    """What follows the batch size in the training step: it takes the share, too."""
+    for use in uses(plan, argument):
+        if id(use.node) in divided:
             continue
-        if not any(id(value) in reached for value in event.result):
+        divided.add(id(use.node))
+        if use.obstacle:
+            yield Ruling(
+                "PT224",
+                Verdict.REFUSE,
+                use.module,
+                use.node,
+                use.obstacle,
+                "take the size from the batch itself, as in 'x.size(0)'",
+            )
             continue
-        if not shapes(event.callee):
-            continue
-        for arg in event.node.args:
-            for mentioned in mentions(plan, arg.value, sources):
-                module, node = read_at(plan, event, mentioned)
-                if id(node) in divided:
-                    continue
-                divided.add(id(node))
-                yield Ruling(
-                    "PT221",
-                    Verdict.APPLY,
-                    module,
-                    node,
-                    "this shape follows the batch of one process",
-                    data=Share(module, node),
-                )
-
-
-def read_at(
-    plan: Plan, event: Event, node: cst.BaseExpression
-) -> tuple[Module, cst.BaseExpression]:
-    """Where the batch size is read that reaches an expression, through parameters.
-
-    A function that gets it as a parameter may be called for evaluation, too, with a batch that is
-    not divided: the argument of the call in training is what changes.
-    """
-    if isinstance(node, cst.Name):
-        for holder in trace(plan.facts, event.module, node, event.stack):
-            if not holder.is_parameter and isinstance(holder.node, cst.BaseExpression):
-                return holder.module, holder.node
-    return event.module, node
-
-
-def shapes(callees: tuple[object, ...]) -> bool:
-    """Whether a call's result takes its shape from the arguments, or is a model's own method."""
-    for callee in callees:
-        name = getattr(callee, "name", "")
-        if isinstance(callee, Opaque):
-            if callee.kind == "attribute" and name in SHAPED_METHODS:
-                return True
-        elif name in SHAPED:
-            return True
-        elif hasattr(callee, "receiver") and hasattr(callee, "function"):
-            if name_of_method(callee) not in ("forward", "__init__"):
-                return isinstance(callee.receiver, Instance) and bool(
-                    callee.receiver.cls.external_bases()
-                )
-    return False
-
-
-def name_of_method(callee: object) -> str:
-    """The name of a bound method's function."""
-    return str(callee.function.name)  # type: ignore[attr-defined]
-
-
-def mentions(plan: Plan, node: cst.CSTNode, sources: Sequence[object]) -> list[cst.BaseExpression]:
-    """The outermost names below an expression that are the batch size itself."""
-    values = plan.facts.values_of(node)
-    if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
-        if values and all(any(value is source for source in sources) for value in values):
-            return [node]
-    if isinstance(node, cst.Attribute):
-        return []
-    return [found for child in children(node) for found in mentions(plan, child, sources)]
+        yield Ruling(
+            "PT221",
+            Verdict.APPLY,
+            use.module,
+            use.node,
+            "this shape follows the batch of one process",
+            data=Share(use.module, use.node),
+        )
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

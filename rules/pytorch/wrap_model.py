@@ -52,6 +52,7 @@ from transpile.plan.places import start
 from transpile.plan.wraps import Wrap, find_wrap, wrapped_already
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch._averaging import averaged_already, averaged_by_hand, averagings
 from transpile.rules.pytorch._batch_norm import has_batch_norm
 from transpile.rules.pytorch._compression import hook_lines
 from transpile.rules.pytorch._data_parallel import replaces_data_parallel
@@ -77,7 +78,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
     wraps: dict[tuple[int, str], list[Wrap]] = {}
     for model in plan.trained_models:
         module, node = home(plan, model)
-        if wrapped_already(plan, model):
+        if averaged_already(plan, model) or wrapped_already(plan, model):
             if plan.options.strategy != "ddp":
                 continue
             yield Ruling(
@@ -85,9 +86,11 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 Verdict.ALREADY_DONE,
                 module,
                 node,
-                "the model is wrapped",
+                "the gradients of the model are averaged",
                 claims=claims(plan, model),
             )
+            continue
+        if averaged_by_hand(plan, model):
             continue
         for event, why in side_doors(plan, model):
             yield Ruling(
@@ -103,17 +106,21 @@ def decide(plan: Plan) -> Iterator[Answer]:
             own = [trains_itself(plan, b) for b in plan.backwards if model in b.models]
             if any(own):
                 found = f"it trains itself, in a method of '{next(filter(None, own))}'"
+            by_hand = averagings(plan, model)
+            assert isinstance(by_hand, str)
             yield Ruling(
                 "PT302",
                 Verdict.REFUSE,
                 module,
                 node,
-                f"this model learns but cannot be wrapped: {found}",
+                f"this model learns but cannot be wrapped: {found}; nor can its gradients be "
+                f"averaged by hand: {by_hand}",
                 "keep the model in one variable from its making to its calls",
             )
             continue
         unfrozen = unfrozen_later(plan, model, found.order)
-        if unfrozen is not None and not (found.thawed and may_search_for_unused(plan)):
+        thaws = plan.options.strategy == "ddp" and may_search_for_unused(plan)
+        if unfrozen is not None and not (found.thawed and thaws):
             yield Ruling(
                 "PT309",
                 Verdict.REFUSE,

@@ -134,6 +134,14 @@ def common_origin(value: Value) -> Value:
     return found[0] if len(found) == 1 else value
 
 
+def identity(value: Value) -> int | str:
+    """What tells a value from others: names outside the project mean one thing wherever they stand.
+
+    A literal is told from an equal one; the names that lead to it give the very same object.
+    """
+    return value.name if isinstance(value, External) else id(value)
+
+
 def origins(values: Values) -> tuple[Value, ...]:
     """The objects behind each alternative, each once."""
     found: list[Value] = []

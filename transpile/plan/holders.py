@@ -31,6 +31,7 @@ class Holder:
         is_parameter: it is a parameter that the scope does not bind anew.
         stack: the frames around `node`.
         stored: `node` is where an attribute is set, in a scope that need not use it.
+        read: the name itself, where `node` is a call that leads to where it is read.
     """
 
     module: Module
@@ -41,6 +42,7 @@ class Holder:
     is_parameter: bool
     stack: Stack
     stored: bool = False
+    read: cst.Name | None = None
 
     @property
     def key(self) -> tuple[int, int, str]:
@@ -203,6 +205,7 @@ def name_step(module: Module, node: cst.Name, stack: Stack, found: list[Holder])
                     site,
                     is_parameter and name not in bound,
                     site_stack,
+                    read=node,
                 )
             )
             if is_parameter and name not in bound:
@@ -227,7 +230,7 @@ def name_step(module: Module, node: cst.Name, stack: Stack, found: list[Holder])
         site = outermost.node if outermost.node is not None else site
         site_stack = stack[: stack.index(outermost)]
         depth = 0
-    found.append(Holder(module, None, depth, name, site, False, site_stack))
+    found.append(Holder(module, None, depth, name, site, False, site_stack, read=node))
     values = bindings(module.source.tree).get(name, [])
     plain = [value for value in values if value is not None]
     if len(plain) == len(values):

@@ -39,9 +39,14 @@ def uneven_noise(plan: Plan) -> Iterator[Event]:
 
 
 def is_wrapped(plan: Plan, model: Model, event: Event) -> bool:
-    """Whether an event comes after the wrap, which makes all processes begin alike."""
+    """Whether an event comes after the wrap, which makes all processes begin alike.
+
+    Models without a wrap begin alike, too, and change together once they are trained.
+    """
     wrap = find_wrap(plan, model)
-    return isinstance(wrap, Wrap) and event.order >= wrap.order
+    if not isinstance(wrap, Wrap):
+        return plan.in_training(event.stack)
+    return event.order >= wrap.order
 
 
 def changes(plan: Plan, event: Event) -> Iterator[tuple[Values, Values, bool]]:

@@ -36,6 +36,8 @@ from transpile.plan.graph import (
     walk_back,
 )
 from transpile.plan.model import Backward, Loader, Model, Optimizer, Plan
+from transpile.plan.noise_batches import take_in_noise
+from transpile.plan.parts import walk_parts
 from transpile.plan.table import Table
 
 
@@ -45,6 +47,7 @@ def build_plan(facts: Facts, table: Table, options: Options) -> Plan:
     plan.loaders = list(find_loaders(facts, table))
     plan.optimizers = list(find_optimizers(facts, table))
     find_backwards(plan)
+    take_in_noise(plan)
     find_models(plan)
     return plan
 
@@ -411,20 +414,30 @@ def find_models(plan: Plan) -> None:
         if owner is not None:
             del found[id(part.value)]
             owner.optimizers.extend(o for o in part.optimizers if o not in owner.optimizers)
+    parts = {
+        id(part): model
+        for model in found.values()
+        if model.optimizers and is_instance_of(model.value, table.module_bases)
+        for part in walk_parts(model.value)
+        if any(name.startswith(table.layer_packages) for name in called_names(part))
+    }
     for backward in plan.backwards:
         through: list[Model] = []
+        owned = {} if backward.event.detached else parts
         for value in walk_back(backward.loss, lambda v: not isinstance(v, (Instance, Function))):
             if isinstance(value, Opaque) and value.kind == "call":
                 for callee in (*value.callee, *bound_receivers(value.callee)):
-                    called = found.get(id(origin(callee)))
+                    called = found.get(id(origin(callee))) or owned.get(id(callee))
                     if called is not None and called not in through:
                         through.append(called)
+            elif id(value) in owned and owned[id(value)] not in through:
+                through.append(owned[id(value)])
         backward.models = tuple(through)
     by_hand = updated_by_hand(plan)
     for model in found.values():
         model.updated_by_hand = any(model.value is value for value in by_hand)
         model.trained = bool(model.optimizers or model.updated_by_hand) and any(
-            model in backward.models for backward in plan.backwards
+            model in backward.models and not backward.event.detached for backward in plan.backwards
         )
     plan.models = [model for model in found.values() if model.forwards or model.optimizers]
 

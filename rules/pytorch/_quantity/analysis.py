@@ -31,6 +31,7 @@ from .collation import collated
 from .domain import NOTHING, Duty, Kind, Pending, Quantity
 from .products import matrix_product
 from .shapes import PIECES, Given, indexed, reshaped
+from .training_code import training_functions
 from .vocabulary import CONTAINERS, CUTS, NEUTRAL_ATTRIBUTES, PARAMETERLESS
 
 #: Passes over a cycle after which what still changes counts as unknown.
@@ -64,6 +65,7 @@ class Analysis(Calls):
         self.layouts = {id(each.value): collated(plan, each) for each in plan.training_loaders}
         self.models = {id(model.value) for model in plan.models}
         self.model_classes = set(find_model_classes(plan))
+        self.training_functions = training_functions(plan)
         self.inside: dict[int, bool] = {}
         self.stored = stored_values(plan)
 
@@ -249,7 +251,10 @@ class Analysis(Calls):
                 around = list(module.source.parents(node))
             except KeyError:
                 around = []
-            self.inside[key] = any(id(one) in self.model_classes for one in (node, *around))
+            identities = {id(one) for one in (node, *around)}
+            self.inside[key] = bool(identities & self.model_classes) and not (
+                identities & self.training_functions
+            )
         return self.inside[key]
 
     def known_models(self) -> set[int]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 
-from transpile.facts.values import External, Opaque, Value, Values
+from transpile.facts.values import Constant, External, Opaque, Value, Values
+from transpile.plan.graph import identity
 from transpile.plan.model import Plan
 
 from . import domain
@@ -29,12 +30,12 @@ class Looking(ABC):
         self.models: set[int] = set()
         self.reductions = find_reductions(plan)
         self.batch_sizes = {
-            id(value)
+            identity(value)
             for loader in plan.training_loaders
             for argument in (loader.argument("batch_size"),)
             if argument is not None
             for value in argument.values
-            if isinstance(value, Opaque)
+            if isinstance(value, (Opaque, Constant, External))
         }
         self.marks_left_out = any(
             LEFT_OUT.search(module.source.text) for module in plan.facts.modules.values()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from transpile.facts.values import Opaque, Sequence, Values
+from transpile.plan.graph import identity
 from transpile.records import replace
 
 from . import domain
@@ -76,7 +77,7 @@ class Sizes(Looking):
 
         As a shape it is that of the process's own batch; as a number it stays what it was.
         """
-        return any(id(value) in self.batch_sizes for value in values)
+        return any(identity(value) in self.batch_sizes for value in values)
 
     def is_size(self, value: Opaque) -> bool:
         """Whether a tensor's type is given a size rather than data."""

@@ -1,0 +1,149 @@
+"""Where a script uses its batch size beside the loader: it is divided there, too, or refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from transpile import Level, Outcome, Result, convert
+
+SCRIPT = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+{first}
+data = TensorDataset(torch.randn(48, 6), torch.randn(48, 6))
+model = nn.Linear(6, 6)
+rnn = nn.GRU(6, 6, batch_first=True)
+parameters = [*model.parameters(), *rnn.parameters()]
+optimizer = torch.optim.SGD(parameters, lr=0.1)
+
+
+def predict(x, samples):
+    return model(x.view(samples, 6)) + rnn(x.view(-1, 1, 6), torch.zeros(1, samples, 6))[0][:, 0]
+
+
+for epoch in range(2):
+    for x, y in DataLoader(data, batch_size={size}, drop_last=True):
+        out = predict(x, x.size(0))
+        {batch}
+        loss = nn.functional.mse_loss(out, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    {after}
+"""
+
+
+def result(
+    batch: str, first: str = "batch_size = 8", size: str = "batch_size", after: str = "pass"
+) -> Result:
+    return convert(SCRIPT.format(batch=batch, first=first, size=size, after=after))
+
+
+def errors(found: Result) -> list[str]:
+    return [finding.code for finding in found.findings if finding.level is Level.ERROR]
+
+
+@pytest.mark.parametrize(
+    ("batch", "expected"),
+    [
+        ("y = y.reshape(batch_size, -1)", "y = y.reshape(split_batch(batch_size), -1)"),
+        ("out = out * torch.ones(batch_size, 1)", "torch.ones(split_batch(batch_size), 1)"),
+        ("out = out * torch.ones((batch_size, 1))", "torch.ones((split_batch(batch_size), 1))"),
+        ("out = predict(x, batch_size)", "predict(x, split_batch(batch_size))"),
+        (
+            "out = torch.cat([out, x])[batch_size:] + out",
+            "torch.cat([out, x])[split_batch(batch_size):] + out",
+        ),
+        (
+            "out = torch.split(torch.cat([out, x]), batch_size)[0]",
+            "torch.split(torch.cat([out, x]), split_batch(batch_size))[0]",
+        ),
+        (
+            "out = torch.cat([x, out])[torch.arange(x.size(0)) + batch_size]",
+            "[torch.arange(x.size(0)) + split_batch(batch_size)]",
+        ),
+        (
+            "for i in range(batch_size):\n            out = out + model(x[i])",
+            "for i in range(split_batch(batch_size)):",
+        ),
+    ],
+)
+def test_what_follows_the_batch_size_takes_the_share(batch: str, expected: str) -> None:
+    found = result(batch)
+    assert found.outcome is Outcome.CONVERTED
+    assert expected in found.text
+
+
+def test_the_size_is_found_where_a_class_keeps_it() -> None:
+    found = result(
+        "y = y.view(Settings.samples, -1)",
+        first="class Settings:\n    samples = 8",
+        size="Settings.samples",
+    )
+    assert "y.view(split_batch(Settings.samples), -1)" in found.text
+
+
+def test_another_number_of_the_same_value_is_left_alone() -> None:
+    found = result("out = out + torch.zeros(width).sum()", first="batch_size = 8\nwidth = 8")
+    assert found.outcome is Outcome.CONVERTED
+    assert "torch.zeros(width)" in found.text
+
+
+def test_a_number_in_the_place_of_the_samples_is_divided() -> None:
+    found = result("y = y.view(8, 6)", size="8")
+    assert "y.view(split_batch(8), 6)" in found.text
+
+
+@pytest.mark.parametrize(
+    "batch",
+    ["out = out + torch.zeros(1, 8).sum()", "out = out + ones.mean()\n        f = abs(ones)"],
+)
+def test_a_number_that_may_count_samples_is_refused(batch: str) -> None:
+    found = result(batch, first="ones = torch.ones(8, 1)", size="8")
+    assert errors(found) == ["PT224"]
+
+
+def test_a_number_elsewhere_in_a_view_is_left_alone() -> None:
+    found = result("y = y.view(-1, 3, 2).flatten(1)", size="3")
+    assert found.outcome is Outcome.CONVERTED
+    assert "y.view(-1, 3, 2)" in found.text
+
+
+def test_what_evaluation_runs_with_whole_batches_is_refused() -> None:
+    first = "batch_size = 8\n\ndef step(x):\n    return model(x.view(batch_size, 6))"
+    found = result("out = step(x)", first)
+    assert "model(x.view(split_batch(batch_size), 6))" in found.text
+    after = "with torch.no_grad():\n        print(step(data.tensors[0][:8]).mean())"
+    found = result("out = step(x)", first, after=after)
+    assert errors(found) == ["PT224"]
+
+
+NOISE = """\
+        optimizer.zero_grad()
+        (model(torch.randn({shape})) ** 2).{reduction}().backward()
+        optimizer.step()
+"""
+
+
+def noise(shape: str, reduction: str = "mean") -> Result:
+    text = SCRIPT.format(batch="pass", first="batch_size = 8", size="batch_size", after="pass")
+    end = "    pass\n"
+    assert text.endswith(end)
+    return convert(text.removesuffix(end) + NOISE.format(shape=shape, reduction=reduction))
+
+
+def test_a_step_on_noise_alone_belongs_to_the_loader_whose_size_it_has() -> None:
+    found = noise("batch_size, 6")
+    assert found.outcome is Outcome.CONVERTED
+    assert "model(torch.randn(split_batch(batch_size), 6))" in found.text
+    assert "(torch.randn(2 * split_batch(batch_size), 6))" in noise("2 * batch_size, 6").text
+
+
+def test_a_sum_over_noise_is_a_sum_over_samples() -> None:
+    assert "* get_world_size()).backward()" in noise("batch_size, 6", "sum").text
+
+
+def test_noise_of_another_size_is_refused() -> None:
+    assert "PT203" in errors(noise("5, 6"))
