@@ -8,11 +8,19 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
-from transpile.facts.values import BoundMethod, External, Instance, Opaque, Value
+from transpile.facts.values import (
+    BoundMethod,
+    External,
+    Instance,
+    Opaque,
+    Value,
+    only_constant,
+)
 from transpile.plan.frozen import unfrozen_later
 from transpile.plan.graph import called_names, is_instance_of, origin
 from transpile.plan.model import Model, Plan
 from transpile.plan.parts import part_of, parts_of
+from transpile.plan.places import function_of
 from transpile.plan.roles import inside_module, top_module
 from transpile.plan.wraps import Wrap
 from transpile.records import dataclass
@@ -74,11 +82,10 @@ def of_the_model(plan: Plan, model: Model, wrap: Wrap) -> Iterator[Obstacle]:
         yield Obstacle(*here, "the script wraps this model into DataParallel")
     if wrap.thawed or unfrozen_later(plan, model, wrap.order) is not None:
         yield Obstacle(*here, "parameters of this model learn that are frozen when it is sharded")
-    if has_batch_norm(plan, model) is not False:
+    if has_batch_norm(plan, model):
         yield Obstacle(
             *here,
-            "this model has, or may have, batch norm, whose statistics fully_shard leaves to each "
-            "process",
+            "this model has batch norm, whose statistics fully_shard leaves to each process",
             "use --strategy ddp, or a norm that takes no statistics over the batch",
         )
     if may_leave_parameters_out(plan, model):
@@ -87,8 +94,50 @@ def of_the_model(plan: Plan, model: Model, wrap: Wrap) -> Iterator[Obstacle]:
             "a backward pass may leave parts of this model out, in which the processes would have "
             "to meet",
         )
+    yield from changing_buffers(plan)
     if model.updated_by_hand:
         yield Obstacle(*here, "the script updates the parameters of this model itself")
+
+
+def changing_buffers(plan: Plan) -> Iterator[Obstacle]:
+    """Buffers that a forward pass changes: each process would have its own."""
+    names = set()
+    for event in plan.facts.calls:
+        if any(isinstance(c, Opaque) and c.name == "register_buffer" for c in event.callee):
+            first = event.arguments.get("name", 0)
+            found = only_constant(first.values) if first is not None else None
+            names.add(found.value if found is not None else None)
+    if not names:
+        return
+    for module in plan.facts.modules.values():
+        for node in module.source.nodes:
+            if not isinstance(node, cst.Attribute) or node.attr.value not in names:
+                continue
+            function = function_of(module, node)
+            if function is None or function.name.value == "__init__":
+                continue
+            if is_changed(module, node) and inside_model(plan, module, node):
+                yield Obstacle(
+                    module,
+                    node,
+                    "this buffer changes with the batches, and fully_shard leaves it to each "
+                    "process",
+                )
+
+
+def is_changed(module: Module, node: cst.Attribute) -> bool:
+    """Whether an attribute, or an item of it, is assigned or changed in place."""
+    current: cst.CSTNode = node
+    parent = module.source.parent(current)
+    while isinstance(parent, cst.Subscript) and parent.value is current:
+        current, parent = parent, module.source.parent(parent)
+    if isinstance(parent, cst.Attribute) and parent.value is current:
+        outer = module.source.parent(parent)
+        called = isinstance(outer, cst.Call) and outer.func is parent
+        return called and parent.attr.value.endswith("_")
+    if isinstance(parent, cst.AssignTarget):
+        return True
+    return isinstance(parent, (cst.AugAssign, cst.AnnAssign)) and parent.target is current
 
 
 def of_its_optimizers(plan: Plan, model: Model, wrap: Wrap) -> Iterator[Obstacle]:

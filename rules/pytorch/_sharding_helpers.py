@@ -48,11 +48,13 @@ SHARDING: dict[str, HelperTemplate] = {
         '''
 def $shard_model(model):
     """Spread the parameters of a model over all processes, block by block."""
+    modules = list(model.modules())
+    if any(isinstance(m, $torch.nn.modules.batchnorm._BatchNorm) for m in modules):
+        raise SystemExit("a model with batch norm cannot be sharded: convert it for DDP")
     for tensor in (*model.parameters(), *model.buffers()):
         $dist.broadcast(tensor.detach(), 0)
     device = next(model.parameters()).device.type
     mesh = $device_mesh.init_device_mesh(device, ($dist.get_world_size(),))
-    modules = list(model.modules())
     own = [p for module in modules for p in module.parameters(recurse=False)]
     # Parameters that modules share must stay together.
     if len(set(own)) == len(own):

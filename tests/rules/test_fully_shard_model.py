@@ -33,6 +33,7 @@ class Net(nn.Module):
         self.last = nn.Linear(8, 1)
 
     def forward(self, x):
+        {forward}
         return self.last(torch.relu(self.first(x)))
 
     def features(self, x):
@@ -59,7 +60,8 @@ ADAM = "torch.optim.Adam(model.parameters(), lr=0.01)"
 
 def script(**parts: str) -> str:
     """The script with some of its places filled."""
-    filled = {"layers": "pass", "model": "", "optimizer": ADAM, "ready": "", "batch": "", "end": ""}
+    filled = dict.fromkeys(("layers", "forward"), "pass")
+    filled |= {"model": "", "optimizer": ADAM, "ready": "", "batch": "", "end": ""}
     return SCRIPT.format(**{**filled, **parts})
 
 
@@ -206,6 +208,20 @@ def test_shared_parameters_stay_together(auditor: Auditor, tmp_path: Path, tied:
     ("parts", "reason"),
     [
         ({"layers": "self.norm = nn.BatchNorm1d(8)"}, "batch norm"),
+        (
+            {
+                "layers": "self.register_buffer('seen', torch.zeros(3))",
+                "forward": "self.seen += x.detach().sum(0)",
+            },
+            "changes with the batches",
+        ),
+        (
+            {
+                "layers": "self.register_buffer('seen', torch.zeros(3))",
+                "forward": "self.seen.add_(x.detach().sum(0))",
+            },
+            "changes with the batches",
+        ),
         ({"optimizer": "torch.optim.LBFGS(model.parameters())"}, "each element by itself"),
         (
             {"model": f"optimizer = {ADAM}\nmodel = model.to('cpu')", "optimizer": "optimizer"},
@@ -249,8 +265,18 @@ def test_what_cannot_be_sharded_is_refused(parts: dict[str, str], reason: str) -
     assert any(reason in message for message in refusals(source)), result.findings
 
 
+def test_batch_norm_that_cannot_be_seen_stops_the_run(launcher: Launcher, tmp_path: Path) -> None:
+    source = script(layers="self.norm = vars(nn)['BatchNorm1d'](8)")
+    text = convert(source, FSDP).text
+    assert "shard_model(model)" in text
+    with pytest.raises(AssertionError, match="a model with batch norm cannot be sharded"):
+        run(launcher, tmp_path, text, 2)
+
+
 def test_nothing_is_refused_without_a_reason() -> None:
     source = script(
+        layers="self.register_buffer('scale', torch.ones(3))",
+        forward="x = x * self.scale",
         model="for p in model.first.parameters():\n    p.requires_grad = False",
         batch="nn.utils.clip_grad_norm_(model.parameters(), 1.0)",
         end="print(sum(p.numel() for p in model.parameters()))",
