@@ -19,6 +19,8 @@ SCHEDULES = frozenset(
         "piecewise_decay", "noam_decay", "cosine_decay", "linear_lr_warmup",
     )
 )  # fmt: skip
+#: Layers that keep counts of their own, which no server holds.
+COUNTS = frozenset({"paddle.fluid.layers.auc", "paddle.fluid.layers.precision_recall"})
 ASSIGN = "paddle.fluid.layers.assign"
 
 
@@ -97,7 +99,10 @@ def is_held(value: Value, depth: int) -> bool:
 
 
 def setters(plan: Plan) -> Iterator[Event]:
-    """What writes arrays into variables of a scope."""
+    """What writes arrays into variables of a scope, but for the counts of a metric."""
     for event in plan.facts.events:
-        if event.kind == "call" and not event.detached and sets_variable(event):
+        if event.kind != "call" or event.detached or not sets_variable(event):
+            continue
+        named = walk_back(receivers_of(event, "set"))
+        if not any(COUNTS.intersection(called_names(value)) for value in named):
             yield event

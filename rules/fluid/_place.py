@@ -25,6 +25,7 @@ class Place:
         startup: the run of the startup program.
         program_text: how the program is written there; empty for the default one.
         startup_text: how the startup program is written there; empty for the default one.
+        condition: when there is something to transpile, as the script asks; empty for always.
     """
 
     minimize: Minimize
@@ -33,6 +34,7 @@ class Place:
     startup: Run
     program_text: str
     startup_text: str
+    condition: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +168,31 @@ def settled(plan: Plan, minimize: Minimize, event: Event, startup: Run) -> Place
                 "keep the program in a variable of the same function",
             )
         texts.append(text)
-    return Place(minimize, event, statement, startup, *texts)
+    condition = condition_of(plan, minimize, event) if any(texts) else ""
+    if condition is None:
+        return NoPlace(
+            minimize.event,
+            "the program that is trained is made on some ways through the script only",
+            "make it on every way, or train in a script of its own",
+        )
+    return Place(minimize, event, statement, startup, texts[0], texts[1], condition)
+
+
+def condition_of(plan: Plan, minimize: Minimize, event: Event) -> str | None:
+    """When something is minimised, asked at a later event; None where that cannot be written."""
+    tests = []
+    for frame in minimize.event.stack:
+        if not isinstance(frame, Branch) or frame in event.stack:
+            continue
+        node = frame.node
+        if not isinstance(node, cst.If) or frame.arm != "then" or not plan.entry.source.has(node):
+            return None
+        if function_of(plan.entry, node) is not function_of(plan.entry, event.node):
+            continue
+        if not is_stable(node.test):
+            return None
+        tests.append(plan.entry.source.code(node.test))
+    return " and ".join(tests)
 
 
 def written(plan: Plan, program: Program, statement: Statement) -> str | None:

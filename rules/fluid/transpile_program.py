@@ -160,6 +160,8 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         yield Helper("clip_on_trainers", plan.entry)
         name = plan.names_in(plan.entry).fresh("clip_on_trainers")
         lines = [*written_call(name, main, indentation), *lines]
+    if place.condition:
+        lines = [f"if {place.condition}:", *(f"    {line}" for line in lines)]
     for edit in insert_before(source, place.statement, lines, order=-5):
         yield In(plan.entry, edit)
     if behind is not None:

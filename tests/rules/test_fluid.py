@@ -454,3 +454,46 @@ def test_metrics_of_a_share_are_said() -> None:
     assert "FL305" not in codes(script)
     counted = script.replace("feeder =", "mean = fluid.average.WeightedAverage()\nfeeder =")
     assert "FL305" in codes(counted + "    mean.add(value[0], 1)\nprint(mean.eval())\n")
+
+
+GUARDED = """\
+import sys
+import paddle
+import paddle.fluid as fluid
+
+
+def rows():
+    yield [1.0], [2.0]
+
+
+training = len(sys.argv) > 1
+startup = fluid.Program()
+if training:
+    main = fluid.Program()
+    with fluid.program_guard(main, startup):
+        x = fluid.layers.data("x", [1], dtype="float32")
+        y = fluid.layers.data("y", [1], dtype="float32")
+        costs = fluid.layers.square_error_cost(fluid.layers.fc(x, 1), y)
+        fluid.optimizer.SGD(0.1).minimize(fluid.layers.mean(costs))
+exe = fluid.Executor(fluid.CPUPlace())
+exe.run(startup)
+if training:
+    feeder = fluid.DataFeeder([x, y], fluid.CPUPlace())
+    for batch in paddle.batch(rows, 8)():
+        exe.run(main, feed=feeder.feed(batch))
+"""
+
+
+def test_a_program_that_is_made_on_one_way_is_transpiled_on_that_way() -> None:
+    call = "if training:\n    transpile_program(program=main, startup_program=startup)\n"
+    assert call + "exe.run(startup)" in written(GUARDED)
+    assert "FL102" in codes(GUARDED.replace("if training:", "if len(sys.argv) > 1:"))
+
+
+def test_counts_of_a_metric_are_the_trainers_own() -> None:
+    auc = "area, _, states = fluid.layers.auc(fluid.layers.concat([x, y], 1), y)\n"
+    reset = "for state in states:\n        fluid.global_scope().find_var(state.name)"
+    step = f"{reset}.get_tensor().set([0], None)\n    exe.run(feed"
+    script = SCRIPT.replace("exe.run(feed", step).replace("exe = ", auc + "exe = ", 1)
+    assert "FL602" not in codes(script)
+    assert "FL602" in codes(script.replace("state.name", '"w"'))
