@@ -38,6 +38,13 @@ GATHERS = {
     f"{FSDP}.optim_state_dict": "gathered state",
     f"{FSDP}.full_optim_state_dict": "gathered state",
 }
+#: Functions that spread the parameters of a model over all processes.
+SHARDS = frozenset(
+    {
+        "torch.distributed.fsdp.fully_shard",
+        "torch.distributed._composable.fsdp.fully_shard",
+    }
+)
 #: Methods of Accelerate's object in which all processes take part.
 OF_ACCELERATOR = frozenset(
     {
@@ -188,6 +195,8 @@ def method(audit: Audit, process: Process, event: Event, callee: Opaque) -> Iter
         yield Meeting(event, f"accelerator.{name}", "call", (name,))
     elif name == "state_dict" and any(FSDP in called_names(origin(v)) for v in receivers):
         yield Meeting(event, "gathered state of a sharded model", "state", ("state_dict",))
+    elif name == "full_tensor":
+        yield Meeting(event, "gathering of a sharded tensor", "state", ("full_tensor",))
     elif name == "consolidate_state_dict":
         yield Meeting(event, "gathered state of an optimizer", "state", ("consolidate",))
     elif id(event.node) in wrapped_steps(audit):

@@ -36,7 +36,7 @@ from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.ranks import Ranks as GuardedPlaces
 from transpile.rule import Remark
 from transpile.rules.pytorch._once import BARRIERS, VOCABULARY
-from transpile.rules.pytorch.audit._meetings import GATHERS, is_wrap, meetings
+from transpile.rules.pytorch.audit._meetings import GATHERS, SHARDS, is_wrap, meetings
 
 CODES = {
     "AU401": "every process writes a file",
@@ -271,7 +271,7 @@ def loaded(audit: Audit) -> Iterator[Remark]:
         for event in audit.facts.calls
         for callee in event.callee
     )
-    if audit.facts.calls_to(*GATHERS, FULL_STATE):
+    if audit.facts.calls_to(*GATHERS, *SHARDS, FULL_STATE):
         # A whole state that was gathered from all processes lies in memory of the CPU.
         return
     seen: set[int] = set()

@@ -41,7 +41,7 @@ from transpile.rules.pytorch._accumulation import windows
 from transpile.rules.pytorch._loss_scaling import Need, scalings
 from transpile.rules.pytorch.audit import COLLECTIVES, FSDP
 from transpile.rules.pytorch.audit._data import engines
-from transpile.rules.pytorch.audit._meetings import wrapped, wraps_of
+from transpile.rules.pytorch.audit._meetings import SHARDS, wrapped, wraps_of
 
 CODES = {
     "AU301": "a model that learns is not wrapped",
@@ -54,12 +54,6 @@ SUM = "a sum over the batch: the average is too small by the number of processes
 MEAN = (
     "a mean over a number, such as that of targets or weights, that may differ between them: where "
     "it does, the average is not the gradient of the global batch"
-)
-SHARDS = frozenset(
-    {
-        "torch.distributed.fsdp.fully_shard",
-        "torch.distributed._composable.fsdp.fully_shard",
-    }
 )
 
 
