@@ -35,6 +35,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--save-model", action="store_true")
 """
 ARGUMENTS = PARSER + "args = parser.parse_args()\n"
+SEEDED = HEAD.replace("train_set =", "paddle.seed(0)\ntrain_set =")
 MODEL = """\
 model = Net()
 optimizer = paddle.optimizer.SGD(0.1, parameters=model.parameters())
@@ -87,7 +88,7 @@ best, wait = 0.0, 0
     + "test_loader = DataLoader(test_set, batch_size=32)\n"
     + TRAINING
     + "    correct = 0\n    with paddle.no_grad():\n        @\n    print(correct)\n",
-    "join-parallel-environment": HEAD
+    "join-parallel-environment": SEEDED
     + PARSER
     + """\
 
@@ -107,7 +108,7 @@ def train(args):
 if __name__ == "__main__":
     main()
 """,
-    "log-once": HEAD
+    "log-once": SEEDED
     + """\
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from transpile.facts.state import Dialect
 from transpile.plan.table import Table
 from transpile.rules.paddle._high_level import high_level_sites, trains_high_level
+from transpile.rules.paddle._seeds import needs_agreement
 from transpile.rules.paddle._static import static_sites
 
 if TYPE_CHECKING:
@@ -166,4 +167,5 @@ TABLE = Table(
     ),
     trains=trains_high_level,
     sites=sites,
+    early=needs_agreement,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import Enum
 
 from transpile.facts.events import Branch, Event
@@ -111,6 +112,23 @@ def sharing_of(plan: Plan) -> Sharing:
                 if name.startswith(prefix) and source not in known:
                     return Sharing.NEEDED
     return Sharing.NOT_NEEDED
+
+
+def needs_agreement(plan: Plan) -> Iterator[Event]:
+    """What the processes must have joined for: random numbers to agree on, files to fetch once."""
+    from transpile.rules.paddle._once import VOCABULARY
+
+    known = seeded(plan)
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached or plan.in_training(event.stack):
+            continue
+        for name in names_of(event):
+            drawn = next((DRAWS[prefix] for prefix in DRAWS if name.startswith(prefix)), "")
+            if (drawn and drawn not in known and name not in SEEDING) or (
+                name in VOCABULARY.downloads
+            ):
+                yield event
+                break
 
 
 def draws_noise(plan: Plan) -> bool:

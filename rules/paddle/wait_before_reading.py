@@ -29,24 +29,58 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from transpile.finding import Level
 from transpile.layout import insert_before
 from transpile.once import wait_before_reading
+from transpile.plan.entering import set_up_of
 from transpile.plan.model import Plan
 from transpile.plan.readback import ReadBack
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.plan.start import Start, find_start
+from transpile.records import replace
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.paddle._once import VOCABULARY, once_of
 from transpile.rules.paddle._static import static_of
 
 CODES = {
     "PD571": "every process waits before it reads what one process writes",
     "PD572": "every process reads from a path that only one of them has",
+    "PD573": "a file is read before the processes have joined",
 }
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each place where a file is read back."""
     once_of(plan)
-    yield from wait_before_reading.decide(plan, VOCABULARY)
+    set_up, start = set_up_of(plan), find_start(plan)
+    for answer in wait_before_reading.decide(plan, VOCABULARY):
+        if not isinstance(answer, Ruling) or answer.verdict is not Verdict.APPLY:
+            yield answer
+            continue
+        read_back: ReadBack = answer.data
+        if set_up is not None and set_up.after(read_back.read):
+            yield Remark(
+                "PD573",
+                Level.WARNING,
+                read_back.read.module,
+                read_back.read.node,
+                "this is read before the processes have joined, while one of them may still write",
+                "read it behind the call of setup_distributed",
+            )
+        elif start is not None and encloses(plan, read_back, start):
+            # Nobody goes on from joining before the process that writes has come there.
+            yield replace(answer, verdict=Verdict.ALREADY_DONE)
+        else:
+            yield answer
+
+
+def encloses(plan: Plan, read_back: ReadBack, start: Start) -> bool:
+    """Whether the processes join within the statement that reads."""
+    entered = start.entered
+    if entered is None or read_back.module is not plan.entry:
+        return False
+    statement = read_back.statement
+    return statement is entered or statement in plan.entry.source.parents(entered)
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

@@ -55,6 +55,8 @@ def relevant(plan: Plan) -> list[Event]:
     if plan.table.sites is not None:
         own = {id(node) for _, _, node in plan.table.sites(plan)}
         found.extend(event for event in plan.facts.events if id(event.node) in own)
+    if found and plan.table.early is not None:
+        found.extend(plan.table.early(plan))
     return [event for event in found if not event.detached]
 
 

@@ -11,6 +11,7 @@ from transpile.records import dataclass, field
 if TYPE_CHECKING:
     import libcst as cst
 
+    from transpile.facts.events import Event
     from transpile.facts.module import Module
     from transpile.plan.model import Plan
 
@@ -64,6 +65,7 @@ class Table:
         trains: a framework's own way to see that a script trains, asked after the common one.
         sites: a framework's own places that some rule must claim, beside backward passes, optimizer
             steps and training loaders: what to call them, the module and the node.
+        early: what a framework's processes must have joined for, beside what trains.
     """
 
     framework: str
@@ -104,6 +106,7 @@ class Table:
     distributed: Callable[[Plan], str] | None = None
     trains: Callable[[Plan], bool] | None = None
     sites: Callable[[Plan], Iterable[tuple[str, Module, cst.CSTNode]]] | None = None
+    early: Callable[[Plan], Iterable[Event]] | None = None
 
     def is_optimizer(self, name: str) -> bool:
         """Whether a dotted name is an optimizer class."""
