@@ -199,7 +199,7 @@ WHOLE = {
     ),
     "random": (adding("total += torch.rand(1).item()"), "it draws random numbers"),
     "random order of Python": (adding("random.random()"), "it draws random numbers"),
-    "written": (adding("torch.save(out, 'out.pt')"), "torch.save"),
+    "written": (adding("torch.save(out, 'out.pt')"), "it writes within the loop"),
     "another loop form": (
         "total = 0\nfor (x, y), z in zip(test_loader, range(9)):\n"
         "    total += model(x).sum().item()\nprint(total)",

@@ -17,7 +17,8 @@ from transpile.facts.values import (
 from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, method_calls, parents
 from transpile.plan.model import Loader, Plan
-from transpile.rules.pytorch._loaders import is_iterable_dataset
+from transpile.plan.sources import depends_on_world_size
+from transpile.rules.pytorch._loaders import is_distributed_sampler, is_iterable_dataset
 
 from .effects import DRAWS, SAMPLING
 from .model import Obstacle
@@ -74,6 +75,12 @@ def check_loader(plan: Plan, loader: Loader) -> None:
     dataset = loader.argument("dataset")
     if dataset is not None and is_iterable_dataset(dataset.values):
         raise Obstacle(node, "its data is a stream, of which the length is not known")
+    for name in ("sampler", "batch_sampler"):
+        argument = loader.argument(name)
+        if argument is not None and (
+            is_distributed_sampler(argument.values) or depends_on_world_size(plan, argument.values)
+        ):
+            raise Obstacle(node, "its sampler knows of several processes already")
     size = loader.argument("batch_size")
     if size is not None and any(value == Constant(None) for value in size.values):
         raise Obstacle(node, "the loader makes no batches")

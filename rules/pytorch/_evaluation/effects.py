@@ -25,9 +25,11 @@ from transpile.facts.values import (
     Values,
 )
 from transpile.facts.walk import children, descendants
+from transpile.plan.effects import Kind, classify
 from transpile.plan.graph import called_names, is_instance_of, method_calls, origin
 from transpile.plan.model import Plan
 from transpile.plan.roles import inside_module
+from transpile.rules.pytorch._once import VOCABULARY
 
 from .model import Obstacle
 
@@ -71,15 +73,22 @@ LOOKING = frozenset(
         "type_as", "repeat", "unsqueeze", "squeeze", "permute", "transpose", "t", "contiguous",
         "mean", "sum", "max", "min", "argmax", "argmin", "eq", "ne", "gt", "lt", "ge", "le",
         "numpy", "tolist", "keys", "values", "items", "get", "format", "join", "split", "strip",
-        "lower", "upper", "startswith", "endswith", "replace", "index", "count", "parameters",
+        "lower", "upper", "startswith", "endswith", "index", "count", "parameters",
         "named_parameters", "buffers", "state_dict", "modules", "children", "named_modules",
-        "eval", "abs", "sqrt", "exp", "log", "pow", "mul", "div", "add", "sub", "norm", "mm",
+        "eval", "abs", "sqrt", "exp", "pow", "mul", "div", "sub", "norm", "mm",
         "bmm", "matmul", "flatten", "copy", "astype", "gather", "scatter", "masked_fill",
         "softmax", "log_softmax", "sigmoid", "requires_grad_", "element_size", "is_floating_point",
         "ndimension", "isdigit", "rstrip", "lstrip", "encode", "decode", "new_zeros", "new_ones",
         "new_tensor", "new_full", "std", "index_select", "select", "narrow", "chunk", "topk",
-        "sort", "clamp", "all", "any", "expand_as", "view_as", "dot", "ravel", "round",
-        "register_buffer", "train",
+        "clamp", "all", "any", "expand_as", "view_as", "dot", "ravel", "round",
+
+    }
+)  # fmt: skip
+#: Methods of a model that only look at it, or say again what mode it is in.
+OF_MODELS = frozenset(
+    {
+        "eval", "to", "cuda", "cpu", "parameters", "named_parameters", "buffers", "named_buffers",
+        "state_dict", "modules", "named_modules", "children", "named_children",
     }
 )  # fmt: skip
 #: Methods and functions that hand on what something holds.
@@ -231,6 +240,9 @@ class Effects:
         Raises:
             Obstacle: it may do more than to compute.
         """
+        kind = classify(event, VOCABULARY)
+        if kind is not None and kind[0] is not Kind.PROGRESS:
+            raise Obstacle(self.seen(event), f"it {kind[0].value} within the loop")
         for callee in event.callee:
             why = self.harm(callee, event)
             if why:
@@ -273,8 +285,6 @@ class Effects:
             return "" if self.only_in_training(event) else "it draws random numbers"
         if name.startswith(DROPOUTS):
             return self.dropout(event)
-        if name == "builtins.print":
-            return "it prints within the loop"
         if name.startswith("builtins.") and name not in NOT_COMPUTING:
             return ""
         if name.startswith(EFFECTS):
@@ -307,10 +317,10 @@ class Effects:
         receivers = callee.operands[0] if callee.operands else ()
         if word == "train":
             return "it changes the mode of a model"
+        if any(self.is_module(value) for value in receivers):
+            return "" if word in OF_MODELS else f"it calls the model's '{word}'"
         if word in LOOKING or all(map(self.is_fresh, receivers)):
             return ""
-        if any(self.is_module(value) for value in receivers):
-            return f"it calls the model's '{word}'"
         return f"'{word}' may change something that was there before the loop"
 
     def is_module(self, value: Value) -> bool:

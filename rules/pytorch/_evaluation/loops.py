@@ -132,6 +132,8 @@ class Evaluations:
                 raise Obstacle(loop, "something stands between the loader and the loop")
             if self.ranks.some_ranks(event) or self.ranks.in_turn(event.stack):
                 raise Obstacle(loop, "only some processes come here")
+            if any(self.is_evaluation(frame.node) for frame in event.loops()):
+                raise Obstacle(loop, "it stands in another loop over evaluation data")
             function = event.function()
             if function is not None and function.is_generator:
                 raise Obstacle(loop, "the batches are handed on")
@@ -139,7 +141,9 @@ class Evaluations:
         totals = Totals(self.plan, module, loop)
         totals.collect()
         check_names(module, loop, totals.names)
-        Effects(self.plan, module, loop, totals.nodes).check()
+        effects = Effects(self.plan, module, loop, totals.nodes)
+        effects.check()
+        totals.check_functions(effects.functions())
         if not totals.updates:
             raise Obstacle(loop, "nothing is seen that it adds up")
         called = self.called(module, loop, forwards)
@@ -153,6 +157,10 @@ class Evaluations:
             tuple(totals.meters),
             called,
         )
+
+    def is_evaluation(self, node: cst.CSTNode) -> bool:
+        """Whether a loop goes over a loader without training."""
+        return any(not loader.training for _, loader in self.drawn.get(id(node), ()))
 
     def check_head(self, node: cst.BaseExpression, runs: list[tuple[Event, Loader]]) -> None:
         """Make sure that the head of a loop is nothing but its loaders.
@@ -176,6 +184,8 @@ class Evaluations:
         found: dict[int, Forward] = {}
         own = bound_names(loop)
         for event, model in forwards:
+            if self.is_compiled(model):
+                raise Obstacle(event.node, "the model is compiled, perhaps with its wrap")
             if not evaluates(self.plan, model, event):
                 raise Obstacle(event.node, "a model is not seen to be in evaluation mode")
             node = event.node
@@ -188,6 +198,15 @@ class Evaluations:
                 raise Obstacle(node, "it is not clear which model is called")
             found[id(expression)] = Forward(module, expression, model)
         return tuple(found.values())
+
+    def is_compiled(self, model: Model) -> bool:
+        """Whether a model is compiled, so that its wrap may be inside."""
+        return any(
+            origin(value) is model.value
+            for event in self.plan.facts.calls_to("torch.compile")
+            for argument in event.arguments.items[:1]
+            for value in argument.values
+        )
 
     def is_in(self, loop: cst.For, node: cst.CSTNode, module: Module) -> bool:
         """Whether a place is in the text of a loop."""

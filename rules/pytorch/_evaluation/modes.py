@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from transpile.facts.events import Branch, Event
-from transpile.facts.values import Constant, External, Instance, Opaque, Value
-from transpile.plan.graph import called_names, origin
+from transpile.facts.values import Constant, External, Instance, Opaque, Value, Values
+from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.parts import walk_parts
 
@@ -55,15 +55,22 @@ def changed_to(event: Event, model: Value) -> str | None:
     for callee in event.callee:
         if not isinstance(callee, Opaque) or callee.name not in ("eval", "train"):
             continue
-        if not any(origin(value) is model for value in callee.operands[0]):
-            continue
-        if callee.name == "eval":
-            return "eval"
         mode = event.arguments.get("mode", 0)
-        if mode is not None and mode.values == (Constant(False),):
-            return "eval"
-        return "train"
+        if callee.name == "eval" or (mode is not None and mode.values == (Constant(False),)):
+            if any(origin(value) is model for value in callee.operands[0]):
+                return "eval"
+        elif belongs_to(callee.operands[0], model):
+            return "train"
     return None
+
+
+def belongs_to(values: Values, model: Value) -> bool:
+    """Whether a value is a model, a part of it, or taken from it."""
+    parts = {id(part) for part in walk_parts(model)}
+    return any(
+        id(origin(value)) in parts or any(behind is model for behind in walk_back((value,)))
+        for value in values
+    )
 
 
 def has_one_mode(plan: Plan, model: Model) -> bool:

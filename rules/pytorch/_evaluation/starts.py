@@ -222,14 +222,28 @@ def class_of(plan: Plan, node: cst.BaseExpression) -> Class | None:
     return None
 
 
-def check_unshared(module: Module, since: list[cst.CSTNode], target: cst.BaseExpression) -> None:
+def check_unshared(
+    module: Module,
+    value: cst.BaseExpression,
+    since: list[cst.CSTNode],
+    target: cst.BaseExpression,
+) -> None:
     """Make sure that nothing else holds a container that is replaced after the loop.
+
+    Args:
+        module: where the loop stands.
+        value: what made the container.
+        since: the statements between that and the loop.
+        target: the container.
 
     Raises:
         Obstacle: something might.
     """
     text = module.source.code(target)
     kind = type(target)
+    made_by = module.source.parent(value)
+    if isinstance(made_by, cst.Assign) and len(made_by.targets) > 1:
+        raise Obstacle(value, f"what '{text}' holds has another name, too")
     for statement in since:
         for node in descendants(statement):
             if isinstance(node, kind) and module.source.code(node) == text:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
@@ -16,7 +16,7 @@ from transpile.records import dataclass, field
 
 from .meters import meter, own_name
 from .model import Meter, Obstacle, Total, Way
-from .names import bound_names, carried
+from .names import bound_names, carried, is_label, local_names
 from .starts import Start, check_unshared, class_of, first_value, not_seen, start_of
 
 #: Methods that add to a list, and to a tensor in place.
@@ -211,12 +211,35 @@ class Totals:
                 if self.module.source.code(node) == text and not self.is_label(node):
                     raise Obstacle(node, f"'{text}' is looked at while it is still added to")
 
+    def check_functions(self, functions: Iterable[cst.CSTNode]) -> None:
+        """Make sure that functions which the loop enters do not look at what is added to.
+
+        Args:
+            functions: those that do more than to add.
+
+        Raises:
+            Obstacle: one of them may.
+        """
+        for function in functions:
+            hidden = local_names(function)
+            for node in descendants(function):
+                for text, updates in self.updates.items():
+                    target = updates[0].target
+                    if isinstance(node, cst.Name) and isinstance(target, cst.Name):
+                        seen = node.value == text and text not in hidden
+                    else:
+                        seen = (
+                            isinstance(node, cst.Attribute)
+                            and isinstance(target, cst.Attribute)
+                            and node.attr.value == target.attr.value
+                        )
+                    if seen:
+                        reason = f"'{text}' may be looked at while it is still added to"
+                        raise Obstacle(self.loop, reason)
+
     def is_label(self, node: cst.CSTNode) -> bool:
         """Whether a name is an attribute's or a keyword's."""
-        parent = self.module.source.parent(node)
-        if isinstance(parent, cst.Attribute):
-            return parent.attr is node
-        return isinstance(parent, cst.Arg) and parent.keyword is node
+        return isinstance(node, cst.Name) and is_label(self.module, node)
 
     def way(self, text: str, updates: list[Update]) -> Way:
         """How the totals of the processes become one.
@@ -250,7 +273,7 @@ class Totals:
             node = updates[0].names[0]
             raise Obstacle(node, f"it is not clear how '{text}' of all processes would be one")
         if start is not Start.NUMBER:
-            check_unshared(self.module, since, target)
+            check_unshared(self.module, value, since, target)
         return way
 
     def is_counter(self, value: cst.BaseExpression) -> bool:
