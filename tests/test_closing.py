@@ -68,3 +68,15 @@ def test_what_one_process_comes_to_alone_may_not_lead_to_where_all_meet(
     inner = Ruling("PT601", Verdict.APPLY, helpers, line(helpers, "return loss * 2"), "reduced")
     asked = [(guard, [Helper("is_main_process", entry)]), (inner, [Helper(helper, helpers)])]
     assert [remark.code for remark in met_by_some(plan, asked)] == ["DT010"] * refused
+
+
+def test_what_is_bound_before_a_guard_is_no_matter_of_one_process(tmp_path: Path) -> None:
+    plan = plan_in(tmp_path)
+    entry, helpers = plan.entry, plan.facts.modules["helpers"]
+    statement = line(entry, "print(average(loss))").body[0]
+    assert isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call)
+    run = Run(entry, (statement,), (), (statement.value.args[0].value,))
+    guard = Ruling("PT511", Verdict.APPLY, entry, statement, "once", data=run)
+    inner = Ruling("PT601", Verdict.APPLY, helpers, line(helpers, "return loss * 2"), "reduced")
+    asked = [(guard, [Helper("is_main_process", entry)]), (inner, [Helper("reduce_mean", helpers)])]
+    assert not list(met_by_some(plan, asked))

@@ -95,10 +95,14 @@ def met_by_some(plan: Plan, asked: Asked) -> Iterator[Remark]:
     for ruling, _ in asked:
         if not isinstance(ruling.data, (Run, Preparation)):
             continue
+        # What is bound to a name before the guard is computed by every process.
+        bound = getattr(ruling.data, "bound", ())
+        before = {id(node) for expression in bound for node in descendants(expression)}
         inside = {
             function
             for statement in ruling.data.statements
             for node in descendants(statement)
+            if id(node) not in before
             for function in entered.get(id(node), ())
         }
         for function_id in sorted(inside & meeting.keys()):

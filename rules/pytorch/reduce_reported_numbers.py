@@ -34,7 +34,6 @@ from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Helper, In, Remark, Ruling, Rulings
 from transpile.rule import Change as Edited
-from transpile.rules.pytorch._once import VOCABULARY
 from transpile.rules.pytorch._reductions import (
     multiplied,
     needs_parentheses,
@@ -44,6 +43,7 @@ from transpile.rules.pytorch._reductions import (
     world_size,
 )
 from transpile.rules.pytorch._reported import Change, Leaf, reported
+from transpile.rules.pytorch._vocabulary import VOCABULARY
 
 CODES = {
     "PT601": "a number is reported over the global batch",

@@ -33,7 +33,8 @@ from transpile.once import wait_before_reading
 from transpile.plan.model import Plan
 from transpile.plan.readback import ReadBack
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.pytorch._once import VOCABULARY, once_of
+from transpile.rules.pytorch._once import once_of
+from transpile.rules.pytorch._vocabulary import VOCABULARY
 
 CODES = {
     "PT571": "every process waits before it reads what one process writes",

@@ -71,15 +71,38 @@ for x, y in test_loader:
 print(total)"""
 
 
-def codes(
+def converted_with(body: str, more: str = "") -> str:
+    """The output for an evaluation that is shared out."""
+    result = convert(around(body, more), Options(evaluation="shard"))
+    assert result.outcome is Outcome.CONVERTED, result.findings
+    assert not [f for f in result.findings if f.code == "PT611"]
+    return result.text
+
+
+def said_of(body: str, more: str = "") -> list[str]:
+    """What is said of an evaluation that is not shared out."""
+    result = convert(around(body, more), Options(evaluation="shard"))
+    assert result.outcome is Outcome.CONVERTED, result.findings
+    assert "own_batches" not in result.text
+    return [finding.message for finding in result.findings if finding.code == "PT611"]
+
+
+def around(
     body: str, more: str = "", test_set: str = "make(37)", mode: str = "model.eval()"
-) -> tuple[str, list[str]]:
-    """The output for an evaluation, and what is said of it."""
+) -> str:
+    """A script around an evaluation."""
     indented = "\n".join("    " + line for line in body.splitlines())
     script = SCRIPT.replace("MORE", more).replace("TEST_SET", test_set)
     script = script.replace("MODE", mode).replace("BODY", indented)
     compile(script, "train.py", "exec")
-    result = convert(script, Options(evaluation="shard"))
+    return script
+
+
+def codes(
+    body: str, more: str = "", test_set: str = "make(37)", mode: str = "model.eval()"
+) -> tuple[str, list[str]]:
+    """The output for an evaluation, and what is said of it."""
+    result = convert(around(body, more, test_set, mode), Options(evaluation="shard"))
     assert result.outcome is Outcome.CONVERTED, result.findings
     said = [f.message for f in result.findings if f.code == "PT611"]
     done = [d for d in result.decisions if d.code == "PT612" and d.verdict is Verdict.APPLY]
@@ -225,6 +248,31 @@ def test_every_process_evaluates_everything(name: str) -> None:
     assert "join_lists" not in text
 
 
+TRACKED = """\
+from torch.utils.tensorboard import SummaryWriter
+
+writer = SummaryWriter("runs")
+
+
+def evaluate(model, loader):
+    total = 0
+    for x, y in loader:
+        total += model(x).sum().item()
+    return total
+"""
+
+
+def test_evaluation_is_not_shared_out_where_a_tracker_of_rank_0_decides() -> None:
+    """And is computed before the guard where it is only recorded by one."""
+    body = "value = evaluate(model, test_loader)"
+    record = "writer.add_scalar('value', evaluate(model, test_loader), epoch)"
+    for line in (f"if writer is not None:\n    {record}", f"if writer:\n    {body}"):
+        assert "only some processes" in said_of(line, TRACKED)[0]
+    text = converted_with(record, TRACKED)
+    assert "in own_batches(loader)" in text
+    assert "evaluate_result = evaluate(model, test_loader)\n    if is_main_process():" in text
+
+
 STREAM = """\
 class Stream(IterableDataset):
     def __iter__(self):
@@ -272,9 +320,7 @@ def test_models_must_not_keep_anything() -> None:
 
 
 def test_nothing_is_shared_out_by_default() -> None:
-    script = SCRIPT.replace("MORE", "").replace("TEST_SET", "make(37)").replace("MODE", "pass")
-    body = "\n".join("    " + line for line in ADDING.splitlines())
-    result = convert(script.replace("BODY", body), Options())
+    result = convert(around(ADDING), Options())
     assert result.outcome is Outcome.CONVERTED
     assert "own_batches" not in result.text
     assert not [f for f in result.findings if f.code in ("PT611", "PT612")]

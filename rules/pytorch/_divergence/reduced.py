@@ -7,8 +7,8 @@ import libcst as cst
 from transpile.facts.values import BoundMethod, Class, Function, Instance
 from transpile.plan.model import Plan
 from transpile.records import dataclass
-from transpile.rules.pytorch._once import VOCABULARY
 from transpile.rules.pytorch._reported import Change, reported
+from transpile.rules.pytorch._vocabulary import VOCABULARY
 
 from .causes import Cause
 

@@ -29,7 +29,7 @@ from transpile.plan.effects import Kind, classify
 from transpile.plan.graph import called_names, is_instance_of, method_calls, origin
 from transpile.plan.model import Plan
 from transpile.plan.roles import inside_module
-from transpile.rules.pytorch._once import VOCABULARY
+from transpile.rules.pytorch._vocabulary import VOCABULARY
 
 from .model import Obstacle
 
@@ -100,6 +100,12 @@ PASSING = frozenset(
         "builtins.getattr", "builtins.max", "builtins.min", "builtins.dict", "builtins.set",
         "builtins.vars",
     }
+)  # fmt: skip
+
+#: Where what a model is built of comes from.
+MODELS = (
+    "torch.nn.", "torch.utils.checkpoint", "torch.jit.script", "torchvision.models.", "timm.",
+    "transformers.", "segmentation_models_pytorch.", "efficientnet_pytorch.",
 )  # fmt: skip
 
 
@@ -260,11 +266,15 @@ class Effects:
         if isinstance(callee, Opaque) and callee.kind == "attribute":
             return self.method(callee, event)
         if isinstance(callee, Opaque):
-            names = called_names(callee)
+            names = makers(callee)
             if names and all(name.startswith("torch.nn.") for name in names):
                 return ""
             if id(origin(callee)) in self.models:
                 return ""
+            if names and inside_module(event.stack, self.plan.table):
+                # A part of the model, which is in the model's mode.
+                if all(name.startswith(MODELS) for name in names):
+                    return ""
             if names and all(name.startswith("torchvision.transforms.") for name in names):
                 return self.transforms(names)
             return "it calls something that cannot be looked into"
@@ -364,3 +374,14 @@ class Effects:
     def all_fresh(self, values: Values, depth: int) -> bool:
         """The same for all alternatives."""
         return bool(values) and all(self.is_fresh(value, depth + 1) for value in values)
+
+
+def makers(callee: Opaque) -> tuple[str, ...]:
+    """The names of what made something, or the container that it is an element of."""
+    value: Value = callee
+    while isinstance(value, Opaque) and value.kind in ("element", "item"):
+        held = value.operands[0]
+        if len(held) != 1:
+            return ()
+        value = held[0]
+    return called_names(value)

@@ -7,11 +7,13 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Instance, Values
-from transpile.plan.graph import origin
+from transpile.plan.effect_names import TRACKERS
+from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Loader, Model, Plan
 from transpile.plan.places import start
 from transpile.plan.ranks import Ranks
 from transpile.plan.roles import inside_module
+from transpile.rules.pytorch._vocabulary import VOCABULARY
 
 from .data import check_loader, head
 from .effects import Effects
@@ -32,6 +34,18 @@ def evaluations(plan: Plan) -> list[Evaluation]:
     return found
 
 
+class Alone(Ranks):
+    """Answers which places only some processes come to, in the script or in its conversion."""
+
+    def tests_rank(self, test: cst.CSTNode) -> bool:
+        """Whether a condition depends on the rank, or on a tracker that rank 0 alone will have."""
+        return super().tests_rank(test) or any(
+            name in VOCABULARY.trackers or name in TRACKERS
+            for value in walk_back(self.plan.facts.values_of(test))
+            for name in called_names(value)
+        )
+
+
 class Evaluations:
     """Finds the evaluation loops of a plan.
 
@@ -41,7 +55,7 @@ class Evaluations:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.ranks = Ranks(plan, frozenset())
+        self.ranks = Alone(plan, frozenset())
         self.loaders = {id(loader.value): loader for loader in plan.loaders}
         self.drawn: dict[int, list[tuple[Event, Loader]]] = {}
         for loader in plan.loaders:
