@@ -8,8 +8,8 @@ from transpile.plan.once import find_once
 from transpile.plan.treatment import Once
 from transpile.rules.pytorch._evaluation import shared_loops
 from transpile.rules.pytorch._reported import reported
-from transpile.rules.pytorch._whole_states import meetings
 from transpile.rules.pytorch._vocabulary import VOCABULARY
+from transpile.rules.pytorch._whole_states import meetings
 
 BARRIERS = frozenset({"torch.distributed.barrier", "torch.distributed.monitored_barrier"})
 

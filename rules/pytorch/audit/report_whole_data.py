@@ -34,8 +34,8 @@ from transpile.finding import Level
 from transpile.plan.effects import Kind, find_effects
 from transpile.plan.graph import called_names, walk_back
 from transpile.rule import Remark
-from transpile.rules.pytorch._once import VOCABULARY
 from transpile.rules.pytorch._together import agreed_values, agreeing_calls
+from transpile.rules.pytorch._vocabulary import VOCABULARY
 from transpile.rules.pytorch.audit._data import engines, loaders_of
 
 CODES = {"AU601": "a number of one process's share is reported as that of all data"}
