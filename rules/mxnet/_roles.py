@@ -108,15 +108,24 @@ def has_modules(plan: Plan) -> bool:
 
 
 def has_several(plan: Plan) -> bool:
-    """Whether several trainers or modules share the store, or one that is made in a loop."""
-    made = {id(trainer.event.node): trainer.event for trainer in trainers(plan)}
+    """Whether several trainers or modules share the store, or one that is made several times."""
+    made = {id(trainer.event.node) for trainer in trainers(plan)}
+    fitted = {id(fit.event.node) for fit in fits(plan)}
     modules: dict[int, Event] = {}
     for fit in fits(plan):
         for callee in fit.event.callee:
             for value in getattr(callee, "operands", ((),))[0]:
                 modules.setdefault(id(value), fit.event)
-    events = [*made.values(), *modules.values()]
-    return len(events) > 1 or any(True for event in events for _ in event.loops())
+    runs = [
+        event
+        for event in plan.facts.events
+        if event.kind == "call" and not event.detached and id(event.node) in made | fitted
+    ]
+    several = len(made) + len(modules) > 1
+    # A function that makes what it trains may be called again.
+    calls = {(id(run.node), *(id(frame.node) for frame in run.calls())) for run in runs}
+    again = len(calls) > len(made | fitted)
+    return several or again or any(True for event in runs for _ in event.loops())
 
 
 def has_worker_stores(plan: Plan) -> bool:

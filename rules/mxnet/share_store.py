@@ -17,7 +17,8 @@ After:
     store = create_store()
 
 Refuses when:
-    several things are trained by servers, which have one optimizer.
+    several things are trained by servers, which have one optimizer; gradients of single rows are
+    trained with Gluon; a seed differs from worker to worker; ``--scale-lr`` is asked for.
 
 Source:
     https://mxnet.apache.org/versions/1.9.1/api/faq/distributed_training
@@ -28,9 +29,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.facts.events import Event
-from transpile.facts.values import External
+from transpile.facts.values import External, only_constant
 from transpile.finding import Level
 from transpile.plan.effects import Kind, find_effects
+from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, Remark, Ruling, Rulings
@@ -55,7 +57,14 @@ CODES = {
     "MX103": "the keys of what is trained would meet in the store",
     "MX104": "asynchronous updates use parameters that are not the newest",
     "MX105": "the script uses a store by itself",
+    "MX106": "evaluation is not divided among the workers",
+    "MX107": "the learning rate does not follow the batch",
+    "MX108": "gradients of single rows are applied by the servers",
+    "MX109": "each worker would draw random numbers of its own",
 }
+#: What sets the state that random numbers are drawn from, and what each process has of its own.
+SEEDS = frozenset({"numpy.random.seed", "random.seed", "mxnet.random.seed", "mxnet.np.random.seed"})
+OWN = ("time.", "datetime.", "os.getpid", "os.urandom", "secrets.", "uuid.")
 #: Methods of a store that a script calls where it spreads its training over devices by itself.
 BY_HAND = frozenset({"push", "pull", "pushpull", "broadcast", "init", "row_sparse_pull"})
 
@@ -73,6 +82,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
     yield from meeting(plan)
     yield from early_effects(plan)
     yield from by_hand(plan)
+    yield from not_done(plan)
     if plan.options.kvstore == "dist_async":
         yield Remark(
             "MX104",
@@ -84,6 +94,70 @@ def decide(plan: Plan) -> Iterator[Answer]:
             "not that of one process",
             "use a smaller learning rate, or dist_sync",
         )
+
+
+def not_done(plan: Plan) -> Iterator[Answer]:
+    """What options ask for, or the script does, that is not done for MXNet."""
+    if plan.options.evaluation == "shard":
+        yield Remark(
+            "MX106",
+            Level.WARNING,
+            plan.entry,
+            None,
+            "--eval shard is not done for MXNet: every worker evaluates all of its data",
+            "leave --eval out: the numbers are the same",
+        )
+    if plan.options.scale_lr != "none":
+        yield Ruling(
+            "MX107",
+            Verdict.REFUSE,
+            plan.entry,
+            plan.entry.source.tree,
+            "--scale-lr is not done for MXNet: the learning rate would stay what it is",
+            "multiply the learning rate of the script yourself, and leave --scale-lr out",
+        )
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached:
+            continue
+        given = event.arguments.keyword("sparse_grad")
+        constant = only_constant(given.values) if given is not None else None
+        if trainers(plan) and given is not None and not (constant and not constant.value):
+            yield Ruling(
+                "MX108",
+                Verdict.REFUSE,
+                event.module,
+                event.node,
+                "gradients of single rows must be applied by the servers, which would apply the "
+                "optimizer to whatever else the workers send them, too",
+                "leave sparse_grad out",
+            )
+            return
+    yield from own_seeds(plan)
+
+
+def own_seeds(plan: Plan) -> Iterator[Ruling]:
+    """Refusals of seeds that every worker would draw for itself."""
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached:
+            continue
+        if not any(isinstance(c, External) and c.name in SEEDS for c in event.callee):
+            continue
+        values = [value for each in event.arguments.items for value in each.values]
+        if not values or any(
+            name.startswith(OWN)
+            for value in walk_back(tuple(values))
+            for name in called_names(value)
+        ):
+            yield Ruling(
+                "MX109",
+                Verdict.REFUSE,
+                event.module,
+                event.node,
+                "every worker would have random numbers of its own from here on, and draw other "
+                "data, orders and splits than the others",
+                "seed with a number that all workers have in common",
+            )
+            return
 
 
 def meeting(plan: Plan) -> Iterator[Ruling]:
