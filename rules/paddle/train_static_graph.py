@@ -231,7 +231,7 @@ def minimised(plan: Plan, static: Static, claims: tuple[cst.CSTNode, ...]) -> It
                     run.event.module,
                     node,
                     "what is fetched is the mean over the processes",
-                    data=data.fetched[run.event.module.source.code(node)],
+                    data=data.fetched[run.event.module.source.code(named_variable(node))],
                 )
             )
     for decision in decisions(plan, unshared):
@@ -325,15 +325,19 @@ def fetched(
             yield node, "its fetches do not stand in the call"
         return
     for element in node.elements:
-        values: Values = plan.facts.values_of(element.value)
+        variable_node = named_variable(element.value)
+        values: Values = plan.facts.values_of(variable_node)
+        if any(isinstance(value, Constant) for value in values):
+            yield element.value, "it is fetched by a name that is written out"
+            continue
         quantity = analysis(plan).of(values)
         if quantity.kind in (Kind.EQUAL, Kind.NOTHING):
             continue
-        text = module.source.code(element.value)
+        text = module.source.code(variable_node)
         here = function_of(event.module, event.node)
         if quantity.kind is not Kind.MEAN:
             yield element.value, quantity.reason or f"it is {quantity.kind.value}"
-        elif not is_simple(element.value) or isinstance(element, cst.StarredElement):
+        elif not is_simple(variable_node) or isinstance(element, cst.StarredElement):
             yield element.value, "it has no name"
         elif event.module is not module or here not in (
             None,
@@ -347,6 +351,11 @@ def fetched(
             key = f"mean {text}"
             data.fetched[text] = plan.names_in(module).fresh(name, key)
             yield element.value, ""
+
+
+def named_variable(node: cst.BaseExpression) -> cst.BaseExpression:
+    """The variable that is fetched by its name: ``loss`` in ``loss.name``."""
+    return node.value if isinstance(node, cst.Attribute) and node.attr.value == "name" else node
 
 
 def known_there(plan: Plan, event: Event, text: str, values: Values) -> bool:
