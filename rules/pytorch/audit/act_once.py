@@ -71,6 +71,9 @@ def decide(audit: Audit) -> Iterator[Remark]:
         if makes not in (EVERYWHERE, PER_MACHINE) or guarded(audit, ranks, effect):
             continue
         if effect.kind in SPOKEN and makes == EVERYWHERE:
+            if told(ranks, effect):
+                # It says which process it comes from.
+                continue
             if (effect.kind is Kind.LOG and silenced) or (effect.kind is Kind.PRINT and replaced):
                 continue
             spoken += 1
@@ -96,13 +99,13 @@ def decide(audit: Audit) -> Iterator[Remark]:
                     "let rank 0 go first, then a barrier, then the others",
                 )
     if first is not None:
-        times = "these lines" if spoken == 1 else f"this and {spoken - 1} more"
+        lines = "this line comes" if spoken == 1 else f"this and {spoken - 1} more lines come"
         yield Remark(
             "AU405",
             Level.NOTE,
             first.module,
             first.node,
-            f"every process prints: {times} come once for each",
+            f"every process prints: {lines} once for each",
             "print on rank 0 alone",
         )
     yield from keys(audit)
@@ -222,7 +225,7 @@ def to_nowhere(values: Values) -> bool:
 
 
 def told(ranks: Ranks, effect: Effect) -> bool:
-    """Whether a tracker is told the number of the process."""
+    """Whether a call is given the number of the process."""
     return any(
         ranks.depend(item.values) for event in effect.events for item in event.arguments.items
     )
