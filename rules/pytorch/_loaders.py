@@ -42,6 +42,12 @@ def gives_parts(plan: Plan, values: Values) -> bool:
     )
 
 
+def gives_batches(values: Values) -> bool:
+    """Whether a sampler draws the positions of whole batches, each of one size."""
+    own = [value for value in values if value != Constant(None)]
+    return bool(own) and all("torch.utils.data.BatchSampler" in called_names(v) for v in own)
+
+
 def has_own_way(plan: Plan, site: Site) -> bool:
     """Whether the loader has a sampler or a stream that other rules share out."""
     if is_indirect(plan, site):

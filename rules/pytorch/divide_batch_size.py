@@ -31,7 +31,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.facts.values import Argument, Mapping, Unknown
+from transpile.facts.values import Argument, Constant, Mapping, Unknown
 from transpile.finding import Level
 from transpile.layout import add_argument, wrap_expression
 from transpile.plan.model import Plan
@@ -40,6 +40,7 @@ from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._batch_size_uses import uses
+from transpile.rules.pytorch._loaders import gives_batches, gives_parts
 
 CODES = {
     "PT221": "the processes share the batch of the script",
@@ -81,6 +82,21 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 site.node,
                 "the batch size is divided by the number of processes",
             )
+            continue
+        if argument is not None and argument.values == (Constant(None),):
+            sampler = given(site, "sampler")
+            if sampler is None or not (
+                gives_batches(sampler.values) or gives_parts(plan, sampler.values)
+            ):
+                yield Ruling(
+                    "PT222",
+                    Verdict.REFUSE,
+                    site.module,
+                    site.node,
+                    "the loader makes no batches (batch_size=None): it hands on what the dataset "
+                    "gives, which may be one sample or a batch as a whole",
+                    "give the loader a batch size, or share the batches out inside the dataset",
+                )
             continue
         if plan.options.batch_size == "per-device":
             yield Remark(

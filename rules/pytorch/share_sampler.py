@@ -49,7 +49,7 @@ from transpile.plan.sources import (
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.pytorch._loaders import gives_parts, is_distributed_sampler
+from transpile.rules.pytorch._loaders import gives_batches, gives_parts, is_distributed_sampler
 from transpile.rules.pytorch._quantity import Kind, analysis, quantity
 
 CODES = {
@@ -120,7 +120,12 @@ def decide(plan: Plan) -> Iterator[Answer]:
                         "not divide overlap by less than a sample each",
                         "let the batch sampler make batches that the number of processes divides",
                     )
-            drops = constant_of(site.loader.argument("drop_last"), False) is True
+            if name == "sampler" and gives_batches(argument.values):
+                helper = "share_batches"
+            drops = (
+                helper == "share_sampler"
+                and constant_of(site.loader.argument("drop_last"), False) is True
+            )
             yield Ruling(
                 "PT207",
                 Verdict.APPLY,
@@ -164,7 +169,9 @@ def takes_by_place(plan: Plan, loss: Values) -> bool:
         if not isinstance(value, Opaque) or quantities.in_model(value):
             continue
         found = quantities.of((value,))
-        if found.kind is not Kind.SAMPLE or found.dim is not None:
+        if found.kind is not Kind.SAMPLE:
+            continue
+        if found.dim is not None and not is_part_of_tensor(value):
             continue
         receivers = [receiver for _, receiver in method_calls(value)]
         for base in (*value.operands[:1], *receivers):
@@ -172,6 +179,16 @@ def takes_by_place(plan: Plan, loss: Values) -> bool:
             if behind.kind is Kind.SAMPLE and behind.dim == 0:
                 return True
     return False
+
+
+def is_part_of_tensor(value: Opaque) -> bool:
+    """Whether a value is a slice along the first dimension of what is no batch as a whole."""
+    if value.kind != "item" or not isinstance(value.node, cst.Subscript):
+        return False
+    part = value.node.slice[0].slice
+    if not isinstance(part, cst.Slice) or not (part.lower or part.upper or part.step):
+        return False
+    return not any(isinstance(one, Opaque) and one.kind == "element" for one in value.operands[0])
 
 
 def refusal(
