@@ -375,6 +375,11 @@ def $get_trainer_id():
 def $get_trainer_endpoints():
     """Return the address and port of each trainer; an empty list without a launcher."""
     endpoints = $os.environ.get("PADDLE_TRAINER_ENDPOINTS") or ""
+    addresses = $os.environ.get("PADDLE_TRAINER_IPS")
+    port = $os.environ.get("PADDLE_PSERVER_PORT")
+    if not endpoints and addresses and port:
+        # As launchers before Fluid 1.2 say it.
+        endpoints = ",".join(address + ":" + port for address in addresses.split(","))
     return [endpoint for endpoint in endpoints.split(",") if endpoint]
 ''',
         (OS,),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 import black
 import pytest
 
@@ -497,3 +500,24 @@ def test_counts_of_a_metric_are_the_trainers_own() -> None:
     script = SCRIPT.replace("exe.run(feed", step).replace("exe = ", auc + "exe = ", 1)
     assert "FL602" not in codes(script)
     assert "FL602" in codes(script.replace("state.name", '"w"'))
+
+
+@pytest.mark.parametrize(
+    ("variables", "endpoints"),
+    [
+        ({}, []),
+        ({"PADDLE_TRAINER_ENDPOINTS": "a:1,b:1"}, ["a:1", "b:1"]),
+        ({"PADDLE_TRAINER_IPS": "a,b", "PADDLE_PSERVER_PORT": "2"}, ["a:2", "b:2"]),
+    ],
+)
+def test_trainers_are_found_under_older_names(
+    variables: dict[str, str], endpoints: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = HEAD + PARALLEL + "train = fluid.ParallelExecutor(True, loss_name=loss.name)\n"
+    text = written(script + BATCHES + "train.run(feed=feeder.feed(batch))\n", mode="nccl2")
+    start = text.index("def get_trainer_endpoints")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    names: dict[str, Any] = {"os": os}
+    exec(text[start : text.index("\n\n\n", start)], names)
+    assert names["get_trainer_endpoints"]() == endpoints
