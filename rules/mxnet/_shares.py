@@ -64,6 +64,11 @@ def obstacle(plan: Plan, site: Site) -> str:
                 "this class says itself how to pass over it: what its batches are cannot be "
                 "followed"
             )
+        if trainers(plan) and not loader.training:
+            return (
+                "the batches of this iterator cannot be followed to the loss, so that nothing is "
+                "known of what is made of them"
+            )
         if holds_loader(plan, loader.value):
             return "this iterator goes through another one, which has a part of its own"
         if any(True for _ in draws(plan, loader.value)):

@@ -144,6 +144,10 @@ def decide(plan: Plan) -> Iterator[Answer]:
         )
     yield from reported(plan)
     yield from partial_passes(plan)
+    for update in updates(plan):
+        followed = any(loader.training for loader in update.loaders)
+        if update.trainer is not None and update.loaders and not followed:
+            yield one_worker(update.event, "what is read off the batches of this loop")
 
 
 def partial_passes(plan: Plan) -> Iterator[Remark]:
