@@ -89,6 +89,7 @@ OF_MODELS = frozenset(
     {
         "eval", "to", "cuda", "cpu", "parameters", "named_parameters", "buffers", "named_buffers",
         "state_dict", "modules", "named_modules", "children", "named_children",
+        "flatten_parameters",
     }
 )  # fmt: skip
 #: Methods and functions that hand on what something holds.
