@@ -80,6 +80,25 @@ def metrics_in_training(plan: Plan) -> set[int]:
     }
 
 
+def foreign_readings(plan: Plan) -> Iterator[Event]:
+    """The calls that read a metric of another library which is updated with training batches."""
+    loops = {id(update.loop.node) for update in updates(plan) if update.loop is not None}
+    counted = {
+        id(value)
+        for event in plan.facts.events
+        if event.kind == "call"
+        and any(isinstance(frame, Loop) and id(frame.node) in loops for frame in event.stack)
+        for value in receivers_of(event, "update")
+        if called_names(value) and not is_metric(value)
+    }
+    seen: set[int] = set()
+    for event in plan.facts.events:
+        if event.kind == "call" and not event.detached and id(event.node) not in seen:
+            if any(id(v) in counted for name in READING for v in receivers_of(event, name)):
+                seen.add(id(event.node))
+                yield event
+
+
 def updated_by(event: Event) -> Iterator[Value]:
     """The metrics that a call may update: of its own, or of what a module has put out."""
     yield from receivers_of(event, "update")
@@ -134,6 +153,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
     for event in reading(plan):
         if id(event.node) not in chosen:
             yield one_worker(event, "this training metric")
+    for event in foreign_readings(plan):
+        yield one_worker(event, "this training metric")
     for event in done(plan):
         yield Ruling(
             "MX601",
