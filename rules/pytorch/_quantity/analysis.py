@@ -29,6 +29,7 @@ from . import domain
 from .calls import Calls
 from .collation import collated
 from .domain import NOTHING, Duty, Kind, Pending, Quantity
+from .pieces import BY_PLACE, takes_by_place
 from .products import matrix_product
 from .shapes import PIECES, Given, indexed, reshaped
 from .training_code import training_functions
@@ -364,6 +365,8 @@ class Analysis(Calls):
                 if index.kind is Kind.SAMPLE:
                     return replace(domain.sample(base.gradient), dim=index.dim)
             return base
+        if takes_by_place(base, value, self.plan) and not self.in_model(value):
+            return domain.unknown(BY_PLACE, certain=True)
         picked = self.look(value.index).kind is Kind.SAMPLE
         if isinstance(position, str) or (self.is_collection(value.operands[0]) and not picked):
             # The last states of a recurrent layer are one for each sample, however it was packed.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from transpile.plan.effects import Vocabulary
 from transpile.plan.model import Plan
 from transpile.plan.roles import data_sources
-from transpile.rules.pytorch._quantity import Kind
+from transpile.rules.pytorch._quantity import Kind, Quantity
+from transpile.rules.pytorch._quantity.pieces import BY_PLACE
 from transpile.rules.pytorch._quantity.shapes import PIECES
 
 from .inquiry import Inquiry
@@ -36,7 +37,7 @@ def find(plan: Plan, vocabulary: Vocabulary) -> Reported:
             quantity = inquiry.analysis.of(part.values)
             found = tuple(leaves.of(part, quantity))
             if quantity.kind is Kind.UNKNOWN and not found and not quantity.pending:
-                inquiry.doubt(part, quantity.reason)
+                inquiry.doubt(part, quantity.reason, holds_samples(quantity))
             groups.append(Group(part, quantity, found))
     for together in connected(groups):
         settlement.settle(together)
@@ -61,9 +62,14 @@ def matters(part: Part, inquiry: Inquiry) -> bool:
             return False
         if inquiry.whole.of(part.values).kind is Kind.EQUAL:
             return True
-        inquiry.doubt(part, quantity.reason, quantity.reason == PIECES and not quantity.whole)
+        inquiry.doubt(part, quantity.reason, holds_samples(quantity))
         return False
     if quantity.kind is Kind.SAMPLE:
         inquiry.doubt(part, "these are samples of one process's share of the batch", True)
         return False
     return True
+
+
+def holds_samples(quantity: Quantity) -> bool:
+    """Whether what cannot be told of is some samples, and not a number made of them."""
+    return quantity.reason in (PIECES, BY_PLACE) and not quantity.whole

@@ -1,0 +1,67 @@
+"""Pieces of a batch that are taken by their place in it."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from transpile.facts.values import Opaque, Values, only_constant
+from transpile.plan.graph import called_names, method_calls, walk_back
+from transpile.plan.model import Plan
+
+from .domain import Quantity
+
+BY_PLACE = "it takes samples of a batch by their place"
+#: Functions whose result holds several batches, one behind the other.
+JOINS = frozenset({"torch.cat", "torch.concat", "torch.concatenate", "torch.vstack", "torch.stack"})
+REPEATS = frozenset({"repeat", "repeat_interleave", "expand", "tile"})
+DIVISIONS = frozenset({"FloorDivide", "Divide"})
+
+
+def takes_by_place(base: Quantity, value: Opaque, plan: Plan) -> bool:
+    """Whether ``base[...]`` takes some samples of a batch by their place.
+
+    Each process has another share of the batch, of which the same places hold other samples.
+
+    Args:
+        base: the tensor of samples.
+        value: what is taken.
+        plan: the plan.
+    """
+    if any(isinstance(one, Opaque) and one.kind == "element" for one in value.operands[0]):
+        # A whole batch, of which a part is one of its tensors.
+        return False
+    bounds = [plan.facts.values_of(bound) for bound in sample_bounds(base, value.node)]
+    if any(is_number(values) for values in bounds):
+        return True
+    return any(map(is_fraction, bounds)) and not is_joined(value.operands[0])
+
+
+def sample_bounds(base: Quantity, node: cst.CSTNode) -> list[cst.BaseExpression]:
+    """The bounds of the slice along the dimension that counts the samples."""
+    if not isinstance(node, cst.Subscript) or base.dim is None or base.dim >= len(node.slice):
+        return []
+    before = [element.slice for element in node.slice[: base.dim]]
+    if not all(isinstance(part, cst.Slice) for part in before):
+        return []
+    part = node.slice[base.dim].slice
+    if not isinstance(part, cst.Slice):
+        return []
+    return [bound for bound in (part.lower, part.upper) if bound is not None]
+
+
+def is_number(values: Values) -> bool:
+    """Whether a bound is a number of the script's own, and not the beginning."""
+    constant = only_constant(values)
+    return constant is not None and constant.value not in (0, None)
+
+
+def is_fraction(values: Values) -> bool:
+    """Whether a bound is a part of some size."""
+    return any(isinstance(value, Opaque) and value.name in DIVISIONS for value in values)
+
+
+def is_joined(values: Values) -> bool:
+    """Whether a tensor holds several batches, one behind the other."""
+    return any(name in JOINS for value in walk_back(values) for name in called_names(value)) or any(
+        name in REPEATS for value in walk_back(values) for name, _ in method_calls(value)
+    )

@@ -1,0 +1,54 @@
+"""Losses of samples that are taken out of a batch by their place."""
+
+from __future__ import annotations
+
+import pytest
+
+from transpile import convert
+
+SCRIPT = """\
+import torch
+import torch.nn as nn
+from torch.utils.data import DataLoader, TensorDataset
+
+loader = DataLoader(TensorDataset(torch.randn(32, 4), torch.randint(0, 2, (32,))), batch_size=8)
+model = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+criterion = nn.CrossEntropyLoss()
+for batch in loader:
+    x, y = batch
+    optimizer.zero_grad()
+    {loss}
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def codes(loss: str) -> list[str]:
+    """The codes of all findings on a script with that loss."""
+    return [finding.code for finding in convert(SCRIPT.format(loss=loss).encode()).findings]
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "loss = criterion(model(x[:6]), y[:6])",
+        "loss = criterion(model(x)[2:], y[2:])",
+        "half = len(x) // 2; loss = ((model(x[:half]) - model(x[half:])) ** 2).mean()",
+    ],
+)
+def test_places_hold_other_samples_in_a_share(loss: str) -> None:
+    assert "PT403" in codes(loss)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "loss = criterion(model(x[: x.size(0)]), y)",
+        "loss = criterion(model(x[:, :4]), y)",
+        "z = model(torch.cat([x, x + 1])); half = len(z) // 2; loss = criterion(z[:half], y)",
+        "x, y = batch[:2]; loss = criterion(model(x), y)",
+    ],
+)
+def test_other_pieces_hold_the_same(loss: str) -> None:
+    assert "PT403" not in codes(loss)
