@@ -408,3 +408,22 @@ def test_workers_that_import_the_script_again_do_not_join(tmp_path: Path) -> Non
 
 def test_the_output_needs_no_set_up() -> None:
     assert not undone(script(), "join-process-group", script_args=True, timeout_minutes=3)
+
+
+def test_statement_between_imports_does_not_come_behind_the_set_up() -> None:
+    result = convert(b"""\
+import torch
+torch.manual_seed(0)
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+loader = DataLoader(TensorDataset(torch.randn(8, 4), torch.randn(8, 1)), batch_size=4)
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x, y in loader:
+    optimizer.zero_grad()
+    ((net(x) - y) ** 2).mean().backward()
+    optimizer.step()
+""")
+    assert result.text.index("def setup_distributed()") < result.text.index(
+        "    setup_distributed()"
+    )

@@ -8,7 +8,7 @@ in the file's own indentation and newlines.
 from transpile.layout.arguments import add_argument, remove_argument, replace_argument_value
 from transpile.layout.expressions import replace_expression, wrap_expression
 from transpile.layout.guards import guard
-from transpile.layout.imports import insert_after_imports, insert_import
+from transpile.layout.imports import insert_after_imports, insert_import, last_import
 from transpile.layout.statements import (
     append_to_body,
     insert_after,
@@ -28,6 +28,7 @@ __all__ = [
     "insert_at_start_of_body",
     "insert_before",
     "insert_import",
+    "last_import",
     "remove_argument",
     "remove_statement",
     "remove_statements",

@@ -77,6 +77,11 @@ def insert_import(
     return tuple(edits)
 
 
+def last_import(source: Source) -> Statement | None:
+    """The last statement of the leading import section, behind which helper functions are put."""
+    return next(reversed(list(_section(source))), None)
+
+
 def insert_after_imports(source: Source, block: str, order: int = 0) -> tuple[Edit, ...]:
     """Put helper functions behind the leading import section, two blank lines around them.
 
@@ -89,7 +94,7 @@ def insert_after_imports(source: Source, block: str, order: int = 0) -> tuple[Ed
     newline = source.newline
     lines = block.strip("\n").split("\n")
     text = newline.join(in_file_style(source, lines, "")) + newline
-    place = next(reversed(list(_section(source))), None)
+    place = last_import(source)
     if place is None:
         if not source.tree.body:
             return (Insert(len(source.text), text, order),)

@@ -6,6 +6,7 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.walk import children
+from transpile.layout.imports import last_import
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, index_in, site_at, statement_in
 from transpile.plan.start import Start, find_start
@@ -64,10 +65,15 @@ def find_set_up(plan: Plan) -> SetUp | None:
 
 def set_up_statement(start: Start) -> Statement:
     """The statement before which the set-up stands where no command line is parsed."""
-    for statement in start.block.body:  # type: ignore[attr-defined]
+    statements: list[Statement] = list(start.block.body)  # type: ignore[attr-defined]
+    # What sets it up is defined behind the imports, whatever stands between them.
+    header = last_import(start.module.source)
+    behind = [index for index, each in enumerate(statements) if each is header]
+    if behind:
+        statements = statements[behind[0] + 1 :]
+    for statement in statements:
         if statement is start.first or not is_preliminary(statement):
-            found: Statement = statement
-            return found
+            return statement
     return start.first
 
 
