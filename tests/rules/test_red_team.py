@@ -179,3 +179,35 @@ def test_time_first_probabilities_of_ctc_loss_meet_their_targets() -> None:
         "        loss = nn.CTCLoss()(steps, y.long(), lengths, torch.ones(len(y)).long())"
     )
     assert "PT403" not in codes(result)
+
+
+TRACKED = """
+from torch.utils.tensorboard import SummaryWriter
+
+model = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Linear(8, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+loader = DataLoader(TensorDataset(X, Y), batch_size=8)
+run = SummaryWriter()
+
+
+def evaluate():
+    return sum(F.mse_loss(model(x), y).item() for x, y in DataLoader(TensorDataset(X, Y)))
+
+
+for epoch in range(2):
+    for x, y in loader:
+        optimizer.zero_grad()
+        F.mse_loss(model(x), y).backward()
+        optimizer.step()
+    if run is not None:
+        result = evaluate()
+"""
+
+
+def test_tracker_on_whose_presence_an_evaluation_depends_is_there_on_all_processes() -> None:
+    text = HEAD + TRACKED
+    result = converted(text)
+    assert "run = SummaryWriter()\n" in result.text
+    assert "PT552" in codes(result)
+    alone = converted(text.replace("if run is not None", "if epoch"))
+    assert "run = SummaryWriter() if is_main_process() else None\n" in alone.text

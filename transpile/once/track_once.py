@@ -6,13 +6,17 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from transpile.facts.events import Call, Event
+from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Opaque, Value
+from transpile.facts.walk import descendants
 from transpile.finding import Level
 from transpile.layout import add_argument
 from transpile.once.shared import argument_of, main_process, once_of, only_here, surround
 from transpile.plan.effect_names import SWITCHED_TRACKERS
 from transpile.plan.effects import Effect, Kind
 from transpile.plan.model import Plan
+from transpile.plan.places import ancestors
 from transpile.plan.treatment import Once
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
@@ -92,7 +96,42 @@ def obstacle(plan: Plan, once: Once, effect: Effect) -> str:
         if id(use) in once.inside or id(use) in once.done:
             continue
         return "it is used where no guard fits"
+    if decides_for_all(plan, effect):
+        return "a test on it decides about something that all processes do together"
     return ""
+
+
+def decides_for_all(plan: Plan, effect: Effect) -> bool:
+    """Whether models are called, or data is drawn, only where the tracker is there."""
+    made = {id(value) for event in effect.events for value in event.result}
+    shared = [event for model in plan.models for event in model.forwards]
+    shared += [event for loader in plan.loaders for event in loader.iterations]
+    asked: dict[int, bool] = {}
+    for event in shared:
+        for module, node in places(plan, event):
+            for around in ancestors(module, node):
+                test = getattr(around, "test", None)
+                if isinstance(test, cst.BaseExpression) and id(test) not in asked:
+                    asked[id(test)] = any(
+                        belongs(value, made)
+                        for part in (test, *descendants(test))
+                        if isinstance(part, (cst.Name, cst.Attribute))
+                        for value in plan.facts.values_of(part)
+                    )
+                if test is not None and asked.get(id(test)):
+                    return True
+    return False
+
+
+def places(plan: Plan, event: Event) -> Iterator[tuple[Module, cst.CSTNode]]:
+    """Where an event stands, and the calls through which it is reached."""
+    module = plan.entry
+    for frame in event.stack:
+        if isinstance(frame, Call):
+            if frame.node is not None:
+                yield module, frame.node
+            module = frame.module
+    yield event.module, event.node
 
 
 def uses(plan: Plan, effect: Effect) -> Iterator[cst.CSTNode]:
