@@ -50,7 +50,9 @@ def $shard_model(model):
     """Spread the parameters of a model over all processes, block by block."""
     modules = list(model.modules())
     if any(isinstance(m, $torch.nn.modules.batchnorm._BatchNorm) for m in modules):
-        raise SystemExit("a model with batch norm cannot be sharded: convert it for DDP")
+        raise SystemExit(
+            "a model with batch norm cannot be sharded: convert it for DDP"
+        )
     for tensor in (*model.parameters(), *model.buffers()):
         $dist.broadcast(tensor.detach(), 0)
     device = next(model.parameters()).device.type

@@ -1,0 +1,1 @@
+"""The helper functions that PyTorch conversions insert, by what they are about."""

@@ -1,0 +1,252 @@
+"""The helper functions for shares of batches, loaders, samplers and streams."""
+
+from __future__ import annotations
+
+from transpile.prelude import HelperSource, HelperTemplate
+from transpile.rules.pytorch._helpers.names import DATA, DIST, ITERTOOLS
+
+DATA_SHARES: dict[str, HelperTemplate] = {
+    "split_batch": HelperSource(
+        '''
+def $split_batch(batch_size):
+    """Return this process's share of a batch that all processes take together."""
+    world_size = $get_world_size()
+    if batch_size % world_size != 0:
+        nearest = max(1, round(batch_size / world_size)) * world_size
+        raise SystemExit(
+            f"batch size {batch_size} is not divisible by {world_size} processes: "
+            f"the nearest that is: {nearest}"
+        )
+    return batch_size // world_size
+''',
+        (),
+        ("get_world_size",),
+    ),
+    "share_batch": HelperSource(
+        '''
+def $share_batch(batch, batch_size):
+    """Return this process's part of a batch that all processes take from the data alike."""
+    if len(batch) == batch_size:
+        $split_batch(batch_size)
+    # A batch that is not full may not come out even: then the parts overlap.
+    size = -(-len(batch) // $get_world_size())
+    first = min($get_rank() * size, len(batch) - size)
+    return batch[first : first + size]
+''',
+        (),
+        ("get_rank", "get_world_size", "split_batch"),
+    ),
+    "share_each_batch": HelperSource(
+        '''
+def $share_each_batch(batches):
+    """Return this process's part of each of several batches."""
+    return [$share_batch(batch, len(batches[0])) for batch in batches]
+''',
+        (),
+        ("share_batch",),
+    ),
+    "shard_loader": HelperSource(
+        '''
+def $shard_loader(loader):
+    """Return a loader like this one for this process's shard and share of each batch."""
+    if $get_world_size() == 1:
+        return loader
+    order = loader.sampler
+    shuffles = isinstance(order, $data.RandomSampler)
+    if not shuffles and not isinstance(order, $data.SequentialSampler):
+        raise SystemExit(f"{type(order).__name__} cannot be sharded over processes")
+    if shuffles and (order.replacement or order.num_samples != len(loader.dataset)):
+        raise SystemExit("a RandomSampler that draws its own number cannot be sharded")
+    if (
+        type(loader) is not $data.DataLoader
+        or type(loader.batch_sampler) is not $data.BatchSampler
+    ):
+        raise SystemExit(f"a {type(loader).__name__} cannot be sharded over processes")
+    sampler = $DistributedSampler(
+        loader.dataset, shuffle=shuffles, seed=$shared_seed(), drop_last=loader.drop_last
+    )
+    names = ["num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_fn"]
+    names += ["multiprocessing_context", "generator"]
+    names += ["prefetch_factor", "persistent_workers"]
+    return $data.DataLoader(
+        loader.dataset,
+        batch_size=$split_batch(loader.batch_size),
+        sampler=sampler,
+        drop_last=loader.drop_last,
+        **{name: getattr(loader, name) for name in names},
+    )
+''',
+        (
+            ("data", "torch.utils.data"),
+            ("DistributedSampler", "torch.utils.data.distributed.DistributedSampler"),
+        ),
+        ("get_world_size", "split_batch", "shared_seed"),
+    ),
+    "SharedSampler": HelperSource(
+        '''
+class $SharedSampler($data.Sampler):
+    """This process's part of what another sampler draws on rank 0."""
+
+    def __init__(self, sampler, drop_last=False):
+        self.sampler = sampler
+        self.drop_last = drop_last
+        self.rank = $get_rank()
+        self.world_size = $get_world_size()
+
+    def __len__(self):
+        if self.drop_last:
+            return len(self.sampler) // self.world_size
+        return -(-len(self.sampler) // self.world_size)
+
+    def __getattr__(self, name):
+        return getattr(self.sampler, name)
+
+    def __iter__(self):
+        indices, first, size = iter(self.sampler), [], 1000 * self.world_size
+        while True:
+            drawn = [list($itertools.islice(indices, size))]
+            $dist.broadcast_object_list(drawn)
+            block, first = drawn[0], first or drawn[0]
+            rest = len(block) % self.world_size
+            if rest and self.drop_last:
+                block = block[:-rest]
+            elif rest:
+                block = block + (first * self.world_size)[: self.world_size - rest]
+            yield from block[self.rank :: self.world_size]
+            if len(drawn[0]) < size:
+                return
+''',
+        (DIST, DATA, ITERTOOLS),
+        ("get_rank", "get_world_size"),
+    ),
+    "share_sampler": HelperSource(
+        '''
+def $share_sampler(sampler, drop_last=False):
+    """Return a sampler of this process's part of each draw; the sampler itself for one process."""
+    return $SharedSampler(sampler, drop_last) if $get_world_size() > 1 else sampler
+''',
+        (),
+        ("SharedSampler", "get_world_size"),
+    ),
+    "SharedBatches": HelperSource(
+        '''
+class $SharedBatches:
+    """This process's part of each batch that a batch sampler draws on rank 0."""
+
+    def __init__(self, batch_sampler):
+        self.batch_sampler = batch_sampler
+        self.rank = $get_rank()
+        self.world_size = $get_world_size()
+
+    def __len__(self):
+        return len(self.batch_sampler)
+
+    def __getattr__(self, name):
+        return getattr(self.batch_sampler, name)
+
+    def __iter__(self):
+        batches = iter(self.batch_sampler)
+        while True:
+            drawn = [[list(batch) for batch in $itertools.islice(batches, 1000)]]
+            $dist.broadcast_object_list(drawn)
+            for batch in drawn[0]:
+                if len(batch) == getattr(self.batch_sampler, "batch_size", None):
+                    $split_batch(len(batch))
+                # A batch that does not come out even is shared in parts that overlap.
+                size = -(-len(batch) // self.world_size)
+                first = min(self.rank * size, len(batch) - size)
+                yield batch[first : first + size]
+            if len(drawn[0]) < 1000:
+                return
+''',
+        (DIST, ITERTOOLS),
+        ("get_rank", "get_world_size", "split_batch"),
+    ),
+    "share_batches": HelperSource(
+        '''
+def $share_batches(batch_sampler):
+    """Return a batch sampler of this process's part of each batch; itself for one process."""
+    return $SharedBatches(batch_sampler) if $get_world_size() > 1 else batch_sampler
+''',
+        (),
+        ("SharedBatches", "get_world_size"),
+    ),
+    "shard_loader_with_sampler": HelperSource(
+        '''
+def $shard_loader_with_sampler(loader):
+    """Return a loader like this one for this process's shard and share of each batch."""
+    if $get_world_size() == 1:
+        return loader
+    if type(loader) is not $data.DataLoader or loader.batch_sampler is None:
+        raise SystemExit(f"a {type(loader).__name__} cannot be sharded over processes")
+    if isinstance(loader.dataset, $data.IterableDataset):
+        raise SystemExit(
+            f"a {type(loader.dataset).__name__} cannot be sharded over processes"
+        )
+    names = ["num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_fn"]
+    names += ["multiprocessing_context", "generator"]
+    names += ["prefetch_factor", "persistent_workers"]
+    settings = {name: getattr(loader, name) for name in names}
+    if loader.batch_size is None:
+        batches = $SharedBatches(loader.batch_sampler)
+        return $data.DataLoader(loader.dataset, batch_sampler=batches, **settings)
+    order = loader.sampler
+    shuffles = type(order) is $data.RandomSampler and not order.replacement
+    shuffles = shuffles and order.num_samples == len(loader.dataset)
+    if shuffles or type(order) is $data.SequentialSampler:
+        sampler = $DistributedSampler(
+            loader.dataset,
+            shuffle=shuffles,
+            seed=$shared_seed(),
+            drop_last=loader.drop_last,
+        )
+    else:
+        sampler = $SharedSampler(order, loader.drop_last)
+    return $data.DataLoader(
+        loader.dataset,
+        batch_size=$split_batch(loader.batch_size),
+        sampler=sampler,
+        drop_last=loader.drop_last,
+        **settings,
+    )
+''',
+        (
+            ("data", "torch.utils.data"),
+            ("DistributedSampler", "torch.utils.data.distributed.DistributedSampler"),
+        ),
+        ("get_world_size", "split_batch", "shared_seed", "SharedSampler", "SharedBatches"),
+    ),
+    "SharedStream": HelperSource(
+        '''
+class $SharedStream($data.IterableDataset):
+    """This process's part of a stream that every process goes through in the same order."""
+
+    def __init__(self, dataset):
+        self.dataset = dataset
+        self.rank = $get_rank()
+        self.world_size = $get_world_size()
+
+    def __len__(self):
+        return len(self.dataset) // self.world_size
+
+    def __iter__(self):
+        group = []
+        for sample in self.dataset:
+            group.append(sample)
+            if len(group) == self.world_size:
+                yield group[self.rank]
+                group = []
+''',
+        (DATA,),
+        ("get_rank", "get_world_size"),
+    ),
+    "share_stream": HelperSource(
+        '''
+def $share_stream(dataset):
+    """Return this process's part of a stream; the stream itself for one process."""
+    return $SharedStream(dataset) if $get_world_size() > 1 else dataset
+''',
+        (),
+        ("SharedStream", "get_world_size"),
+    ),
+}
