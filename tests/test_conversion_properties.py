@@ -93,7 +93,8 @@ def test_undoing_the_edits_gives_the_input_back(case: Case) -> None:
     source = read_source(case.script.read_bytes(), "train.py")
     table = catalog.table("pytorch")
     project = Project(source, case.folder)
-    plan = build_plan(interpret(project.entry, table.dialect, project.find), table, Options())
+    options = Options(**dict(case.options))  # type: ignore[arg-type]
+    plan = build_plan(interpret(project.entry, table.dialect, project.find), table, options)
     rules = catalog.rules("pytorch")
     rulings = Rulings({})
     for rule in rules:

@@ -18,7 +18,8 @@ After:
     train_loader = shard_loader(train_loader)
 
 Refuses when:
-    no variable of the script holds the finished loader.
+    no variable of the script holds the finished loader; one variable serves training and
+    evaluation, and no test on the function's own parameters tells which of them it is.
 
 Source:
     https://pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
@@ -28,11 +29,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from transpile.facts.module import Module
+from transpile.facts.walk import descendants
 from transpile.layout import insert_after
-from transpile.plan.model import Plan
-from transpile.plan.places import Statement, statement_of
-from transpile.plan.sources import Site, given, is_indirect, sites, variables
+from transpile.plan.holders import Holder, bindings, parameters
+from transpile.plan.model import Loader, Plan
+from transpile.plan.places import Statement, ancestors, function_of, statement_of
+from transpile.plan.sources import Site, given, holds_others, is_indirect, sites, variables
 from transpile.plan.wraps import binding_nodes
 from transpile.records import dataclass
 from transpile.result import Verdict
@@ -53,6 +58,7 @@ class Rebuilding:
     statement: Statement
     text: str
     site: Site
+    test: str = ""
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -104,8 +110,9 @@ def rebuildings(plan: Plan, site: Site) -> list[Rebuilding]:
             if len(bindings) != 1:
                 continue
             statement = statement_of(holder.module, bindings[0])
-            if statement is not None:
-                chosen = Rebuilding(holder.module, statement, text, site)
+            test = training_test(plan, loader, holder) if holds_others(plan, holder) else ""
+            if statement is not None and test is not None:
+                chosen = Rebuilding(holder.module, statement, text, site, test)
         if chosen is None:
             return []
         if not any(
@@ -115,6 +122,45 @@ def rebuildings(plan: Plan, site: Site) -> list[Rebuilding]:
     return found
 
 
+def training_test(plan: Plan, loader: Loader, holder: Holder) -> str | None:
+    """The test that tells training from evaluation where one variable serves both.
+
+    It is that of the only ``if`` around the backward pass in the function of the variable, and
+    looks at parameters of that function alone, so that it holds where the loader is made, too.
+    """
+    function = holder.function
+    tests: set[str] = set()
+    for backward in plan.backwards:
+        if loader not in backward.loaders:
+            continue
+        module, node = backward.event.module, backward.event.node
+        if function is None or function_of(module, node) is not function:
+            return None
+        around = [each for each in ancestors(module, node) if isinstance(each, cst.If)]
+        if len(around) != 1 or node not in within(around[0].body):
+            return None
+        names = {n.value for n in within(around[0].test) if isinstance(n, cst.Name)}
+        if not all(is_settled(function, name) for name in names):
+            return None
+        if any(isinstance(n, (cst.Call, cst.Await)) for n in within(around[0].test)):
+            return None
+        tests.add(module.source.code(around[0].test))
+    return tests.pop() if len(tests) == 1 else None
+
+
+def is_settled(function: cst.FunctionDef, name: str) -> bool:
+    """Whether a name is a parameter, or bound once by the first statement of a function."""
+    bound = bindings(function).get(name, [])
+    if name in parameters(function):
+        return not bound
+    return len(bound) == 1 and bound[0] is not None and bound[0] in within(function.body.body[0])
+
+
+def within(node: cst.CSTNode) -> set[cst.CSTNode]:
+    """A node and all that it is made of."""
+    return {node, *descendants(node)}
+
+
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The rebuilt loader bound to the same variable."""
     data: Rebuilding = ruling.data
@@ -122,5 +168,6 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     helper = "shard_loader_with_sampler" if sampled is not None else "shard_loader"
     yield Helper(helper, data.module)
     line = f"{data.text} = {plan.names_in(data.module).fresh(helper)}({data.text})"
-    for edit in insert_after(data.module.source, data.statement, [line], order=-5):
+    lines = [f"if {data.test}:", f"    {line}"] if data.test else [line]
+    for edit in insert_after(data.module.source, data.statement, lines, order=-5):
         yield In(data.module, edit)

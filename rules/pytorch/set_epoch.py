@@ -44,6 +44,7 @@ from transpile.plan.sources import (
     Site,
     epoch_loop,
     given,
+    holds_others,
     is_indirect,
     iterated_expression,
     may_lack_sampler,
@@ -217,7 +218,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
             yield from told_before_drawing(plan, data, None)
             return
         value = epoch or f"{text}.sampler.epoch + 1"
-        yield from sampler_helper(data, module)
+        yield from sampler_helper(plan, data, module, text)
         lines = [
             f"if {has_sampler(plan, data, module, text)}:",
             f"    {text}.sampler.set_epoch({value})",
@@ -241,7 +242,7 @@ def told_before_drawing(plan: Plan, data: Telling, sampler: str | None) -> Itera
     if sampler is not None and is_near(data):
         lines = [f"if {sampler} is not None:", f"    {sampler}.set_epoch({value})"]
     else:
-        yield from sampler_helper(data, module)
+        yield from sampler_helper(plan, data, module, text)
         lines = [
             f"if {has_sampler(plan, data, module, text)}:",
             f"    {text}.sampler.set_epoch({value or f'{text}.sampler.epoch + 1'})",
@@ -250,18 +251,27 @@ def told_before_drawing(plan: Plan, data: Telling, sampler: str | None) -> Itera
         yield In(module, edit)
 
 
-def sampler_helper(data: Telling, module: Module) -> Iterator[Change]:
+def sampler_helper(plan: Plan, data: Telling, module: Module, text: str) -> Iterator[Change]:
     """What the test for a sampler needs."""
-    if not may_lack_sampler(data.site):
+    if not may_lack(plan, data.site, text):
         yield Helper("get_world_size", module)
 
 
 def has_sampler(plan: Plan, data: Telling, module: Module, text: str) -> str:
     """The test whether a loader has a sampler that can be told the epoch."""
     names = plan.names_in(module)
-    if may_lack_sampler(data.site):
+    if may_lack(plan, data.site, text):
         return f"isinstance({text}.sampler, {names.imported(SAMPLER, 'DistributedSampler')})"
     return f"{names.fresh('get_world_size')}() > 1"
+
+
+def may_lack(plan: Plan, site: Site, text: str) -> bool:
+    """Whether only the run tells if what is drawn from has a sampler that takes an epoch."""
+    return may_lack_sampler(site) or any(
+        each == text and holds_others(plan, holder)
+        for loader in site.loaders
+        for holder, each in variables(plan, loader)
+    )
 
 
 def counter(plan: Plan, module: Module) -> str:

@@ -88,7 +88,7 @@ def test_what_a_sampler_draws_is_shared_out(loader: str, line: str) -> None:
 @pytest.mark.parametrize(
     ("loss", "said"),
     [
-        ("(model(x[:1]) - model(x[1:])).pow(2).mean()", "takes samples by their places"),
+        ("(model(x[:1]) - model(x[1:])).pow(2).mean()", "takes samples of a batch by their place"),
         ("torch.cdist(model(x), model(x)).mean()", "depend on what is in one batch"),
     ],
 )

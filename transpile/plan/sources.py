@@ -77,6 +77,12 @@ def may_lack_sampler(site: Site) -> bool:
     )
 
 
+def holds_others(plan: Plan, holder: Holder) -> bool:
+    """Whether a variable of a training loader holds loaders of evaluations, too, at other times."""
+    others = {id(loader.value) for loader in plan.loaders if not loader.training}
+    return any(id(value) in others for value in plan.facts.values_of(holder.node))
+
+
 def variables(plan: Plan, loader: Loader) -> list[tuple[Holder, str]]:
     """The variables that hold a loader on its way to its loops, with the text that names it.
 
