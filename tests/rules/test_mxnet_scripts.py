@@ -53,10 +53,6 @@ def step_of(script: str, options: Options | None = None) -> str:
 
 
 REFUSED = {
-    "exit that one worker decides": (
-        GLUON + "        if loss.mean().asscalar() < 0.1:\n            break\n" + STEP,
-        "MX305",
-    ),
     "gradients read before the step": (
         GLUON + "        print(net.weight.grad().norm())\n" + STEP,
         "MX304",
@@ -76,22 +72,6 @@ REFUSED = {
         + "estimator = Estimator(net, loss_fn, trainer=trainer)\n"
         + "estimator.fit(train_data=loader, epochs=1)\n",
         "MX302",
-    ),
-    "a sampler of its own": (
-        HEAD
-        + "batch_size = 8\nsampler = gluon.data.FilterSampler(lambda s: s[1] > 0, x)\n"
-        + "loader = gluon.data.DataLoader(gluon.data.ArrayDataset(x, y), 8, sampler=sampler)\n"
-        + TRAINER
-        + LOOP
-        + STEP,
-        "MX202",
-    ),
-    "an iterator of the project": (
-        HEAD
-        + SYMBOL
-        + "class Own(mx.io.DataIter):\n    def next(self):\n        raise StopIteration\n\n\n"
-        + "module.fit(Own(8), num_epoch=1)\n",
-        "MX202",
     ),
     "batches from no loader": (
         HEAD
@@ -116,16 +96,6 @@ REFUSED = {
         + "for batch in train:\n    module.forward_backward(batch)\n    module.update()\n",
         "MX303",
     ),
-    "several modules": (
-        HEAD + SYMBOL + FIT + "other = mx.mod.Module(symbol)\nother.fit(train, num_epoch=1)\n",
-        "MX103",
-    ),
-    "modules in a row": (
-        HEAD
-        + SYMBOL
-        + "row = mx.mod.SequentialModule()\nrow.add(module)\nrow.fit(train, num_epoch=1)\n",
-        "MX103",
-    ),
     "a fit that cannot be looked into": (
         HEAD + SYMBOL + "import elsewhere\nelsewhere.make(symbol).fit(train)\n",
         "MX302",
@@ -139,23 +109,65 @@ REFUSED = {
         + FIT,
         "MX214",
     ),
-    "a module and a trainer": (GLUON + STEP + SYMBOL + FIT, "MX103"),
-    "parameters initialised late": (
-        GLUON + STEP + "    net.initialize(force_reinit=True)\n",
-        "MX312",
-    ),
     "samples that roll over": (
         HEAD + SYMBOL.replace("batch_size=8", 'batch_size=8, last_batch_handle="roll_over"') + FIT,
         "MX202",
+    ),
+}
+
+
+SHARED = {
+    "exit that one worker decides": (
+        GLUON + "        if loss.mean().asscalar() < 0.1:\n            break\n" + STEP,
+        "if average_workers(loss.mean().asscalar()) < 0.1:",
+    ),
+    "a sampler of its own": (
+        HEAD
+        + "batch_size = 8\nsampler = gluon.data.FilterSampler(lambda s: s[1] > 0, x)\n"
+        + "loader = gluon.data.DataLoader(gluon.data.ArrayDataset(x, y), 8, sampler=sampler)\n"
+        + TRAINER
+        + LOOP
+        + STEP,
+        "sampler=SamplerShare(sampler)",
+    ),
+    "an iterator of the project": (
+        HEAD
+        + SYMBOL
+        + "class Own(mx.io.DataIter):\n    def next(self):\n        raise StopIteration\n\n\n"
+        + "module.fit(Own(8), num_epoch=1)\n",
+        "share_batches(Own(8))",
+    ),
+    "several modules": (
+        HEAD + SYMBOL + FIT + "other = mx.mod.Module(symbol)\nother.fit(train, num_epoch=1)\n",
+        "WorkerStore(store)",
+    ),
+    "modules in a row": (
+        HEAD
+        + SYMBOL
+        + "row = mx.mod.SequentialModule()\nrow.add(module)\nrow.fit(train, num_epoch=1)\n",
+        "WorkerStore(store)",
+    ),
+    "a module and a trainer": (GLUON + STEP + SYMBOL + FIT, "WorkerStore(store)"),
+    "parameters initialised late": (
+        GLUON + STEP + "    net.initialize(force_reinit=True)\n",
+        "share_parameters(net.collect_params())",
     ),
     "states of optimizers on servers": (
         HEAD
         + SYMBOL
         + "done = mx.callback.module_checkpoint(module, 'm', save_optimizer_states=True)\n"
         + FIT,
-        "MX113",
+        "WorkerStore(store)",
     ),
 }
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_what_workers_can_share_is_shared(name: str) -> None:
+    script, piece = SHARED[name]
+    result = convert(script)
+    assert result.outcome is Outcome.CONVERTED
+    assert piece in result.text
 
 
 @pytest.mark.parametrize("case", REFUSED)
