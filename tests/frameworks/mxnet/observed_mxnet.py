@@ -27,7 +27,7 @@ def observe(folder: str) -> None:
         "rank": 0,
         "workers": 1,
     }
-    last: dict[str, Any] = {"batch": [], "owner": None, "training": False}
+    last: dict[str, Any] = {"batch": [], "owner": None, "training": False, "chain": False}
 
     def digests(arrays: Any) -> list[str]:
         parts = [array.asnumpy() for array in arrays if array is not None]
@@ -67,7 +67,7 @@ def observe(folder: str) -> None:
         last["owner"] = owner
 
     def drawn(module: Any, batch: Any, *rest: Any) -> None:
-        if not isinstance(batch, list):
+        if not isinstance(batch, list) and not last["chain"]:
             pad = batch.pad or 0
             found = digests([*batch.data, *(batch.label or [])])
             last["batch"] = found[: len(found) - pad]
@@ -78,6 +78,16 @@ def observe(folder: str) -> None:
     around(mx.kv, "create", after=stored)
     around(mx.gluon.Trainer, "step", before=lambda trainer, *rest: taken(trainer))
     around(mx.gluon.Trainer, "update", before=lambda trainer, *rest: taken(trainer))
+
+    def entered(chain: Any, batch: Any, *rest: Any) -> None:
+        drawn(chain, batch)
+        # What its modules hand on to each other are no samples.
+        last["chain"] = True
+
+    def left(*args: Any) -> None:
+        last["chain"] = False
+
+    around(mx.mod.SequentialModule, "forward", before=entered, after=left)
     around(mx.mod.Module, "forward", before=drawn)
     around(mx.mod.Module, "update", before=taken)
 
