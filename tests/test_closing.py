@@ -12,7 +12,7 @@ from transpile.closing import met_by_some
 from transpile.facts.interpreter import interpret
 from transpile.facts.module import Module
 from transpile.plan.model import Plan
-from transpile.plan.roles import build_plan
+from transpile.plan.roles.build import build_plan
 from transpile.plan.treatment import Run
 from transpile.project import Project
 from transpile.rule import Helper, Ruling

@@ -12,7 +12,7 @@ from transpile import Options, Outcome, catalog, convert
 from transpile.edit import apply_with_inverse
 from transpile.engine import all_edits, changes_of
 from transpile.facts.interpreter import interpret
-from transpile.plan.roles import build_plan
+from transpile.plan.roles.build import build_plan
 from transpile.project import Project
 from transpile.rule import Ruling, Rulings
 from transpile.source import read_source

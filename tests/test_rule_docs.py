@@ -16,7 +16,7 @@ from transpile.edit import apply_edits
 from transpile.engine import changes_of
 from transpile.facts.interpreter import interpret
 from transpile.plan.model import Plan
-from transpile.plan.roles import build_plan
+from transpile.plan.roles.build import build_plan
 from transpile.prelude import prelude_edits
 from transpile.project import Project
 from transpile.rule import Helper, In, Rule, Ruling, Rulings

@@ -15,7 +15,7 @@ from transpile.finding import Finding, Level
 from transpile.options import Options
 from transpile.plan.gate import distributed_already
 from transpile.plan.model import Plan
-from transpile.plan.roles import build_plan
+from transpile.plan.roles.build import build_plan
 from transpile.project import Project
 from transpile.rule import finding_of
 from transpile.source import read_source

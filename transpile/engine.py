@@ -19,7 +19,7 @@ from transpile.finding import Finding, Level
 from transpile.options import Options
 from transpile.plan.gate import distributed_already, trains
 from transpile.plan.model import Plan
-from transpile.plan.roles import build_plan
+from transpile.plan.roles.build import build_plan
 from transpile.plan.table import Table
 from transpile.prelude import prelude_edits
 from transpile.project import Project, imported_names

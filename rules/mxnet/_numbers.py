@@ -13,7 +13,7 @@ from transpile.facts.values import Function, Instance, Opaque, Value, Values
 from transpile.plan.effects import Effect, Kind, Vocabulary, find_effects
 from transpile.plan.graph import parents, walk_back
 from transpile.plan.model import Plan
-from transpile.plan.roles import data_sources
+from transpile.plan.roles.backwards import data_sources
 from transpile.rules.mxnet._loaders import from_store
 from transpile.rules.mxnet._losses import Reader, Reduction
 from transpile.rules.mxnet._roles import can_reduce, receivers_of

@@ -19,7 +19,7 @@ from transpile.facts.values import (
 )
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Optimizer, Plan
-from transpile.plan.roles import enters_iterator
+from transpile.plan.roles.loaders import enters_iterator
 from transpile.rules.mxnet._vocabulary import (
     CREATE,
     FEED_FORWARD,

@@ -38,7 +38,8 @@ from transpile.finding import Level
 from transpile.layout import add_argument, insert_after, wrap_expression
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
-from transpile.plan.roles import data_sources, enters_iterator
+from transpile.plan.roles.backwards import data_sources
+from transpile.plan.roles.loaders import enters_iterator
 from transpile.plan.start import PARSERS
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings

@@ -37,7 +37,7 @@ from transpile.finding import Level
 from transpile.layout import replace_expression, wrap_expression
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Backward, Plan
-from transpile.plan.roles import data_sources
+from transpile.plan.roles.backwards import data_sources
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._loaders import constant_of, counts_workers, from_store

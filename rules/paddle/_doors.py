@@ -9,7 +9,7 @@ from transpile.facts.values import BoundMethod, External, Instance, Opaque, Valu
 from transpile.plan.graph import called_names, origins
 from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Model, Plan
-from transpile.plan.roles import gradients_off, inside_module
+from transpile.plan.roles.surroundings import gradients_off, inside_module
 
 #: Methods of a layer that compute nothing that is trained.
 METHODS = frozenset(

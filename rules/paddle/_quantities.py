@@ -34,7 +34,7 @@ from transpile.plan.graph import (
     walk_back,
 )
 from transpile.plan.model import Plan
-from transpile.plan.roles import enters_wrapper
+from transpile.plan.roles.backwards import enters_wrapper
 from transpile.rules.paddle import _words as words
 from transpile.rules.paddle._denominators import Pending, parts_of
 

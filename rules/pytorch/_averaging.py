@@ -14,7 +14,7 @@ from transpile.plan.model import Model, Optimizer, Plan
 from transpile.plan.noise import models_of
 from transpile.plan.parts import part_of
 from transpile.plan.places import statement_of
-from transpile.plan.roles import parameter_owners
+from transpile.plan.roles.optimizers import parameter_owners
 from transpile.plan.sources import is_simple
 from transpile.plan.wraps import find_wrap, wrapped_already
 from transpile.records import dataclass

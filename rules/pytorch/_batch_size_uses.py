@@ -23,7 +23,7 @@ from transpile.plan.holders import trace
 from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of
-from transpile.plan.roles import gradients_off
+from transpile.plan.roles.surroundings import gradients_off
 from transpile.records import dataclass
 
 #: Callables whose result takes its shape from their arguments.

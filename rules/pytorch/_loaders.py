@@ -11,7 +11,7 @@ from transpile.facts.values import (
 )
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Plan
-from transpile.plan.roles import enters_iterator
+from transpile.plan.roles.loaders import enters_iterator
 from transpile.plan.sources import Site, constant_of, depends_on_world_size, given, is_indirect
 
 ITERABLE_DATASETS = ("webdataset.", "torch.utils.data.ChainDataset", "torchdata.")

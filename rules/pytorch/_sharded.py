@@ -21,7 +21,7 @@ from transpile.plan.graph import called_names, is_instance_of, origin
 from transpile.plan.model import Model, Plan
 from transpile.plan.parts import part_of, parts_of
 from transpile.plan.places import function_of
-from transpile.plan.roles import inside_module, top_module
+from transpile.plan.roles.surroundings import inside_module, top_module
 from transpile.plan.wraps import Wrap
 from transpile.records import dataclass
 from transpile.rules.pytorch._batch_norm import has_batch_norm

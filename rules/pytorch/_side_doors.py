@@ -9,7 +9,8 @@ from transpile.facts.values import BoundMethod, External, Instance, Opaque, Valu
 from transpile.plan.graph import called_names, origins, walk_back
 from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Model, Plan
-from transpile.plan.roles import called_objects, gradients_off, inside_module
+from transpile.plan.roles.models import called_objects
+from transpile.plan.roles.surroundings import gradients_off, inside_module
 
 
 def side_doors(plan: Plan, model: Model) -> Iterator[tuple[Event, str]]:

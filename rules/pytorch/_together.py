@@ -23,7 +23,7 @@ from transpile.facts.values import (
 from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.parts import walk_parts
-from transpile.plan.roles import gradients_off, inside_module
+from transpile.plan.roles.surroundings import gradients_off, inside_module
 from transpile.records import dataclass, field
 from transpile.rules.pytorch._batch_norm import has_batch_norm
 from transpile.rules.pytorch._evaluation import shared_loops

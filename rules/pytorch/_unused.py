@@ -11,7 +11,7 @@ from transpile.plan.graph import called_names, parents, walk_back
 from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.parts import walk_parts
-from transpile.plan.roles import gradients_off
+from transpile.plan.roles.surroundings import gradients_off
 
 #: Layers of torch.nn that have no parameters.
 WITHOUT_PARAMETERS = (

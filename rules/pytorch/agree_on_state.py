@@ -33,7 +33,7 @@ from transpile.plan.graph import called_names, is_instance_of, origin
 from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Plan
 from transpile.plan.parts import walk_parts
-from transpile.plan.roles import inside_module
+from transpile.plan.roles.surroundings import inside_module
 from transpile.rule import Answer, Remark
 from transpile.rules.pytorch._data import calls
 from transpile.rules.pytorch._random_draws import Draws

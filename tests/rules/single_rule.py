@@ -10,7 +10,7 @@ from transpile.edit import Edit, apply_edits
 from transpile.facts.interpreter import interpret
 from transpile.options import Options
 from transpile.plan.model import Plan
-from transpile.plan.roles import build_plan
+from transpile.plan.roles.build import build_plan
 from transpile.prelude import prelude_edits
 from transpile.project import Project
 from transpile.result import Verdict

@@ -8,7 +8,7 @@ import pytest
 from transpile.facts.interpreter import interpret
 from transpile.options import Options
 from transpile.plan.model import Plan
-from transpile.plan.roles import build_plan
+from transpile.plan.roles.build import build_plan
 from transpile.project import Project
 from transpile.rules.pytorch import TABLE
 from transpile.rules.pytorch._quantity import Duty, Kind, Quantity, describe, quantity

@@ -6,7 +6,7 @@ from transpile.facts.events import Event
 from transpile.facts.values import Instance, Value
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Model, Plan
-from transpile.plan.roles import gradients_off
+from transpile.plan.roles.surroundings import gradients_off
 
 
 def training_forwards(plan: Plan, model: Model) -> list[Event]:

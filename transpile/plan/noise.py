@@ -9,7 +9,7 @@ from transpile.facts.values import Opaque, Values
 from transpile.plan.graph import called_names, method_calls, origins, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.parts import part_of
-from transpile.plan.roles import enters_part
+from transpile.plan.roles.surroundings import enters_part
 from transpile.plan.wraps import Wrap, find_wrap
 
 #: Functions of other libraries that draw.

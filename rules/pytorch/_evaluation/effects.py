@@ -28,7 +28,7 @@ from transpile.facts.walk import children, descendants
 from transpile.plan.effects import Kind, classify
 from transpile.plan.graph import called_names, is_instance_of, method_calls, origin
 from transpile.plan.model import Plan
-from transpile.plan.roles import inside_module
+from transpile.plan.roles.surroundings import inside_module
 from transpile.rules.pytorch._vocabulary import VOCABULARY
 
 from .model import Obstacle

@@ -12,7 +12,7 @@ from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Loader, Model, Plan
 from transpile.plan.places import start
 from transpile.plan.ranks import Ranks
-from transpile.plan.roles import inside_module
+from transpile.plan.roles.surroundings import inside_module
 from transpile.rules.pytorch._vocabulary import VOCABULARY
 
 from .data import check_loader, head

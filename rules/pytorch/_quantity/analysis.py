@@ -22,7 +22,7 @@ from transpile.facts.values import (
 from transpile.facts.values import join as join_values
 from transpile.plan.graph import called_names, is_instance_of, origin, parents, walk_back
 from transpile.plan.model import Plan
-from transpile.plan.roles import enters_wrapper
+from transpile.plan.roles.backwards import enters_wrapper
 from transpile.records import replace
 
 from . import domain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transpile.plan.effects import Vocabulary
 from transpile.plan.model import Plan
-from transpile.plan.roles import data_sources
+from transpile.plan.roles.backwards import data_sources
 from transpile.rules.pytorch._quantity import Kind, Quantity
 from transpile.rules.pytorch._quantity.pieces import BY_PLACE
 from transpile.rules.pytorch._quantity.shapes import PIECES

@@ -16,7 +16,7 @@ from transpile.facts.values import (
     Values,
 )
 from transpile.plan.graph import called_names, origin, walk_back
-from transpile.plan.roles import gradients_off
+from transpile.plan.roles.surroundings import gradients_off
 from transpile.rules.pytorch._together import has_buffers
 from transpile.rules.pytorch.audit import COLLECTIVES, FSDP
 

@@ -35,7 +35,8 @@ from transpile.finding import Level
 from transpile.plan.graph import method_calls, walk_back
 from transpile.plan.learning import training_forwards
 from transpile.plan.model import Model
-from transpile.plan.roles import holds, inside_module
+from transpile.plan.roles.models import holds
+from transpile.plan.roles.surroundings import inside_module
 from transpile.rule import Remark
 from transpile.rules.pytorch._accumulation import windows
 from transpile.rules.pytorch._loss_scaling import Need, scalings

@@ -1,0 +1,136 @@
+"""Finding the backward passes, the data behind their losses and the loops around them."""
+
+from __future__ import annotations
+
+from transpile.facts.events import Event, Loop
+from transpile.facts.values import (
+    Class,
+    External,
+    Function,
+    Instance,
+    Opaque,
+    Value,
+    Values,
+)
+from transpile.plan.cuts import find_cuts
+from transpile.plan.graph import (
+    SIZE_OPERATIONS,
+    called_names,
+    walk_back,
+)
+from transpile.plan.model import Backward, Loader, Plan
+from transpile.plan.table import Table
+
+
+def find_backwards(plan: Plan) -> None:
+    """Every backward pass with the loaders, the loop and the epochs that it belongs to."""
+    table = plan.table
+    happening = {
+        id(value): event
+        for event in plan.facts.events
+        if event.kind == "call"
+        for value in event.result
+    }
+    for event in plan.facts.events:
+        if event.kind != "call":
+            continue
+        loss = backward_loss(event, table)
+        if loss is None:
+            continue
+        backward = Backward(event, loss)
+        loaders = []
+        for loader, wrapped in data_sources(loss, plan):
+            loader.training = True
+            if wrapped and not loader.wrapped:
+                loader.wrapped = wrapped
+            loaders.append(loader)
+        backward.loaders = tuple(loaders)
+        place_in_loops(backward)
+        if not loaders:
+            find_cuts(plan, backward, happening)
+        plan.backwards.append(backward)
+
+
+def backward_loss(event: Event, table: Table) -> Values | None:
+    """What a call runs backward from; None where it is no backward pass."""
+    values: list[Value] = []
+    found = False
+    for callee in event.callee:
+        if isinstance(callee, Opaque) and callee.kind == "attribute":
+            if callee.name in table.backward_methods:
+                if any(
+                    isinstance(v, External) or makes_updates(v, table) for v in callee.operands[0]
+                ):
+                    continue
+                found = True
+                # What a loop adds up may be any of several values, such as the number it began as.
+                values.extend(callee.operands[0])
+        if isinstance(callee, External) and callee.name in table.backward_functions:
+            first = event.arguments.get("tensors", 0)
+            return first.values if first is not None else ()
+    if not found:
+        return None
+    # A manual optimizer or engine: engine.backward(loss).
+    for argument in event.arguments.items:
+        if argument.keyword is None:
+            values.extend(argument.values)
+    return tuple(values)
+
+
+def makes_updates(value: Value, table: Table) -> bool:
+    """Whether a value is an optimizer, whose ``backward`` adds gradients to a static graph."""
+    return any(table.is_optimizer(name) for name in called_names(value))
+
+
+def data_sources(values: Values, plan: Plan) -> list[tuple[Loader, str]]:
+    """The loaders whose batches the values depend on, and what wraps them on the way."""
+    by_value = {id(loader.value): loader for loader in plan.loaders}
+    found: list[tuple[Loader, str]] = []
+
+    def enter(value: Value) -> bool:
+        if isinstance(value, Opaque) and value.kind == "operation":
+            return value.name not in SIZE_OPERATIONS or not any(
+                id(v) in by_value for group in value.operands for v in group
+            )
+        return not isinstance(value, (Instance, Function, Class))
+
+    for value in walk_back(values, enter):
+        if isinstance(value, Opaque) and value.kind == "element":
+            for source in value.operands[0]:
+                for behind in walk_back((source,), enters_wrapper):
+                    if id(behind) in by_value:
+                        loader = by_value[id(behind)]
+                        wrapped = "" if behind is source else wrapper_name(source)
+                        if not any(loader is other for other, _ in found):
+                            found.append((loader, wrapped))
+    return found
+
+
+def enters_wrapper(value: Value) -> bool:
+    """Whether a value may hand on the batches of what it was given."""
+    return isinstance(value, Opaque) and value.kind in ("call", "operation")
+
+
+def wrapper_name(value: Value) -> str:
+    """How to call what stands between a loader and its loop."""
+    names = called_names(value)
+    return names[0] if names else "something that cannot be looked into"
+
+
+def place_in_loops(backward: Backward) -> None:
+    """Find the loop that draws the batches of a backward pass, and the loops around it."""
+    loops = [frame for frame in backward.event.stack if isinstance(frame, Loop)]
+    iterations = [event for loader in backward.loaders for event in loader.iterations]
+    for position in range(len(loops) - 1, -1, -1):
+        for event in iterations:
+            if event.node is loops[position].node or draws_in(event, loops[position]):
+                backward.batch_loop = loops[position]
+                backward.epoch_loops = tuple(loops[:position])
+                backward.iteration = event
+                return
+
+
+def draws_in(event: Event, loop: Loop) -> bool:
+    """Whether ``next()`` or a comprehension draws a batch directly inside a loop."""
+    own = [frame for frame in event.stack if isinstance(frame, Loop)]
+    return event.name == "next" and bool(own) and own[-1].node is loop.node

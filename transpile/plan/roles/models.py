@@ -1,0 +1,167 @@
+"""Finding the models: what is called, and which of it learns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from transpile.facts.values import (
+    BoundMethod,
+    Function,
+    Instance,
+    Mapping,
+    Opaque,
+    Sequence,
+    Value,
+    Values,
+    join,
+)
+from transpile.plan.graph import (
+    called_names,
+    is_instance_of,
+    method_calls,
+    origin,
+    origins,
+    walk_back,
+)
+from transpile.plan.model import Model, Optimizer, Plan
+from transpile.plan.parts import walk_parts
+from transpile.plan.roles.surroundings import enters_part, inside_module, top_module
+from transpile.plan.table import Table
+
+
+def find_models(plan: Plan) -> None:
+    """Every object with parameters that is called, and which of them learn."""
+    table = plan.table
+    held: list[tuple[Value, Optimizer]] = [
+        (module, optimizer) for optimizer in plan.optimizers for module in optimizer.modules
+    ]
+    found: dict[int, Model] = {}
+
+    def model_of(value: Value) -> Model:
+        if id(value) not in found:
+            found[id(value)] = Model(value)
+        return found[id(value)]
+
+    for module, optimizer in held:
+        model = model_of(top_module(module, table))
+        if optimizer not in model.optimizers:
+            model.optimizers.append(optimizer)
+    for event in plan.facts.events:
+        if event.kind != "call" or inside_module(event.stack, table):
+            continue
+        for callee in event.callee:
+            for behind in (origin(one) for one in called_objects(callee, table)):
+                if id(behind) in found or is_instance_of(behind, table.module_bases):
+                    model_of(behind).forwards.append(event)
+    for part in [model for model in found.values() if not model.forwards]:
+        owner = owner_of(part.value, found.values(), table)
+        if owner is not None:
+            del found[id(part.value)]
+            owner.optimizers.extend(o for o in part.optimizers if o not in owner.optimizers)
+    parts = {
+        id(part): model
+        for model in found.values()
+        if model.optimizers and is_instance_of(model.value, table.module_bases)
+        for part in walk_parts(model.value)
+        if any(name.startswith(table.layer_packages) for name in called_names(part))
+    }
+    for backward in plan.backwards:
+        through: list[Model] = []
+        owned = {} if backward.event.detached else parts
+        for value in walk_back(backward.loss, lambda v: not isinstance(v, (Instance, Function))):
+            if isinstance(value, Opaque) and value.kind == "call":
+                for callee in (*value.callee, *bound_receivers(value.callee)):
+                    called = found.get(id(origin(callee))) or owned.get(id(callee))
+                    if called is not None and called not in through:
+                        through.append(called)
+            elif id(value) in owned and owned[id(value)] not in through:
+                through.append(owned[id(value)])
+        backward.models = tuple(through)
+    by_hand = updated_by_hand(plan)
+    for model in found.values():
+        model.updated_by_hand = any(model.value is value for value in by_hand)
+        model.trained = bool(model.optimizers or model.updated_by_hand) and any(
+            model in backward.models and not backward.event.detached for backward in plan.backwards
+        )
+    plan.models = [model for model in found.values() if model.forwards or model.optimizers]
+
+
+def called_objects(callee: Value, table: Table) -> Values:
+    """What is called: an object, or that whose ``forward`` is called directly."""
+    dispatched = table.dialect.instance_call.values()
+    if isinstance(callee, BoundMethod) and callee.function.name in dispatched:
+        return (callee.receiver,)
+    if isinstance(callee, Opaque) and callee.kind == "attribute" and callee.name in dispatched:
+        return callee.operands[0]
+    return (callee,)
+
+
+def owner_of(part: Value, models: Iterable[Model], table: Table) -> Model | None:
+    """The one called model of the project that a module without calls of its own is part of."""
+    owners = [
+        model
+        for model in models
+        if model.forwards and isinstance(model.value, Instance) and holds(model.value, part, table)
+    ]
+    return owners[0] if len(owners) == 1 else None
+
+
+def holds(owner: Instance, part: Value, table: Table) -> bool:
+    """Whether a module is a part of a model, through lists, containers and other modules."""
+    seen: set[int] = set()
+    pending: list[Value] = [owner]
+    while pending:
+        value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if value is part and value is not owner:
+            return True
+        if isinstance(value, Instance) and is_instance_of(value, table.module_bases):
+            pending.extend(origins(join(*value.attributes.values())))
+        elif isinstance(value, (Sequence, Mapping)):
+            pending.extend(origins(value.every()))
+        elif any(name.startswith(table.layer_packages) for name in called_names(value)):
+            for argument in value.arguments.items if isinstance(value, Opaque) else ():
+                pending.extend(origins(argument.values))
+    return False
+
+
+def updated_by_hand(plan: Plan) -> list[Value]:
+    """The models whose parameters the script changes itself, one by one."""
+    found: list[Value] = []
+    for event in plan.facts.events:
+        if event.kind == "call":
+            bases = [
+                callee.operands[0]
+                for callee in event.callee
+                if isinstance(callee, Opaque)
+                and callee.kind == "attribute"
+                and callee.name.endswith("_")
+                and callee.name not in ("requires_grad_", "zero_", "copy_")
+            ]
+        elif event.kind in ("operate", "store") and event.name not in ("requires_grad", "grad"):
+            bases = [event.callee]
+        else:
+            continue
+        for base in bases:
+            for value in walk_back(base, enters_part):
+                for name, receiver in method_calls(value):
+                    if name in plan.table.parameter_methods:
+                        found.extend(
+                            owner
+                            for owner in origins(receiver)
+                            if not any(owner is other for other in found)
+                        )
+    return found
+
+
+def bound_receivers(values: Values) -> tuple[Value, ...]:
+    """The receivers among bound methods and opaque methods."""
+    found: list[Value] = []
+    for value in values:
+        if isinstance(value, BoundMethod):
+            found.append(value.receiver)
+        elif isinstance(value, Opaque) and value.kind == "attribute":
+            found.extend(origins(value.operands[0]))
+    return tuple(found)

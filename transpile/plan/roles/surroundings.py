@@ -1,0 +1,65 @@
+"""What a value is part of, and what a place runs inside of."""
+
+from __future__ import annotations
+
+from transpile.facts.events import Call, Stack, Within
+from transpile.facts.values import (
+    External,
+    Instance,
+    Opaque,
+    Value,
+    Values,
+)
+from transpile.plan.graph import (
+    called_names,
+    is_instance_of,
+    origins,
+)
+from transpile.plan.table import Table
+
+
+def enters_part(value: Value) -> bool:
+    """Whether a value is a part of what it is made of, such as an element or an attribute."""
+    return isinstance(value, Opaque) and (
+        value.kind in ("element", "item", "attribute")
+        or (value.kind == "operation" and value.name in ("iterate", "enumerate", "zip", "filter"))
+    )
+
+
+def top_module(value: Value, table: Table) -> Value:
+    """The whole model that a part, such as ``model.fc``, belongs to."""
+    current = value
+    for _ in range(20):
+        if not isinstance(current, Opaque) or current.kind not in ("attribute", "item"):
+            return current
+        base = origins(current.operands[0])
+        if len(base) != 1 or not isinstance(base[0], (Opaque, Instance)):
+            return current
+        if isinstance(base[0], Instance) and not is_instance_of(base[0], table.module_bases):
+            return current
+        current = base[0]
+    return current
+
+
+def inside_module(stack: Stack, table: Table) -> bool:
+    """Whether a place runs inside the code of a model."""
+    return any(
+        isinstance(frame, Call)
+        and any(is_instance_of(value, table.module_bases) for value in frame.receiver)
+        for frame in stack
+    )
+
+
+def gradients_off(stack: Stack, table: Table) -> bool:
+    """Whether gradients are switched off at a place, by a manager or a decorator."""
+    for frame in stack:
+        managers: Values = ()
+        if isinstance(frame, Within):
+            managers = frame.managers
+        elif isinstance(frame, Call):
+            managers = tuple(v for values in frame.function.decorators for v in values)
+        for value in managers:
+            names = called_names(value) + ((value.name,) if isinstance(value, External) else ())
+            if any(name in table.no_gradient for name in names):
+                return True
+    return False
