@@ -40,8 +40,12 @@ class Losses(Looking):
         if not tensors:
             tensors = self.given(value)
         if signature.function == "ctc_loss":
-            # It takes probabilities of shape (time, samples, classes), targets by sample.
-            tensors = [replace(one, dim=0) for one in tensors]
+            # It takes probabilities of shape (time, samples, classes), and targets that may be
+            # all in a row; its mean is one over the samples.
+            tensors = [
+                replace(one, dim=0, selection=one.selection and position == 0)
+                for position, one in enumerate(tensors)
+            ]
         each = domain.nonlinear(f"the loss {signature.function}", *tensors)
         if setup.reduction is None:
             return domain.unknown(f"the reduction of {signature.function} is not known", whole=True)

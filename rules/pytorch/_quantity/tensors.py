@@ -37,6 +37,7 @@ from .vocabulary import (
     SPLITS,
     SUMS,
     TENSOR_TYPES,
+    TEXTS,
 )
 
 
@@ -77,6 +78,12 @@ class Tensors(Numbers, Sizes):
             return along(plain, tensor, given, others)
         if plain in CONCATENATIONS:
             return concatenated(plain, tensor, given)
+        if word == "join" and tensor.kind is not Kind.SAMPLE and others:
+            # Texts in a row: each sample has as many letters as it likes.
+            first = others[0]
+            return replace(first, selection=True, dim=0) if first.kind is Kind.SAMPLE else first
+        if word in TEXTS and tensor.kind is Kind.SAMPLE:
+            return tensor
         if plain in SPLITS:
             return replace(tensor, dim=None) if tensor.kind is Kind.SAMPLE else tensor
         if plain in GUARDS:

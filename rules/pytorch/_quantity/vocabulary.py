@@ -109,6 +109,8 @@ MATRIX_PRODUCTS = words("mm matmul dot mv inner tensordot addmm")
 PAIRWISE = words(
     "cdist pdist outer ger kron cov corrcoef cartesian_prod combinations pairwise_distances"
 )
+#: Methods of texts that give a text, or its words, for each.
+TEXTS = frozenset({"casefold", "lower", "lstrip", "rstrip", "strip", "title", "upper"})
 SELECTIONS = words("masked_select nonzero pack_padded_sequence extract compress")
 
 #: Attributes of tensors that say nothing of the samples.
