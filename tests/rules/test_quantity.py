@@ -81,7 +81,7 @@ whole = WithLoss()
 optimizer = torch.optim.SGD([*model.parameters(), *whole.parameters()], lr=0.1)
 scaler = torch.cuda.amp.GradScaler()
 weights = torch.rand(3)
-ids = {"a": 1}
+ids = dict(a=1)
 fixed = torch.randn(16, 4)
 for x, y, m in train:
     out = model(x)
