@@ -181,6 +181,47 @@ def test_time_first_probabilities_of_ctc_loss_meet_their_targets() -> None:
     assert "PT403" not in codes(result)
 
 
+READ_LINES = """
+import torch
+import torch.nn as nn
+from torch.utils.data import DataLoader, Dataset
+
+
+class Lines(Dataset):
+    def __len__(self):
+        return 32
+
+    def __getitem__(self, index):
+        return torch.full((5, 4), float(index)), "ab"
+
+
+def encode(texts):
+    if isinstance(texts, str):
+        letters, lengths = [ord(letter.lower()) - 96 for letter in texts], [len(texts)]
+    else:
+        letters, _ = encode("".join(texts))
+        lengths = [len(text) for text in texts]
+    return torch.IntTensor(letters), torch.IntTensor(lengths)
+
+
+model = nn.Linear(4, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for lines, texts in DataLoader(Lines(), batch_size=8):
+    letters, lengths = encode(texts)
+    steps = model(lines).transpose(0, 1).log_softmax(2)
+    loss = nn.CTCLoss()(steps, letters, torch.full((len(texts),), 5), lengths) / len(lines)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_texts_joined_over_a_batch_are_targets_of_its_samples() -> None:
+    result = convert(READ_LINES)
+    assert "PT403" not in codes(result)
+    assert "(loss / get_world_size()).backward()" in result.text
+
+
 TRACKED = """
 from torch.utils.tensorboard import SummaryWriter
 

@@ -156,7 +156,7 @@ class Calls(Tensors, Losses):
             return self.power(first, value.arguments.items[1].values)
         if word in ("range", "slice", "hash", "id", "callable", "hasattr", "type"):
             return domain.equal(tensor=False)
-        if word in ("str", "repr", "format", "print"):
+        if word in ("str", "repr", "format", "print", "ord", "chr"):
             return domain.nonlinear("the text", *given)
         if word in ("abs", "divmod", "max", "min", "any", "all"):
             if first.kind is Kind.SAMPLE and word != "abs":

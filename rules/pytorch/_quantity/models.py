@@ -164,7 +164,7 @@ class Models(Looking):
         several = {
             "max", "min", "sort", "topk", "median", "mode", "kthvalue", "std_mean", "var_mean",
             "grad", "pad_packed_sequence", "pack_padded_sequence", "where", "meshgrid", "unique",
-            "size", "namedtuple",
+            "size", "namedtuple", "join",
         }  # fmt: skip
         for name in names:
             word = name.rpartition(".")[2]
