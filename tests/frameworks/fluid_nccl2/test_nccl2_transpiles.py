@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -45,42 +47,68 @@ main = fluid.CompiledProgram(fluid.default_main_program()).with_data_parallel(
 for batch in paddle.batch(rows, 8)():
     exe.run(main, feed=feeder.feed(batch))
 """
-ENDPOINTS = ["127.0.0.1:6170", "127.0.0.1:6171"]
+TRAINERS = 2
+#: Seconds that a trainer may take: the wheel for GPUs is slow to import.
+PATIENCE = 120
+
+
+@pytest.fixture
+def endpoints() -> Iterator[list[str]]:
+    """Addresses of trainers, at which somebody listens.
+
+    The transpiler of trainer 0 waits until the others listen; they do so in the startup program,
+    which cannot run here.
+    """
+    with ExitStack() as stack:
+        found = []
+        for _ in range(TRAINERS):
+            listening = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            found.append(f"127.0.0.1:{listening.getsockname()[1]}")
+        yield found
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("training", "told"), [(EXECUTOR, "executor"), (COMPILED, "strategy")])
+@pytest.mark.parametrize(
+    ("training", "told"),
+    [(EXECUTOR, "executor"), (COMPILED, "strategy")],
+    ids=["executor", "strategy"],
+)
 def test_each_trainer_is_told_of_the_others(
-    training: str, told: str, interpreter_of: Callable[[str], Path], tmp_path: Path
+    training: str,
+    told: str,
+    endpoints: list[str],
+    interpreter_of: Callable[[str], Path],
+    tmp_path: Path,
 ) -> None:
     result = convert(SCRIPT.replace("@", training), Options(mode="nccl2"))
     assert result.outcome.value == "converted", result.findings
     script = tmp_path / "train_dist.py"
     script.write_bytes(result.data)
-    for number, endpoint in enumerate(ENDPOINTS):
-        seen = recorded(interpreter_of("fluid_nccl2"), script, number, endpoint)
+    for number in range(TRAINERS):
+        seen = recorded(interpreter_of("fluid_nccl2"), script, number, endpoints)
         assert seen["gpus"] == [number]
-        assert seen["startup"] == {"gen_nccl_id": {"trainers": ENDPOINTS, "trainer_id": number}}
-        assert seen[told] == [2, number]
+        assert seen["startup"] == {"gen_nccl_id": {"trainers": endpoints, "trainer_id": number}}
+        assert seen[told] == [TRAINERS, number]
         assert seen["batches"] == [{"x": [4, 1], "y": [4, 1]}] * 8
 
 
-def recorded(python: Path, script: Path, number: int, endpoint: str) -> dict[str, Any]:
+def recorded(python: Path, script: Path, number: int, endpoints: list[str]) -> dict[str, Any]:
     """What a trainer would run."""
     launcher = {
-        "PADDLE_TRAINER_ENDPOINTS": ",".join(ENDPOINTS),
-        "PADDLE_CURRENT_ENDPOINT": endpoint,
+        "PADDLE_TRAINER_ENDPOINTS": ",".join(endpoints),
+        "PADDLE_CURRENT_ENDPOINT": endpoints[number],
         "PADDLE_TRAINER_ID": str(number),
-        "PADDLE_TRAINERS_NUM": str(len(ENDPOINTS)),
+        "PADDLE_TRAINERS_NUM": str(len(endpoints)),
         "FLAGS_selected_gpus": str(number),
     }
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PADDLE")}
     done = subprocess.run(
         [python, RECORD, script],
         env={**kept, **launcher},
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     line = next(line for line in done.stdout.splitlines() if line.startswith("SEEN "))
