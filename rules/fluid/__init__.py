@@ -5,7 +5,7 @@ from __future__ import annotations
 from transpile.facts.state import Dialect
 from transpile.plan.table import Table
 from transpile.rules.fluid._names import canonical
-from transpile.rules.fluid._roles import distributed, sites, trains
+from transpile.rules.fluid._questions import distributed, sites, trains
 
 TABLE = Table(
     framework="fluid",

@@ -8,8 +8,9 @@ from transpile.facts.events import Event, Within
 from transpile.facts.values import Opaque, Value, Values
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
+from transpile.rules.fluid._events import names_of, receivers_of
 from transpile.rules.fluid._losses import DATA, is_variable
-from transpile.rules.fluid._roles import Minimize, names_of, receivers_of
+from transpile.rules.fluid._minimizes import Minimize
 
 OWN = frozenset({"paddle.fluid.layers.create_global_var", "paddle.fluid.layers.create_parameter"})
 SCHEDULES = frozenset(

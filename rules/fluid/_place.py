@@ -10,8 +10,11 @@ from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, function_of, start, statement_of
 from transpile.records import dataclass
+from transpile.rules.fluid._events import names_of
+from transpile.rules.fluid._minimizes import Minimize
 from transpile.rules.fluid._programs import MAIN, STARTUP, Program, programs_of
-from transpile.rules.fluid._roles import PARALLEL_EXECUTOR, Minimize, Run, names_of, roles_of
+from transpile.rules.fluid._roles import roles_of
+from transpile.rules.fluid._runs import PARALLEL_EXECUTOR, Run
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,14 +10,11 @@ from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Ruling
+from transpile.rules.fluid._events import names_of
 from transpile.rules.fluid._learning_rate import is_given_to_trainers, is_outside_schedule
-from transpile.rules.fluid._roles import (
-    NOT_OPTIMIZERS,
-    OPTIMIZERS,
-    names_of,
-    roles_of,
-    trained_unseen,
-)
+from transpile.rules.fluid._minimizes import NOT_OPTIMIZERS, OPTIMIZERS
+from transpile.rules.fluid._questions import trained_unseen
+from transpile.rules.fluid._roles import roles_of
 
 AVERAGES = frozenset(NOT_OPTIMIZERS)
 #: Optimizers whose updates the transpiler moves to servers, and what may be put around them.

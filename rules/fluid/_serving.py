@@ -8,9 +8,11 @@ from transpile.facts.events import Event, Loop, Within
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, blocks_around, site_at, statement_in
+from transpile.rules.fluid._events import names_of
 from transpile.rules.fluid._learning_rate import setters
 from transpile.rules.fluid._place import NoPlace, place_of
-from transpile.rules.fluid._roles import LOADS, names_of, roles_of
+from transpile.rules.fluid._questions import LOADS
+from transpile.rules.fluid._roles import roles_of
 
 
 def loaded(plan: Plan) -> list[Event]:

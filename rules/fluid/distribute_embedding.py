@@ -43,7 +43,8 @@ from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.fluid._roles import names_of, roles_of
+from transpile.rules.fluid._events import names_of
+from transpile.rules.fluid._roles import roles_of
 
 CODES = {
     "FL801": "this embedding is kept on the parameter servers",

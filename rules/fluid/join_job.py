@@ -43,8 +43,9 @@ from transpile.plan.places import Statement
 from transpile.plan.start import is_main_guard
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.fluid._feeds import unwrapped
-from transpile.rules.fluid._roles import names_of, roles_of
+from transpile.rules.fluid._events import names_of
+from transpile.rules.fluid._readers import unwrapped
+from transpile.rules.fluid._roles import roles_of
 
 CODES = {
     "FL111": "the launcher's environment is checked here",

@@ -36,8 +36,9 @@ from transpile.plan.model import Plan
 from transpile.plan.places import statement_of
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.fluid._events import names_of
 from transpile.rules.fluid._place import NoPlace, place_of
-from transpile.rules.fluid._roles import names_of, roles_of
+from transpile.rules.fluid._roles import roles_of
 
 CODES = {
     "FL701": "trainers alone optimise memory, and keep the gradients' names",

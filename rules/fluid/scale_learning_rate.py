@@ -37,7 +37,8 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.fluid._learning_rate import SCHEDULES
 from transpile.rules.fluid._losses import LAYERS, is_variable
-from transpile.rules.fluid._roles import Minimize, roles_of
+from transpile.rules.fluid._minimizes import Minimize
+from transpile.rules.fluid._roles import roles_of
 
 CODES = {
     "FL311": "the learning rate follows the number of trainers",

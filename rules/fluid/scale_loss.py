@@ -34,10 +34,12 @@ from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.fluid._feeds import LOADERS
+from transpile.rules.fluid._events import calls_method, names_of
 from transpile.rules.fluid._learning_rate import follows_schedule
+from transpile.rules.fluid._loaders import LOADERS
 from transpile.rules.fluid._losses import Kind, counts_tokens, couples, kind_of, normalisers
-from transpile.rules.fluid._roles import Minimize, calls_method, loss_of, names_of, roles_of
+from transpile.rules.fluid._minimizes import Minimize, loss_of
+from transpile.rules.fluid._roles import roles_of
 
 CODES = {
     "FL301": "the loss is multiplied by the number of trainers",

@@ -35,7 +35,8 @@ from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.fluid._feeds import Divided, Division, Feeds
+from transpile.rules.fluid._divisions import Divided, Division
+from transpile.rules.fluid._feeds import Feeds
 from transpile.rules.fluid._roles import roles_of
 
 CODES = {

@@ -40,14 +40,11 @@ from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rules.fluid._events import names_of, receivers_of
 from transpile.rules.fluid._place import users
 from transpile.rules.fluid._programs import programs_of
-from transpile.rules.fluid._roles import (
-    PARALLEL_EXECUTOR,
-    names_of,
-    receivers_of,
-    roles_of,
-)
+from transpile.rules.fluid._roles import roles_of
+from transpile.rules.fluid._runs import PARALLEL_EXECUTOR
 
 CODES = {
     "FL401": "gradients are shared with the other trainers here",

@@ -49,9 +49,7 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.fluid._place import NoPlace, Place, place_of
 from transpile.rules.fluid._refusals import mode_of, refusals, refuse
-from transpile.rules.fluid._roles import (
-    roles_of,
-)
+from transpile.rules.fluid._roles import roles_of
 from transpile.rules.fluid._serving import serving_after
 
 CODES = {

@@ -42,9 +42,10 @@ from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.fluid._events import names_of
 from transpile.rules.fluid._losses import normalisers
 from transpile.rules.fluid._once import VOCABULARY
-from transpile.rules.fluid._roles import Roles, names_of, roles_of
+from transpile.rules.fluid._roles import Roles, roles_of
 from transpile.rules.fluid._serving import loaded, parted, serving_after, shares_loop
 
 CODES = {

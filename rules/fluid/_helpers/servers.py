@@ -1,0 +1,219 @@
+"""Programs of parameter servers and trainers."""
+
+from __future__ import annotations
+
+from transpile.options import Options
+from transpile.prelude import HelperSource, HelperTemplate
+from transpile.rules.fluid._helpers.names import FLUID, NUMPY, RANDOM, SYS
+
+HASHED = '''
+class $StableHash($PSDispatcher):
+    """Choose a parameter server by a hash of the parameter's name, equal in every process."""
+
+    def dispatch(self, varlist):
+        """Return the server of each variable; a gradient goes where its parameter is."""
+        chosen = []
+        for var in varlist:
+            name = var.name.replace("@GRAD", "").split(".trainer_")[0]
+            name, _, part = name.partition(".block")
+            # Slices of one variable share the names of what the optimizer keeps for them.
+            number = $zlib.crc32(name.encode("utf-8")) + int(part or 0)
+            chosen.append(self._eps[number % len(self._eps)])
+        return chosen
+'''
+
+PSERVER = '''
+def $transpile_program(program=None, startup_program=None, serve=True):
+    """Make the program that of a trainer; a parameter server serves here until it is ended."""
+    role = $get_role()
+    if not role:
+        return
+    pservers = $get_pservers()
+    endpoint = $get_current_endpoint() if role == "PSERVER" else ""
+    # The transpiler draws random numbers; the script's own go on as if it did not.
+    states = ($random.getstate(), $numpy.random.get_state())
+@begin@tables    config = $fluid.DistributeTranspilerConfig()
+@config
+    transpiler = $fluid.DistributeTranspiler(config=config)
+    transpiler.transpile(
+        $get_trainer_id(),
+        program=program,
+        pservers=pservers,
+        trainers=$get_trainer_count(),
+        sync_mode=@sync_mode,
+        startup_program=startup_program,
+        current_endpoint=endpoint,
+    )
+    if role == "PSERVER":
+        $serve_parameters.transpiler = transpiler
+        if serve:
+            $serve_parameters()
+    else:
+        # The program itself becomes that of the trainer.
+        transpiler.get_trainer_program()
+    $random.setstate(states[0])
+    $numpy.random.set_state(states[1])
+'''
+
+BEGIN = """\
+    if role == "PSERVER":
+        # A server begins with what one process begins with, and keeps the programs for that.
+        if startup_program is None:
+            startup_program = $fluid.default_startup_program()
+        if serve:
+            $fluid.Executor($fluid.CPUPlace()).run(startup_program)
+        startup_program = startup_program.clone()
+        program = (program or $fluid.default_main_program()).clone()
+"""
+
+SERVE = '''
+def $serve_parameters():
+    """Serve the parameters as they are now, until this parameter server is ended."""
+    if $get_role() != "PSERVER":
+        return
+    transpiler = $serve_parameters.transpiler
+    endpoint = $get_current_endpoint()
+    executor = $fluid.Executor($fluid.CPUPlace())
+    program = transpiler.get_pserver_program(endpoint)
+    startup_program = transpiler.get_startup_program(endpoint, program)
+    whole = $fluid.global_scope()
+    with $fluid.scope_guard($fluid.core.Scope()):
+        executor.run(startup_program)
+        first_rows = $find_first_rows(transpiler, program)
+        for op in startup_program.global_block().ops:
+            for name in op.output_arg_names:
+                held = whole.find_var(name.split(".block")[0])
+@skip                if held is None or not held.get_tensor()._is_initialized():
+                    continue
+                served = $fluid.global_scope().find_var(name).get_tensor()
+                rows = $numpy.array(held.get_tensor())
+                if list(rows.shape) != list(served.shape()):
+                    first = first_rows.get(name, 0)
+                    rows = rows[first : first + served.shape()[0]]
+                served.set(rows, $fluid.CPUPlace())
+        executor.run(program)
+    $sys.exit(0)
+'''
+
+SERVE_AT_ONCE = '''
+def $serve_parameters():
+    """Serve parameters until this parameter server is ended."""
+    if $get_role() != "PSERVER":
+        return
+    transpiler = $serve_parameters.transpiler
+    endpoint = $get_current_endpoint()
+    executor = $fluid.Executor($fluid.CPUPlace())
+    program = transpiler.get_pserver_program(endpoint)
+    executor.run(transpiler.get_startup_program(endpoint, program))
+    executor.run(program)
+    $sys.exit(0)
+'''
+
+SKIP = """\
+                if name == "@LR_DECAY_COUNTER@":
+                    # It counts the steps of all trainers here.
+                    continue
+"""
+
+FIRST_ROWS = '''
+def $find_first_rows(transpiler, program):
+    """Return for each variable of a server where in the whole variable its slice begins."""
+    found = {}
+    for slices in transpiler.param_var_mapping.values():
+        first = 0
+        for part in slices:
+            found[part.name] = first
+            first += part.shape[0]
+    # What the optimizer keeps for a slice is cut alike.
+    for block in program.blocks:
+        for op in block.ops:
+            if "Param" in op.input_names:
+                for name in op.input_arg_names:
+                    found.setdefault(name, found.get(op.input("Param")[0], 0))
+    return found
+'''
+
+TABLES = """\
+    for op in (program or $fluid.default_main_program()).global_block().ops:
+        if op.has_attr("remote_prefetch"):
+            # A trainer without the table of an embedding could neither evaluate nor save.
+            op._set_attr("remote_prefetch", False)
+            if not op.type.endswith("_grad"):
+                op._set_attr("is_sparse", False)
+"""
+
+NCCL2 = '''
+def $transpile_program(program=None, startup_program=None):
+    """Have the trainers share their gradients through NCCL2."""
+    if $get_trainer_count() == 1:
+        return
+    config = $fluid.DistributeTranspilerConfig()
+    config.mode = "nccl2"
+    transpiler = $fluid.DistributeTranspiler(config=config)
+    transpiler.transpile(
+        $get_trainer_id(),
+        program=program,
+        trainers=",".join($get_trainer_endpoints()),
+        startup_program=startup_program,
+        current_endpoint=$get_current_endpoint(),
+    )
+'''
+
+
+def transpile_helper(options: Options) -> HelperSource:
+    """The helper ``transpile_program`` for the chosen mode."""
+    if options.mode == "nccl2":
+        helpers: tuple[str, ...] = (
+            "get_trainer_count", "get_trainer_id", "get_trainer_endpoints",
+            "get_current_endpoint",
+        )  # fmt: skip
+        return HelperSource(NCCL2, (FLUID,), helpers)
+    modules = [FLUID, NUMPY, RANDOM]
+    helpers = (
+        "get_role", "get_trainer_id", "get_trainer_count", "get_pservers", "get_current_endpoint",
+        "serve_parameters",
+    )  # fmt: skip
+    lines = [f"config.slice_var_up = {options.slice_var_up}"]
+    if options.split_method == "HashName":
+        helpers = (*helpers, "StableHash")
+        lines.append("config.split_method = $StableHash")
+    elif options.split_method != "RoundRobin":
+        lines.append(f"config.split_method = {written_method(options)}")
+    if options.async_mode:
+        lines += ["config.sync_mode = False", "config.runtime_split_send_recv = True"]
+    code = PSERVER.replace("@config", "\n".join(f"    {line}" for line in lines))
+    code = code.replace("@tables", "" if options.distributed_embedding else TABLES)
+    # A table that is kept on the servers is made there in slices: it would not fit in whole.
+    code = code.replace("@begin", "" if options.distributed_embedding else BEGIN)
+    code = code.replace("@sync_mode", str(not options.async_mode))
+    if "." in options.split_method:
+        modules.append(("split_method", options.split_method))
+    return HelperSource(code, tuple(modules), helpers)
+
+
+def serve_helper(options: Options) -> HelperSource:
+    """The helper ``serve_parameters`` for the chosen mode."""
+    if options.distributed_embedding:
+        code, helpers = SERVE_AT_ONCE, ("get_role", "get_current_endpoint")
+        return HelperSource(code, (FLUID, NUMPY, SYS), helpers)
+    return HelperSource(
+        SERVE.replace("@skip", SKIP if options.async_mode else ""),
+        (FLUID, NUMPY, SYS),
+        ("get_role", "get_current_endpoint", "find_first_rows"),
+    )
+
+
+def written_method(options: Options) -> str:
+    """How a dispatcher of the user's own is written: by its name in the script, or imported."""
+    return "$split_method" if "." in options.split_method else options.split_method
+
+
+SERVERS: dict[str, HelperTemplate] = {
+    "StableHash": HelperSource(
+        HASHED,
+        (("PSDispatcher", "paddle.fluid.transpiler.ps_dispatcher.PSDispatcher"), ("zlib", "zlib")),
+    ),
+    "find_first_rows": HelperSource(FIRST_ROWS, ()),
+    "serve_parameters": serve_helper,
+    "transpile_program": transpile_helper,
+}

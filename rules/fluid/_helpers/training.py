@@ -1,0 +1,97 @@
+"""What is scaled, shared or clipped for the training."""
+
+from __future__ import annotations
+
+from transpile.options import Options
+from transpile.prelude import HelperSource, HelperTemplate
+from transpile.rules.fluid._helpers.names import FLUID
+
+SCALE_RATE = '''
+def $scale_learning_rate(rate):
+    """Return a learning rate, or each of several, for the larger batch of all trainers."""
+    factor = float($get_trainer_count())@root
+    if isinstance(rate, (list, tuple)):
+        return [each * factor for each in rate]
+    return rate * factor
+'''
+
+
+def rate_helper(options: Options) -> HelperSource:
+    """The helper ``scale_learning_rate`` for the chosen rule."""
+    root = " ** 0.5" if options.scale_lr == "sqrt" else ""
+    return HelperSource(SCALE_RATE.replace("@root", root), (), ("get_trainer_count",))
+
+
+TRAINING: dict[str, HelperTemplate] = {
+    "scale_learning_rate": rate_helper,
+    "scale_loss": HelperSource(
+        '''
+def $scale_loss(loss):
+    """Multiply a sum by the number of trainers, because their gradients are averaged."""
+    return $fluid.layers.scale(loss, scale=float($get_trainer_count()))
+''',
+        (FLUID,),
+        ("get_trainer_count",),
+    ),
+    "has_remote_table": HelperSource(
+        '''
+def $has_remote_table():
+    """Tell whether a table must be declared distributed to stay on the servers."""
+    # Fluid 1.8 leaves every sparse table there by itself, and fails on the declaration.
+    return $get_role() != "" and isinstance($distribute_transpiler.LOOKUP_TABLE_TYPE, str)
+''',
+        (("distribute_transpiler", "paddle.fluid.transpiler.distribute_transpiler"),),
+        ("get_role",),
+    ),
+    "share_gradients": HelperSource(
+        '''
+def $share_gradients(build_strategy=None):
+    """Return the build strategy with the number of trainers and that of this one."""
+    strategy = build_strategy or $fluid.BuildStrategy()
+    strategy.num_trainers = $get_trainer_count()
+    strategy.trainer_id = $get_trainer_id()
+    return strategy
+''',
+        (FLUID,),
+        ("get_trainer_count", "get_trainer_id"),
+    ),
+    "clip_on_trainers": HelperSource(
+        '''
+def $clip_on_trainers(program=None):
+    """Have trainers clip their gradients: servers, which have slices of them, would fail to."""
+    role = int($fluid.core.op_proto_and_checker_maker.OpRole.Backward)
+    for op in (program or $fluid.default_main_program()).global_block().ops:
+        if op.has_attr("op_namescope") and "gradient_clip" in op.attr("op_namescope"):
+            op._set_attr("op_role", role)
+''',
+        (FLUID,),
+    ),
+    "start_communicator": HelperSource(
+        '''
+def $start_communicator(program=None):
+    """Send gradients and fetch parameters in the background until the script ends."""
+    if $get_role() != "TRAINER":
+        return
+    program = program or $fluid.default_main_program()
+    try:
+        from paddle.fluid.incubate.fleet.parameter_server.distribute_transpiler import (
+            distributed_strategy,
+        )
+
+        flags = distributed_strategy.TrainerRuntimeConfig().get_communicator_flags()
+        mode = distributed_strategy.DistributedMode.ASYNC
+        communicator = $Communicator(program, mode, None, flags)
+    except ImportError:
+        # Fluid before 1.8 reads the flags from the environment.
+        communicator = $Communicator(program)
+    communicator.start()
+    $atexit.register(communicator.stop)
+''',
+        (
+            FLUID,
+            ("Communicator", "paddle.fluid.communicator.Communicator"),
+            ("atexit", "atexit"),
+        ),
+        ("get_role",),
+    ),
+}
