@@ -8,6 +8,7 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
+from transpile.facts.values import Function
 from transpile.facts.walk import descendants
 from transpile.finding import Level
 from transpile.plan.model import Plan
@@ -16,6 +17,7 @@ from transpile.plan.treatment import Preparation, Run
 from transpile.prelude import HelperSource, closed, prelude_of
 from transpile.result import Verdict
 from transpile.rule import Change, Helper, Remark, Ruling, Rulings, place
+from transpile.unreached import calls_in
 
 #: The rulings that are carried out, with the changes that they ask for.
 Asked = Sequence[tuple[Ruling, Sequence[Change]]]
@@ -31,10 +33,22 @@ def unclaimed(plan: Plan, rulings: Rulings) -> Iterator[Remark]:
             if ruling.verdict is not Verdict.REFUSE:
                 claimed.update(id(node) for node in ruling.claims)
     seen: set[int] = set()
+    idle = idle_steps(plan)
     for word, module, node in sites(plan):
         if id(node) in claimed or id(node) in seen:
             continue
         seen.add(id(node))
+        if id(node) in idle:
+            yield Remark(
+                "DT005",
+                Level.WARNING,
+                module,
+                node,
+                f"no part of the project uses the function around this {word}, so it stays as it "
+                "is",
+                "convert it by hand if something outside of the project calls it",
+            )
+            continue
         yield Remark(
             "DT005",
             Level.ERROR,
@@ -148,8 +162,51 @@ def sites(plan: Plan) -> Iterator[tuple[str, Module, cst.CSTNode]]:
         yield "backward pass", backward.event.module, backward.event.node
     for optimizer in plan.optimizers:
         for step in optimizer.steps:
-            yield "optimizer step", step.module, step.node
+            if not of_another_script(plan, step):
+                yield "optimizer step", step.module, step.node
     for loader in plan.training_loaders:
         yield "training loader", loader.event.module, loader.event.node
     if plan.table.sites is not None:
         yield from plan.table.sites(plan)
+
+
+def of_another_script(plan: Plan, event: Event) -> bool:
+    """Whether a place runs only where an imported module is started as a script itself."""
+    first = next(event.calls(), None)
+    if not event.detached or first is None or first.function.module.is_entry:
+        return False
+    # What a module calls outside of functions, and no import comes to, stands under a test of
+    # the module's name.
+    return any(
+        around is None
+        and isinstance(call.func, cst.Name)
+        and call.func.value == first.function.name
+        for call, around in calls_in(first.function.module)
+    )
+
+
+def idle_steps(plan: Plan) -> set[int]:
+    """The identities of the optimizer steps in functions of modules that nothing names."""
+    found: set[int] = set()
+    for step in (step for optimizer in plan.optimizers for step in optimizer.steps):
+        first = next(step.calls(), None)
+        if step.detached and first is not None and not first.function.module.is_entry:
+            if not is_named(plan, first.function):
+                found.add(id(step.node))
+    return found
+
+
+def is_named(plan: Plan, function: Function) -> bool:
+    """Whether some module names a function, or the class that it is a method of."""
+    around = function.module.source.parents(function.node)
+    holder = next((node for node in around if isinstance(node, cst.ClassDef)), function.node)
+    if isinstance(holder, cst.Lambda):
+        return True
+    for module in plan.facts.modules.values():
+        for node in module.source.nodes:
+            text = ""
+            if isinstance(node, (cst.Name, cst.SimpleString)):
+                text = node.value.strip("\"'")
+            if text == holder.name.value and node is not holder.name:
+                return True
+    return False

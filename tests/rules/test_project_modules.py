@@ -157,6 +157,50 @@ def test_a_loader_is_sharded_where_it_is_made(tmp_path: Path) -> None:
     assert "def " not in result.text
 
 
+def test_a_module_that_trains_as_a_script_of_its_own_lends_its_loaders(tmp_path: Path) -> None:
+    own = """
+
+def train(loader, model, optimizer):
+    for x, y in loader:
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+
+
+def main():
+    model = torch.nn.Linear(3, 1)
+    train(make(8), model, torch.optim.Adam(model.parameters()))
+
+
+if __name__ == "__main__":
+    main()
+"""
+    result = of(tmp_path, LOOP, loaders=LOADERS + own)
+    assert result.outcome is Outcome.CONVERTED
+    loaders = text_of(result, "loaders.py")
+    assert "batch_size=split_batch(size), sampler=train_sampler)" in loaders
+    assert loaders.endswith(own)
+
+
+def test_a_function_that_trains_and_that_nothing_names_is_said(tmp_path: Path) -> None:
+    idle = """
+
+def finetune(model):
+    optimizer = torch.optim.Adam(model.parameters())
+    for x, y in make(8):
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+"""
+    result = of(tmp_path, LOOP, loaders=LOADERS + idle)
+    assert result.outcome is Outcome.CONVERTED
+    said = [f for f in result.findings if f.code == "DT005"]
+    assert [(f.level, f.path) for f in said] == [(Level.WARNING, "loaders.py")]
+    chosen = LOOP.replace("import make", "import make, finetune").replace(
+        "loader = make(6)", "by_name = {'fine': finetune}\nloader = make(6)"
+    )
+    assert of(tmp_path, chosen, loaders=LOADERS + idle).outcome is Outcome.REFUSED
+
+
 def test_a_loader_made_while_its_module_is_imported_is_refused(tmp_path: Path) -> None:
     script = LOOP.replace("from loaders import make", "from loaders import loader").replace(
         "loader = make(6)\n", ""
