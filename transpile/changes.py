@@ -97,7 +97,7 @@ class Move:
 
     Args:
         span: what is moved; nothing may be left to anchor on, so not empty.
-        offset: where to, outside the span.
+        offset: where to: outside the span, or right before it, behind what else is put there.
         order: rank among plain insertions at the offset.
     """
 
@@ -106,7 +106,7 @@ class Move:
     order: int = 0
 
     def __post_init__(self) -> None:
-        if self.span.start <= self.offset <= self.span.end:
+        if self.span.start < self.offset <= self.span.end or self.span.start == self.span.end:
             raise ValueError("text cannot move to where it stands")
 
 

@@ -59,6 +59,20 @@ def unclaimed(plan: Plan, rulings: Rulings) -> Iterator[Remark]:
         )
 
 
+def among_imports(plan: Plan) -> Iterator[Remark]:
+    """A remark for each effect between the imports, where no guard is defined yet."""
+    for effect in plan.memo["once"].early if "once" in plan.memo else ():
+        yield Remark(
+            "DT013",
+            Level.WARNING,
+            effect.module,
+            effect.node,
+            f"{effect.word} {effect.kind.value} in every process: it stands between the imports, "
+            "before the processes know of each other",
+            "put it behind the imports",
+        )
+
+
 def too_early(plan: Plan, asked: Asked) -> Iterator[Remark]:
     """A remark for each edit that asks for the process group while a module is imported.
 

@@ -9,7 +9,7 @@ from typing import Any
 import libcst as cst
 
 from transpile import catalog
-from transpile.closing import Asked, met_by_some, too_early, unclaimed
+from transpile.closing import Asked, among_imports, met_by_some, too_early, unclaimed
 from transpile.describe import describe
 from transpile.edit import Edit, apply_edits
 from transpile.facts.interpreter import Facts, interpret
@@ -43,6 +43,7 @@ CODES = {
     "DT010": "all processes would have to meet where only some of them come",
     "DT011": "code that no run seems to come to is not looked at",
     "DT012": "the processes cannot share a batch",
+    "DT013": "something happens before the processes know of each other",
     "DT008": "a path depends on the folder that a file of the project stands in",
 }
 
@@ -176,7 +177,7 @@ def decide_and_edit(plan: Plan, project: Project, options: Options, notes: list[
         closing = [*unclaimed(plan, rulings), *unreached(plan)]
         findings.extend(filter(None, map(finding_of, closing)))
     asked = changes_of(plan, rulings, chosen)
-    for remarks in (too_early(plan, asked), met_by_some(plan, asked)):
+    for remarks in (too_early(plan, asked), met_by_some(plan, asked), among_imports(plan)):
         findings.extend(filter(None, map(finding_of, remarks)))
     changed = written(*all_edits(plan, project, asked))
     findings.extend(users_elsewhere(plan, project, changed))

@@ -8,6 +8,7 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.plan.model import Plan
+from transpile.rules.mxnet._command_line import options_behind
 from transpile.rules.mxnet._roles import (
     fits,
     is_shared,
@@ -26,6 +27,9 @@ def distributed(plan: Plan) -> str:
         first = event.arguments.get("name", 0)
         if not event.detached and first is not None and is_shared(first.values):
             return "it makes a distributed store (mxnet.kvstore.create)"
+        options = options_behind(plan, first.values) if first is not None else ()
+        if not event.detached and any("dist" in default for _, _, default in options):
+            return "it makes a distributed store unless an option says otherwise"
     for trainer in trainers(plan):
         argument = trainer_argument(trainer, "kvstore")
         if argument is not None and is_shared(argument.values):

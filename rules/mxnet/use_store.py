@@ -33,13 +33,14 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
-from transpile.facts.values import Argument, Constant, Opaque, Values, only_constant
+from transpile.facts.values import Argument, Values, only_constant
 from transpile.finding import Level
 from transpile.layout import add_argument, replace_expression, wrap_expression
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.mxnet._command_line import options_behind
 from transpile.rules.mxnet._roles import (
     call_of,
     fits,
@@ -100,7 +101,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         node = first.node if first is not None else None
         yield apply(event, Place(event.module, call_of(event), expression(node), MADE, made=True))
         if first is not None:
-            yield from options(plan, event, first.values)
+            yield from options(plan, first.values)
     for trainer in trainers(plan):
         if id(trainer.event.node) in seen:
             continue
@@ -203,39 +204,12 @@ def answer(
     return apply(event, place, claims)
 
 
-def options(plan: Plan, event: Event, values: Values) -> Iterator[Ruling]:
-    """The command line options that say which store to make."""
-    names = {
-        value.name for value in values if isinstance(value, Opaque) and value.kind == "attribute"
-    }
-    for declared in plan.facts.events:
-        if declared.kind != "call" or not isinstance(declared.node, cst.Call):
-            continue
-        if not any(getattr(callee, "name", "") == "add_argument" for callee in declared.callee):
-            continue
-        default = declared.arguments.keyword("default")
-        if names & destinations(declared) and default is not None and default.node is not None:
-            constant = only_constant(default.values)
-            if constant is not None and isinstance(constant.value, str):
-                yield apply(
-                    declared,
-                    Place(declared.module, declared.node, expression(default.node), option=True),
-                )
-
-
-def destinations(declared: Event) -> set[str]:
-    """The attribute that an option fills."""
-    given = declared.arguments.keyword("dest")
-    if given is not None:
-        return {str(v.value) for v in given.values if isinstance(v, Constant)}
-    words = [
-        str(value.value)
-        for argument in declared.arguments.positional()
-        for value in argument.values
-        if isinstance(value, Constant)
-    ]
-    long = [word for word in words if word.startswith("--")] or words
-    return {word.lstrip("-").replace("-", "_") for word in long[:1]}
+def options(plan: Plan, values: Values) -> Iterator[Ruling]:
+    """The answers for the command line options that say which store to make."""
+    for declared, default, _ in options_behind(plan, values):
+        assert isinstance(declared.node, cst.Call)
+        place = Place(declared.module, declared.node, expression(default.node), option=True)
+        yield apply(declared, place)
 
 
 def unsaved(plan: Plan) -> Iterator[Remark]:

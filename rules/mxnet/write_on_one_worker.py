@@ -194,6 +194,13 @@ def names_first(plan: Plan, run: Run) -> Iterator[Change]:
             Insert(start, f"{name} = (", order),
             Move(span, start, order + 1),
             Insert(start, f"){source.newline}{indentation}", order + 2),
-            Insert(span.start, name),
+            name_inside(source.span(statement), span, name),
         ):
             yield In(run.module, edit)
+
+
+def name_inside(statement: Span, argument: Span, name: str) -> Insert:
+    """The name in the place of what it is bound to, inside whatever goes around the statement."""
+    if argument.start > statement.start:
+        return Insert(argument.start, name)
+    return Insert(argument.start, name, 0, "open", statement)

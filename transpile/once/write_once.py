@@ -176,7 +176,7 @@ def names_first(
             Insert(start, f"{name} = {opening}", order),
             Move(span, start, order + 1),
             Insert(start, f"{closing}{source.newline}{indentation}", order + 2),
-            Insert(span.start, name),
+            name_inside(source.span(statement), span, name),
         ):
             yield In(run.module, edit)
 
@@ -198,3 +198,10 @@ def name_for(run: Run, node: cst.BaseExpression) -> str:
     if isinstance(function, cst.Name) and isinstance(node, cst.Call):
         return f"{function.value}_result"
     return "text" if run.effects[0].kind is Kind.CONSOLE else "value"
+
+
+def name_inside(statement: Span, argument: Span, name: str) -> Insert:
+    """The name in the place of what it is bound to, inside whatever goes around the statement."""
+    if argument.start > statement.start:
+        return Insert(argument.start, name)
+    return Insert(argument.start, name, 0, "open", statement)

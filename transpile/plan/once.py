@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from transpile.plan.effects import Kind, Vocabulary, find_effects
+from transpile.layout.imports import last_import
+from transpile.plan.effects import Effect, Kind, Vocabulary, find_effects
 from transpile.plan.foreign import find_calls, find_idle, give_up
 from transpile.plan.guards import Guards
 from transpile.plan.model import Plan
+from transpile.plan.places import function_of
 from transpile.plan.preparation import PREPARING, Preparations
 from transpile.plan.ranks import Ranks
 from transpile.plan.readback import is_private
@@ -51,6 +53,8 @@ def find_once(
         elif effect.kind in FILES and is_private(effect, vocabulary):
             once.private.add(id(effect.node))
     once.idle.update(find_idle(once))
+    once.early.extend(effect for effect in once.effects.values() if is_early(plan, effect))
+    once.idle.update(id(effect.node) for effect in once.early)
     find_calls(once)
     find_holders(once)
     once.preparations = Preparations(once, joined).find()
@@ -66,6 +70,19 @@ def find_once(
         if id(module.source.tree) in once.holders and not module.is_entry:
             Guards(once, module).block(module.source.tree)
     return once
+
+
+def is_early(plan: Plan, effect: Effect) -> bool:
+    """Whether an effect happens between the imports at the top of the script."""
+    if not effect.module.is_entry or effect.kind is Kind.LOG:
+        return False
+    source = effect.module.source
+    last = last_import(source)
+    return (
+        last is not None
+        and source.span(effect.node).end <= source.span(last).start
+        and function_of(effect.module, effect.node) is None
+    )
 
 
 def find_holders(once: Once) -> None:

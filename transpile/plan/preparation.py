@@ -7,6 +7,7 @@ test for a file comes out differently once the first process is done.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 import libcst as cst
@@ -17,6 +18,7 @@ from transpile.facts.values import Constant, External, Opaque
 from transpile.facts.walk import children
 from transpile.plan.effects import Effect, Kind
 from transpile.plan.foreign import site_in_entry
+from transpile.plan.graph import walk_back
 from transpile.plan.guards import Guards
 from transpile.plan.model import Plan
 from transpile.plan.treatment import Grade, Once, Preparation, Statement, statements_of
@@ -25,6 +27,8 @@ from transpile.plan.treatment import Grade, Once, Preparation, Statement, statem
 PREPARING = frozenset({Kind.DOWNLOAD, Kind.OPEN, Kind.WRITE, Kind.CONTAINER, Kind.PROCESS})
 EXISTENCE = frozenset({"os.path.exists", "os.path.isfile", "os.path.isdir", "os.path.lexists"})
 DIRECTORIES = frozenset({"os.makedirs", "os.mkdir", "mkdir()"})
+#: Programs that fetch or unpack what training reads.
+FETCHING = frozenset({"wget", "curl", "unzip", "tar", "gunzip", "gdown", "gsutil", "kaggle", "7z"})
 RANDOM = ("random.", "numpy.random.", "torch.rand", "torch.normal", "torch.bernoulli")
 SEEDED = (
     "numpy.random.RandomState", "numpy.random.default_rng", "random.Random", "numpy.random.seed",
@@ -49,9 +53,7 @@ class Preparations:
         self.before = before
         self.module = module or self.plan.entry
         self.source = self.module.source
-        self.first_training = min(
-            (backward.event.order for backward in self.plan.backwards), default=None
-        )
+        self.first_training = min(training_orders(self.plan), default=None)
 
     def find(self) -> list[Preparation]:
         """The preparations, neighbours together, in the order of the text.
@@ -189,15 +191,24 @@ class Preparations:
             return False
         if effect.kind is Kind.DOWNLOAD:
             return True
+        if effect.kind is Kind.PROCESS:
+            return all(
+                self.where_missing(event) or (self.comes_first(event) and fetches(event))
+                for event in effect.events
+            )
         if effect.kind not in (Kind.OPEN, Kind.WRITE, Kind.CONTAINER) or effect.word in DIRECTORIES:
             return False
         return all(self.where_missing(event) for event in effect.events)
 
     def where_missing(self, event: Event) -> bool:
         """Whether something happens before training, where a file is missing."""
-        if self.first_training is None or event.order > self.first_training or event.detached:
+        return self.comes_first(event) and any(self.asks(frame) for frame in event.stack)
+
+    def comes_first(self, event: Event) -> bool:
+        """Whether something happens before training."""
+        if self.first_training is None or event.order > self.first_training:
             return False
-        return any(self.asks(frame) for frame in event.stack)
+        return not event.detached
 
     def asks_for_file(self, test: cst.CSTNode) -> bool:
         """Whether a condition looks for a file."""
@@ -381,6 +392,15 @@ def calls_in(node: cst.CSTNode) -> Iterator[cst.Call]:
         stack.extend(children(current))
 
 
+def training_orders(plan: Plan) -> Iterator[int]:
+    """When training happens: at backward passes, and at a framework's own calls that train."""
+    yield from (backward.event.order for backward in plan.backwards)
+    if plan.table.sites is not None and not plan.backwards:
+        made = {id(loader.node) for loader in plan.loaders}
+        nodes = {id(node) for _, _, node in plan.table.sites(plan) if id(node) not in made}
+        yield from (event.order for event in plan.facts.events if id(event.node) in nodes)
+
+
 def event_asks(event: Event) -> bool:
     """Whether a call looks for a file."""
     for callee in event.callee:
@@ -390,6 +410,17 @@ def event_asks(event: Event) -> bool:
             if callee.name in ("exists", "is_file", "is_dir"):
                 return True
     return False
+
+
+def fetches(event: Event) -> bool:
+    """Whether a call runs a program that fetches or unpacks files."""
+    return any(
+        isinstance(value, Constant)
+        and isinstance(value.value, str)
+        and not FETCHING.isdisjoint(re.findall(r"[\w-]+", value.value))
+        for argument in event.arguments.items
+        for value in walk_back(argument.values)
+    )
 
 
 def draws_shared(event: Event) -> bool:
