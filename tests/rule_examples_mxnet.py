@@ -35,7 +35,10 @@ TRAINING = STEP + "        trainer.step(data.shape[0])\n"
 SYMBOL = 'module = mx.mod.Module(mx.sym.SoftmaxOutput(mx.sym.var("data"), name="softmax"))\n'
 
 #: Rules that do something only with other options than the default.
-OPTIONS = {"mxnet/compress-gradients": Options(compression="2bit")}
+OPTIONS = {
+    "mxnet/compress-gradients": Options(compression="2bit"),
+    "mxnet/scale-learning-rate": Options(batch_size="per-device", scale_lr="linear"),
+}
 #: Rule to the script around its example.
 EXAMPLES = {
     "mxnet/call-back-on-one-worker": HEAD
@@ -43,6 +46,10 @@ EXAMPLES = {
     + "train_iter = mx.io.NDArrayIter(images, labels, 64)\n@\n"
     + "module.fit(train_iter, epoch_end_callback=checkpoint, num_epoch=1)\n",
     "mxnet/compress-gradients": HEAD + LOADER + "@\n" + TRAINING,
+    "mxnet/scale-learning-rate": HEAD.replace("args = ", 'parser.add_argument("--lr")\nargs = ')
+    + LOADER
+    + "@\n"
+    + TRAINING,
     "mxnet/divide-batch": HEAD + SYMBOL + "@\nmodule.fit(train_iter, num_epoch=1)\n",
     "mxnet/log-on-one-worker": HEAD
     + "@\n"

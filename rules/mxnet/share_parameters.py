@@ -37,8 +37,8 @@ from transpile.layout import insert_after, wrap_expression
 from transpile.plan.model import Optimizer, Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.mxnet._prelude import SHARE_AND_VARY
-from transpile.rules.mxnet._prelude_data import adds_up
+from transpile.rules.mxnet._helpers.parameters import SHARE_AND_VARY
+from transpile.rules.mxnet._helpers.samplers import adds_up
 from transpile.rules.mxnet._roles import (
     receivers_of,
     trainer_argument,

@@ -18,7 +18,7 @@ After:
 
 Refuses when:
     several things are trained by servers, which have one optimizer; gradients of single rows are
-    trained with Gluon; a seed differs from worker to worker; ``--scale-lr`` is asked for.
+    trained with Gluon; a seed differs from worker to worker.
 
 Source:
     https://mxnet.apache.org/versions/1.9.1/api/faq/distributed_training
@@ -36,8 +36,9 @@ from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, Remark, Ruling, Rulings
+from transpile.rules.mxnet._helpers.exchange import NAMED_KEYS, STRING_KEYS
+from transpile.rules.mxnet._helpers.store import made_store, plain_store
 from transpile.rules.mxnet._once import VOCABULARY
-from transpile.rules.mxnet._prelude import NAMED_KEYS, STRING_KEYS, made_store, plain_store
 from transpile.rules.mxnet._roles import (
     fits,
     has_modules,
@@ -58,7 +59,6 @@ CODES = {
     "MX104": "asynchronous updates use parameters that are not the newest",
     "MX105": "the script uses a store by itself",
     "MX106": "evaluation is not divided among the workers",
-    "MX107": "the learning rate does not follow the batch",
     "MX108": "gradients of single rows are applied by the servers",
     "MX109": "each worker would draw random numbers of its own",
 }
@@ -106,15 +106,6 @@ def not_done(plan: Plan) -> Iterator[Answer]:
             None,
             "--eval shard is not done for MXNet: every worker evaluates all of its data",
             "leave --eval out: the numbers are the same",
-        )
-    if plan.options.scale_lr != "none":
-        yield Ruling(
-            "MX107",
-            Verdict.REFUSE,
-            plan.entry,
-            plan.entry.source.tree,
-            "--scale-lr is not done for MXNet: the learning rate would stay what it is",
-            "multiply the learning rate of the script yourself, and leave --scale-lr out",
         )
     for event in plan.facts.events:
         if event.kind != "call" or event.detached:

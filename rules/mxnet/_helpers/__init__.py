@@ -1,0 +1,1 @@
+"""The helper functions that MXNet conversions insert, by what they are about."""
