@@ -62,7 +62,8 @@ SCALED = {
     "a model of symbols": (
         HEAD
         + SYMBOL
-        + "model = mx.model.FeedForward(symbol, num_epoch=1, learning_rate=0.1)\nmodel.fit(train)\n",
+        + "model = mx.model.FeedForward(symbol, num_epoch=1, learning_rate=0.1)\n"
+        + "model.fit(train)\n",
         "learning_rate=scale_learning_rate(0.1)",
     ),
     "a schedule": (

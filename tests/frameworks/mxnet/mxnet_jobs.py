@@ -128,3 +128,15 @@ def free_port() -> int:
 def files_of(folder: Path) -> set[str]:
     """The files below a folder, by their paths in it."""
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def difference(first: dict[str, Any], second: dict[str, Any]) -> float:
+    """The largest difference of two sets of parameters, relative to the largest parameter."""
+    assert first["parameters"].keys() == second["parameters"].keys()
+    pairs = [
+        (a, b)
+        for name, values in first["parameters"].items()
+        for a, b in zip(values, second["parameters"][name], strict=True)
+    ]
+    largest = max(float(abs(a)) for a, _ in pairs)
+    return max(float(abs(a - b)) for a, b in pairs) / largest

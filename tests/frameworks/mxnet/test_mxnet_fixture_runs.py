@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from cases import Case, cases
-from mxnet_jobs import Job, files_of, run_job
+from mxnet_jobs import Job, difference, files_of, run_job
 
 CONVERTED = [case for case in cases("mxnet") if case.expect == "converted"]
 TOLERANCE = 1e-4
@@ -20,18 +20,6 @@ def settings(case: Case) -> dict[str, Any]:
     """What a case says beyond what all cases do."""
     found: dict[str, Any] = json.loads((case.folder / "case.json").read_text("utf-8"))
     return found
-
-
-def difference(first: dict[str, Any], second: dict[str, Any]) -> float:
-    """The largest difference of two sets of parameters, relative to the largest parameter."""
-    assert first["parameters"].keys() == second["parameters"].keys()
-    pairs = [
-        (a, b)
-        for name, values in first["parameters"].items()
-        for a, b in zip(values, second["parameters"][name], strict=True)
-    ]
-    largest = max(float(abs(a)) for a, _ in pairs)
-    return max(float(abs(a - b)) for a, b in pairs) / largest
 
 
 def run(case: Case, script: Path, folder: Path, interpreter: Path, workers: int = 0) -> Job:

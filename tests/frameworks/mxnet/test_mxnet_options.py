@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from cases import cases
-from mxnet_jobs import Job, run_job
+from mxnet_jobs import Job, difference, run_job
 
 from transpile import Options, convert
+from transpile.options import ScaleLearningRate
 
 SCRIPTS = {case.folder.name: case.script for case in cases("mxnet")}
 
@@ -45,6 +46,27 @@ def test_workers_train_with_other_options(
     assert first == second > 0
     drawn = [set(worker["samples"]) for worker in job.workers]
     assert not drawn[0] & drawn[1]
+
+
+@pytest.mark.parametrize("rate", ["linear", "sqrt"])
+@pytest.mark.parametrize("name", ["gluon_mlp", "module_fit"])
+def test_scaled_rates_train_as_one_process_with_a_larger_batch(
+    name: str, rate: ScaleLearningRate, interpreter_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    text = SCRIPTS[name].read_text("utf-8")
+    grown = {"linear": 2.0, "sqrt": 2**0.5}[rate]
+    batch, learning_rate = {"gluon_mlp": ("default=8", "0.1"), "module_fit": ("= 10", "0.2")}[name]
+    larger = {"default=8": "default=16", "= 10": "= 20"}[batch]
+    # The schedule of the second counts the batches of the script.
+    single = text.replace("step=epoch_size * 2", "step=epoch_size * 4").replace(batch, larger)
+    alone = tmp_path / "single.py"
+    alone.write_text(single.replace(learning_rate, str(float(learning_rate) * grown)), "utf-8")
+    original = run_job(interpreter_of("mxnet"), alone, tmp_path / "alone")
+    script = converted(name, tmp_path, Options(batch_size="per-device", scale_lr=rate))
+    job = run_job(interpreter_of("mxnet"), script, tmp_path / "job", workers=2)
+    assert trained(original)[0] == trained(job)[0] == trained(job)[1] > 0
+    for worker in job.workers:
+        assert difference(original.workers[0], worker) < 1e-4
 
 
 def test_a_batch_that_workers_cannot_share_stops_them_at_the_start(
