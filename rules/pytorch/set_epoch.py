@@ -18,8 +18,9 @@ After:
         train(model, train_loader)
 
 Refuses when:
-    never: where the number of the epoch has no name, the sampler counts for itself, or a helper
-    where the loader is made anew in every epoch.
+    neither the loop nor the place that draws the batches has the loader in a variable. Where the
+    number of the epoch has no name, the sampler counts for itself, or a helper where the loader is
+    made anew in every epoch.
 
 Source:
     https://pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
@@ -104,14 +105,33 @@ def decide(plan: Plan) -> Iterator[Answer]:
                     "the sampler is told the epoch",
                 )
                 continue
+            data = Telling(site, loop, iteration, loader_text(plan, site, loop, iteration))
+            if not can_tell(plan, data):
+                yield Ruling(
+                    "PT212",
+                    Verdict.REFUSE,
+                    loop.module,
+                    loop.node,
+                    "the samples would come in the same order in every pass of this loop: nothing "
+                    "here, nor where the batches are drawn, names the loader or its sampler",
+                    "give the training loader a variable that this loop can read",
+                )
+                continue
             yield Ruling(
                 "PT211",
                 Verdict.APPLY,
                 loop.module,
                 loop.node,
                 "the sampler is told the epoch at the top of this loop",
-                data=Telling(site, loop, iteration, loader_text(plan, site, loop, iteration)),
+                data=data,
             )
+
+
+def can_tell(plan: Plan, data: Telling) -> bool:
+    """Whether the sampler can be reached in each pass of the loop."""
+    if data.loader_text is not None or visible(data) or drawn_from(plan, data) is not None:
+        return True
+    return any(node is data.loop.node for node in ancestors(data.site.module, data.site.node))
 
 
 def own_sampler(site: Site) -> bool:

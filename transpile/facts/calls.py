@@ -291,9 +291,11 @@ class Calls(BuiltinCalls):
         key = ("outputs", id(node), self.context)
         found = self.nodes.get(key)
         if isinstance(found, Sequence) and len(found.elements) == len(inner.elements):
-            for values, (element,) in zip(inner.elements, found.elements, strict=True):
-                if isinstance(element, Opaque):
-                    element.inner = join(element.inner, values)
+            for values, held in zip(inner.elements, found.elements, strict=True):
+                # What the script has stored among the outputs since is none of them.
+                for element in held:
+                    if isinstance(element, Opaque) and element.node is node:
+                        element.inner = join(element.inner, values)
             return found
         elements: list[Values] = []
         for position, values in enumerate(inner.elements):

@@ -10,17 +10,21 @@ from transpile.facts.values import (
     Argument,
     Constant,
     Mapping,
+    Opaque,
     Sequence,
+    Value,
     Values,
     only_constant,
 )
 from transpile.facts.walk import children
 from transpile.plan.graph import called_names, walk_back
-from transpile.plan.holders import Holder, trace
+from transpile.plan.holders import Holder, event_of_node, trace
 from transpile.plan.model import Loader, Plan
 from transpile.plan.places import ancestors, function_of
 from transpile.records import dataclass
 
+#: Operations that give an iterator over what they are given.
+ITERATORS = frozenset({"iterate", "enumerate", "zip"})
 ITERABLE_DATASETS = ("webdataset.", "torch.utils.data.ChainDataset", "torchdata.")
 SAMPLER = "torch.utils.data.distributed.DistributedSampler"
 
@@ -91,13 +95,28 @@ def variables(plan: Plan, loader: Loader) -> list[tuple[Holder, str]]:
     found: list[tuple[Holder, str]] = []
     for event in loader.iterations:
         node = iterated_expression(plan, loader, event)
-        if node is None:
+        starts = [(event, node)] if node is not None else behind_iterators(plan, loader, event)
+        for origin, start in starts:
+            for holder in trace(plan.facts, origin.module, start, origin.stack):
+                if isinstance(holder.node, cst.Subscript):
+                    found.extend(entries(plan, loader, holder))
+                else:
+                    found.append((holder, holder.text))
+    return found
+
+
+def behind_iterators(
+    plan: Plan, loader: Loader, event: Event
+) -> list[tuple[Event, cst.BaseExpression]]:
+    """What the iterators that a loop was given go through, where they were made."""
+    found: list[tuple[Event, cst.BaseExpression]] = []
+    for value in walk_back(event.callee, is_iterator):
+        if not isinstance(value, Opaque) or not is_iterator(value):
             continue
-        for holder in trace(plan.facts, event.module, node, event.stack):
-            if isinstance(holder.node, cst.Subscript):
-                found.extend(entries(plan, loader, holder))
-            else:
-                found.append((holder, holder.text))
+        if isinstance(value.node, cst.Call) and value.node.args:
+            inner = value.node.args[0].value
+            if loader.value in plan.facts.values_of(inner):
+                found.extend((made, inner) for made in event_of_node(plan.facts, value.node))
     return found
 
 
@@ -125,20 +144,49 @@ def entries(plan: Plan, loader: Loader, holder: Holder) -> list[tuple[Holder, st
 
 def iterated_expression(plan: Plan, loader: Loader, event: Event) -> cst.CSTNode | None:
     """The expression in a loop's head, or in ``iter()``, that is the loader itself."""
-    node = event.node
-    root: cst.CSTNode | None = None
-    if isinstance(node, (cst.For, cst.CompFor)):
-        root = node.iter
-    elif isinstance(node, cst.Call) and node.args:
-        root = node.args[0].value
+    root = head(event)
     pending = [root] if root is not None else []
+    seen: set[int] = set()
     while pending:
         current = pending.pop(0)
         if isinstance(current, (cst.Name, cst.Attribute, cst.Subscript)):
-            if loader.value in plan.facts.values_of(current):
+            values = plan.facts.values_of(current)
+            if loader.value in values:
                 return current
+            if id(current) not in seen:
+                seen.add(id(current))
+                pending.extend(iterators(event, values))
         pending.extend(children(current))
     return None
+
+
+def head(event: Event) -> cst.CSTNode | None:
+    """What a loop goes through, or what ``iter()`` and the like are given."""
+    node = event.node
+    if isinstance(node, (cst.For, cst.CompFor)):
+        return node.iter
+    if isinstance(node, cst.Call) and node.args:
+        return node.args[0].value
+    return None
+
+
+def is_iterator(value: Value) -> bool:
+    """Whether a value is an iterator over something else."""
+    return isinstance(value, Opaque) and value.kind == "operation" and value.name in ITERATORS
+
+
+def iterators(event: Event, values: Values) -> list[cst.CSTNode]:
+    """The calls in the function of an event that made the iterators which a variable holds."""
+    function = function_of(event.module, event.node)
+    return [
+        value.node
+        for value in values
+        if isinstance(value, Opaque)
+        and is_iterator(value)
+        and value.module is event.module
+        and isinstance(value.node, cst.Call)
+        and function_of(event.module, value.node) is function
+    ]
 
 
 def given(site: Site, name: str) -> Argument | None:
