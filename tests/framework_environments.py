@@ -63,6 +63,11 @@ ENVIRONMENTS = {
     for environment in (
         Environment("mxnet", "3.11", ("mxnet==1.9.1", "numpy==1.23.5")),
         Environment("paddle", "3.11", ("paddlepaddle==3.3.1",)),
+        Environment(
+            "paddle_servers",
+            "3.10",
+            ("paddlepaddle==2.6.2", "numpy==1.26.4", "protobuf==3.20.3", "setuptools==65.5.0"),
+        ),
         Environment("fluid", "3.7", ("paddlepaddle==1.8.5", "protobuf==3.20.3")),
         Environment(
             "fluid_nccl2",

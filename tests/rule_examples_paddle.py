@@ -59,6 +59,7 @@ TOGETHER = {"paddle/wait-before-reading": "paddle/write-once"}
 #: Rules that do something only when asked to.
 OPTIONS = {
     "paddle/scale-learning-rate": Options(batch_size="per-device", scale_lr="linear"),
+    "paddle/train-on-servers": Options(mode="pserver"),
     "paddle/wrap-optimizer": Options(paddle_api="fleet"),
 }
 #: Rules that leave something to the user.
@@ -68,6 +69,20 @@ BY_HAND = {
     + TRAINING.replace("        optimizer.step()\n", "        @\n        optimizer.step()\n"),
 }
 #: Rule to the script around its example.
+STATIC = """\
+import numpy as np
+import paddle
+
+paddle.enable_static()
+x = paddle.static.data("x", [None, 4], "float32")
+loss = paddle.mean(paddle.static.nn.fc(x, 1) ** 2)
+sgd = paddle.optimizer.SGD(learning_rate=0.1)
+@
+executor = paddle.static.Executor()
+executor.run(paddle.static.default_startup_program())
+for step in range(10):
+    executor.run(feed={"x": np.ones((8, 4), "float32")}, fetch_list=[])
+"""
 BY_NAME = {
     "agree-on-decisions": SETTING
     + """\
@@ -221,20 +236,8 @@ def train(model, train_loader):
 """
     + STEP
     + "\n\n@\n",
-    "train-static-graph": """\
-import numpy as np
-import paddle
-
-paddle.enable_static()
-x = paddle.static.data("x", [None, 4], "float32")
-loss = paddle.mean(paddle.static.nn.fc(x, 1) ** 2)
-sgd = paddle.optimizer.SGD(learning_rate=0.1)
-@
-executor = paddle.static.Executor()
-executor.run(paddle.static.default_startup_program())
-for step in range(10):
-    executor.run(feed={"x": np.ones((8, 4), "float32")}, fetch_list=[])
-""",
+    "train-on-servers": STATIC,
+    "train-static-graph": STATIC,
     "wait-before-reading": SETTING + TRAINING + "@\n",
     "wrap-model": PLAIN + LOADER + "@\n" + CRITERION + TRAINING,
     "wrap-optimizer": PLAIN + LOADER + "model = Net()\n@\n" + CRITERION + TRAINING,

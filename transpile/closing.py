@@ -14,7 +14,7 @@ from transpile.finding import Level
 from transpile.plan.model import Plan
 from transpile.plan.places import function_of
 from transpile.plan.treatment import Preparation, Run
-from transpile.prelude import HelperSource, closed, prelude_of
+from transpile.prelude import HelperSource, closed, sources_of
 from transpile.result import Verdict
 from transpile.rule import Change, Helper, Remark, Ruling, Rulings, place
 from transpile.unreached import calls_in
@@ -80,7 +80,7 @@ def too_early(plan: Plan, asked: Asked) -> Iterator[Remark]:
     """
     if all(module.is_entry for module in plan.facts.modules.values()):
         return
-    sources = prelude_of(plan.table.framework, plan.options)
+    sources = sources_of(plan)
     functions = {id(frame.function.node) for event in imported(plan) for frame in event.calls()}
     for ruling, changes in asked:
         function = function_of(ruling.module, ruling.node)
@@ -106,7 +106,7 @@ def met_by_some(plan: Plan, asked: Asked) -> Iterator[Remark]:
 
     A guard lets one process pass, and a turn one after the other: they would wait for ever.
     """
-    sources = prelude_of(plan.table.framework, plan.options)
+    sources = sources_of(plan)
     meeting: dict[int, Ruling] = {}
     for ruling, changes in asked:
         function = function_of(ruling.module, ruling.node)

@@ -23,8 +23,7 @@ After:
         cleanup_distributed()
 
 Refuses when:
-    there is no single place that every training step is reached from; parameter servers are asked
-    for.
+    there is no single place that every training step is reached from; a mode of Fluid is asked for.
 
 Source:
     https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/distributed/init_parallel_env_en.html
@@ -51,29 +50,19 @@ from transpile.rules.paddle._seeds import Sharing, imports_random, sharing_of
 CODES = {
     "PD101": "the processes join where they start",
     "PD102": "there is no single place where the process starts",
-    "PD912": "Paddle 2.x and 3.x are not trained with parameter servers",
+    "PD912": "Paddle 2.x and 3.x have no such mode",
 }
-
-
-NO_SERVERS = (
-    "Paddle 3 has no parameter servers; those of 2.6, the last version with them, crash where "
-    "trainers wait for each other, and else leave every trainer with parameters of its own"
-)
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer: where to join, or that it is joined already."""
-    if plan.options.mode in ("pserver", "nccl2"):
+    if plan.options.mode == "nccl2":
         yield Ruling(
             "PD912",
             Verdict.REFUSE,
             plan.entry,
             plan.entry.source.tree,
-            (
-                NO_SERVERS
-                if plan.options.mode == "pserver"
-                else f"--mode {plan.options.mode} is a mode of Fluid 1.x"
-            ),
+            "--mode nccl2 is a mode of Fluid 1.x",
             "leave out --mode: gradients are averaged by collectives, also of static graphs",
         )
         return

@@ -93,6 +93,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
     static = static_of(plan)
     if static is None or not (static.minimizes or static.whole):
         return
+    if plan.options.mode == "pserver":
+        return
     plan.memo["helpers"] = static_helpers(plan.options)
     claims = tuple(
         node
@@ -136,7 +138,27 @@ def shared_already(plan: Plan) -> bool:
 def obstacle(plan: Plan, static: Static) -> tuple[Event, str] | None:
     """Where and why a static graph cannot be trained by several processes."""
     if static.whole:
-        return static.whole[0], "a whole data set is trained on within this call"
+        return static.whole[0], (
+            "a whole data set is trained on within this call, which only the trainers of parameter "
+            "servers share out (--mode pserver)"
+        )
+    why = unminimised(plan, static)
+    if why:
+        return why
+    event, optimizer = static.minimizes[0]
+    if not static.training:
+        return event, "no run of an executor is seen that trains what is minimised"
+    for run in static.training:
+        unshared = unfed(plan, static, run)
+        if unshared:
+            return run.event, unshared
+    if plan.options.paddle_api == "fleet" and holder(plan, optimizer) is None:
+        return event, "no variable holds the optimizer that fleet would have to be handed"
+    return None
+
+
+def unminimised(plan: Plan, static: Static) -> tuple[Event, str] | None:
+    """Where and why what is minimised cannot be seen or changed."""
     if any(not backward.event.detached for backward in plan.backwards):
         return static.enabled, "this script trains static and dynamic graphs"
     nodes = {id(event.node) for event, _ in static.minimizes}
@@ -152,14 +174,6 @@ def obstacle(plan: Plan, static: Static) -> tuple[Event, str] | None:
         return event, "the loss is not the first argument of minimize"
     if any(isinstance(frame, Loop) for frame in event.stack):
         return event, "the graph is built in a loop"
-    if not static.training:
-        return event, "no run of an executor is seen that trains what is minimised"
-    for run in static.training:
-        why = unfed(plan, static, run)
-        if why:
-            return run.event, why
-    if plan.options.paddle_api == "fleet" and holder(plan, optimizer) is None:
-        return event, "no variable holds the optimizer that fleet would have to be handed"
     return None
 
 

@@ -13,7 +13,11 @@ from launched import Run, lines, run
 
 np = pytest.importorskip("numpy")
 
-CONVERTED = [case for case in cases("paddle") if case.expect == "converted"]
+CONVERTED = [
+    case
+    for case in cases("paddle")
+    if case.expect == "converted" and dict(case.options).get("mode") != "pserver"
+]
 Interpreters = Callable[[str], Path]
 
 
