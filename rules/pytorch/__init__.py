@@ -84,6 +84,21 @@ def base_of(name: str) -> str:
     return "torch.nn.Module" if is_module else ""
 
 
+#: Packages that give no DataLoader of PyTorch, or nothing that trains by batches of one.
+NO_LOADERS = (
+    "builtins.", "torch.", "torchvision.", "numpy.", "scipy.", "pandas.", "polars.", "sklearn.",
+    "h5py.", "tables.", "zarr.", "PIL.", "cv2.", "skimage.", "librosa.", "soundfile.", "imageio.",
+    "nltk.", "spacy.", "networkx.", "argparse.", "array.", "ast.", "collections.", "copy.", "csv.",
+    "functools.", "glob.", "gzip.", "io.", "itertools.", "json.", "joblib.", "math.",
+    "multiprocessing.", "operator.", "os.", "pathlib.", "pickle.", "queue.", "random.", "re.",
+    "shutil.", "sqlite3.", "string.", "subprocess.", "sys.", "tarfile.", "time.", "toml.", "yaml.",
+    "zipfile.", "gym.", "gymnasium.", "pettingzoo.", "dm_control.", "procgen.", "vizdoom.",
+    "datasets.", "tokenizers.", "transformers.", "tensorflow.", "tensorflow_datasets.", "jax.",
+    "torchtext.", "nvidia.dali.", "webdataset.", "torchdata.", "streaming.", "litdata.", "ffcv.",
+    "fastai.", "mxnet.", "paddle.", "chainer.", "keras.", "lmdb.", "bcolz.", "tqdm.", "rich.",
+)  # fmt: skip
+
+
 TABLE = Table(
     framework="pytorch",
     prefix="PT",
@@ -105,6 +120,8 @@ TABLE = Table(
     ),
     module_bases=frozenset({"torch.nn.Module"}),
     loader_parameters={"torch.utils.data.DataLoader": LOADER},
+    foreign_loaders=True,
+    no_loaders=NO_LOADERS,
     optimizer_packages=("torch.optim.",),
     not_optimizers=("torch.optim.lr_scheduler.", "torch.optim.swa_utils."),
     parameter_methods=frozenset({"parameters", "named_parameters"}),

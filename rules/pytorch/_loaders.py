@@ -20,6 +20,8 @@ SAMPLER = "torch.utils.data.distributed.DistributedSampler"
 
 def sharded_sibling(plan: Plan, loader: Loader) -> bool:
     """Whether the loops over a loader draw from a sharded one when there are several processes."""
+    if loader.foreign:
+        return dataset_is_shared(plan, loader)
     for event in loader.iterations:
         for value in walk_back(event.callee, enters_iterator):
             for other in plan.loaders:
@@ -28,6 +30,17 @@ def sharded_sibling(plan: Plan, loader: Loader) -> bool:
                         given_one = other.argument(name)
                         if given_one is not None and gives_parts(plan, given_one.values):
                             return True
+    return False
+
+
+def dataset_is_shared(plan: Plan, loader: Loader) -> bool:
+    """Whether the script makes a DistributedSampler for the dataset of a library's loader."""
+    for event in plan.facts.calls_to(SAMPLER):
+        dataset = event.arguments.get("dataset", 0)
+        for value in dataset.values if dataset is not None else ():
+            if isinstance(value, Opaque) and value.kind == "attribute" and value.name == "dataset":
+                if any(owner is loader.value for owner in value.operands[0]):
+                    return True
     return False
 
 

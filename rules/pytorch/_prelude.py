@@ -8,6 +8,7 @@ from __future__ import annotations
 from transpile.prelude import HelperSource, HelperTemplate
 from transpile.rules.pytorch._helpers.data import DATA_SHARES
 from transpile.rules.pytorch._helpers.evaluation import EVALUATION
+from transpile.rules.pytorch._helpers.loaders import LOADERS
 from transpile.rules.pytorch._helpers.names import CONTEXTMANAGER, OS
 from transpile.rules.pytorch._helpers.numbers import NUMBERS
 from transpile.rules.pytorch._helpers.processes import PROCESSES
@@ -19,6 +20,7 @@ HELPERS: dict[str, HelperTemplate] = {
     **RANDOMNESS,
     **PROCESSES,
     **DATA_SHARES,
+    **LOADERS,
     **TRAINING,
     **NUMBERS,
     **EVALUATION,

@@ -4,7 +4,8 @@ What:
     Where each process would draw a split, or an order of the samples, for itself, all take that of
     rank 0: behind the place where the processes get random numbers of their own, from generators
     without a seed, and from sources that share no seed. What cannot be sent, such as a shuffle in
-    place, is drawn by every process from the random state of rank 0.
+    place, is drawn by every process from the random state of rank 0, and so is what a library may
+    draw where it makes the training loader.
 
 Why:
     With splits of their own, one process trains on what another tests on.
@@ -36,6 +37,7 @@ from transpile.facts.walk import descendants
 from transpile.layout import guard, wrap_expression
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, statement_of
+from transpile.plan.sources import sites
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
@@ -56,6 +58,8 @@ SPLITS = {
     "sklearn.model_selection.train_test_split": "numpy",
     "sklearn.utils.shuffle": "numpy",
 }
+SOURCES = ("torch", "numpy", "random")
+SAME = "all processes take the same split"
 #: Those that are a draw of samples only where a batch is cut out by their result.
 POSITIONS = {
     "torch.randint": "torch",
@@ -92,6 +96,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each split that each process would draw for itself."""
     if any(not backward.event.detached for backward in plan.backwards):
         yield from splits(plan, Data(plan), Draws(plan))
+        yield from libraries(plan, Draws(plan))
 
 
 def splits(plan: Plan, data: Data, draws: Draws) -> Iterator[Answer]:
@@ -120,7 +125,7 @@ def splits(plan: Plan, data: Data, draws: Draws) -> Iterator[Answer]:
                 Verdict.ALREADY_DONE,
                 event.module,
                 node,
-                "all processes take the same split",
+                SAME,
             )
         elif draws.joined_before(event) and sendable(event, name):
             yield Ruling(
@@ -148,6 +153,36 @@ def splits(plan: Plan, data: Data, draws: Draws) -> Iterator[Answer]:
                 node,
                 "each process draws this for itself, so that one trains on what another tests on",
                 "seed the random numbers just before, or give a seed to this call",
+            )
+
+
+def libraries(plan: Plan, draws: Draws) -> Iterator[Answer]:
+    """Calls of libraries that make training loaders, and may split the data by chance."""
+    for site in sites(plan):
+        event = site.loader.event
+        if not site.loader.foreign or all(draws.equal(event, source) for source in SOURCES):
+            continue
+        statement = own_line(event)
+        if within_agreement(plan, event):
+            yield Ruling("PT733", Verdict.ALREADY_DONE, site.module, site.node, SAME)
+        elif draws.joined_before(event) and statement is not None:
+            yield Ruling(
+                "PT733",
+                Verdict.APPLY,
+                site.module,
+                site.node,
+                "this may split the data by chance, each process for itself",
+                data=Draw(site.module, site.node, statement),
+            )
+        else:
+            yield Ruling(
+                "PT733",
+                Verdict.REFUSE,
+                site.module,
+                site.node,
+                "this may split the data by chance, each process for itself, so that one trains on "
+                "what another tests on",
+                "seed the random numbers just before, or call it on a line of its own in main()",
             )
 
 
@@ -228,7 +263,8 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The draw within the helper, or its statement within a block."""
     data: Draw = ruling.data
     if data.statement is not None:
-        with_numpy = "_with_numpy" if imports(plan, "numpy") else ""
+        unseen = any(site.node is data.node and site.loader.foreign for site in sites(plan))
+        with_numpy = "_with_numpy" if unseen or imports(plan, "numpy") else ""
         helper = f"shared_randomness{with_numpy}"
         yield Helper(helper, data.module)
         header = f"with {plan.names_in(data.module).fresh(helper)}():"

@@ -40,7 +40,7 @@ from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._batch_size_uses import uses
-from transpile.rules.pytorch._loaders import gives_batches, gives_parts
+from transpile.rules.pytorch._loaders import gives_batches, gives_parts, sharded_sibling
 
 CODES = {
     "PT221": "the processes share the batch of the script",
@@ -48,6 +48,8 @@ CODES = {
     "PT223": "each process takes the batch of the script",
     "PT224": "the batch size is used for something else, too",
 }
+#: What libraries call the batch size of the loaders that they make.
+BATCH_KEYWORDS = ("batch_size", "train_batch_size", "bs", "bsz")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +73,12 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each call that makes training loaders."""
     divided: set[int] = set()
     for site in sites(plan):
+        shared = all(sharded_sibling(plan, loader) for loader in site.loaders)
+        if site.loader.foreign and not shared and plan.options.batch_size == "global":
+            for name in BATCH_KEYWORDS:
+                named = site.loader.event.arguments.keyword(name)
+                if named is not None:
+                    yield from other_uses(plan, named, divided)
         if given(site, "batch_sampler") is not None or is_indirect(plan, site):
             continue
         argument = site.loader.argument("batch_size")

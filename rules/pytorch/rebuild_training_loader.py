@@ -5,7 +5,9 @@ What:
     in another module of the project, the finished loader is handed to ``shard_loader``: it makes a
     loader like it, over this process's shard and with this process's share of the batch, and stops
     the script at a sampler that it does not know. Where the loader may have a sampler of its own,
-    ``shard_loader_with_sampler`` shares out what that draws.
+    ``shard_loader_with_sampler`` shares out what that draws. What a library makes is handed to
+    ``shard_unknown_loader``, which copies it with all its attributes, and stops the script where
+    it is no DataLoader.
 
 Why:
     Changing the call itself would shard the evaluation loaders, too.
@@ -33,6 +35,7 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.facts.walk import descendants
+from transpile.finding import Level
 from transpile.layout import insert_after
 from transpile.plan.holders import Holder, bindings, parameters
 from transpile.plan.model import Loader, Plan
@@ -41,12 +44,18 @@ from transpile.plan.sources import Site, given, holds_others, is_indirect, sites
 from transpile.plan.wraps import binding_nodes
 from transpile.records import dataclass
 from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._loaders import sharded_sibling
 
 CODES = {
     "PT205": "a finished training loader is rebuilt over this process's shard",
     "PT206": "a training loader has no variable in which it could be rebuilt",
+    "PT213": "only the run tells whether what a library made can be sharded",
+}
+HELD_BY_NONE = {
+    False: "the same call makes training and evaluation loaders or cannot be changed, and no "
+    "variable of its own holds the training loader",
+    True: "a library makes the training loader, and no variable of its own holds it",
 }
 
 
@@ -76,6 +85,18 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 claims=(site.node,),
             )
             continue
+        if site.loader.foreign:
+            called = site.module.source.code(site.node.func)
+            yield Remark(
+                "PT213",
+                Level.WARNING,
+                site.module,
+                site.node,
+                f"only the run tells what '{called}' gives: with several processes, a DataLoader "
+                "is copied over each process's shard, and the script stops at its start at "
+                "anything else, and at samplers that it does not know",
+                "run it once with two processes",
+            )
         found = rebuildings(plan, site)
         if not found:
             yield Ruling(
@@ -83,8 +104,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 Verdict.REFUSE,
                 site.module,
                 site.node,
-                "the same call makes training and evaluation loaders or cannot be changed, and no "
-                "variable of its own holds the training loader",
+                HELD_BY_NONE[site.loader.foreign],
                 "bind the training loader to a variable of its own",
             )
             continue
@@ -166,6 +186,8 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     data: Rebuilding = ruling.data
     sampled = given(data.site, "sampler") or given(data.site, "batch_sampler")
     helper = "shard_loader_with_sampler" if sampled is not None else "shard_loader"
+    if data.site.loader.foreign:
+        helper = "shard_unknown_loader"
     yield Helper(helper, data.module)
     line = f"{data.text} = {plan.names_in(data.module).fresh(helper)}({data.text})"
     lines = [f"if {data.test}:", f"    {line}"] if data.test else [line]

@@ -280,6 +280,9 @@ def sampler_helper(plan: Plan, data: Telling, module: Module, text: str) -> Iter
 def has_sampler(plan: Plan, data: Telling, module: Module, text: str) -> str:
     """The test whether a loader has a sampler that can be told the epoch."""
     names = plan.names_in(module)
+    if data.site.loader.foreign:
+        sampler = names.imported(SAMPLER, "DistributedSampler")
+        return f'isinstance(getattr({text}, "sampler", None), {sampler})'
     if may_lack(plan, data.site, text):
         return f"isinstance({text}.sampler, {names.imported(SAMPLER, 'DistributedSampler')})"
     return f"{names.fresh('get_world_size')}() > 1"
@@ -287,10 +290,14 @@ def has_sampler(plan: Plan, data: Telling, module: Module, text: str) -> str:
 
 def may_lack(plan: Plan, site: Site, text: str) -> bool:
     """Whether only the run tells if what is drawn from has a sampler that takes an epoch."""
-    return may_lack_sampler(site) or any(
-        each == text and holds_others(plan, holder)
-        for loader in site.loaders
-        for holder, each in variables(plan, loader)
+    return (
+        site.loader.foreign
+        or may_lack_sampler(site)
+        or any(
+            each == text and holds_others(plan, holder)
+            for loader in site.loaders
+            for holder, each in variables(plan, loader)
+        )
     )
 
 

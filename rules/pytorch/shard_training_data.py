@@ -260,6 +260,8 @@ def decide_site(plan: Plan, site: Site) -> Ruling:
 def obstacle(plan: Plan, site: Site) -> str:
     """Why a loader cannot be sharded; empty where it can, ``done`` where it is."""
     loader = site.loader
+    if loader.foreign:
+        return ""
     if any(isinstance(each.value, Instance) for each in site.loaders):
         return "the loader's class is the script's own, which may deliver batches in its own way"
     sampler, batch_sampler = given(site, "sampler"), given(site, "batch_sampler")

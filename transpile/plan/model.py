@@ -55,6 +55,7 @@ class Loader:
         iterations: the events that iterate over it.
         training: a backward pass depends on what it delivers.
         wrapped: it reaches its loop through something that cannot be looked into.
+        foreign: a call that cannot be looked into gives it; whether it is a loader, the run tells.
     """
 
     value: Opaque | Instance
@@ -63,6 +64,7 @@ class Loader:
     iterations: list[Event] = field(default_factory=list)
     training: bool = False
     wrapped: str = ""
+    foreign: bool = False
 
     @property
     def node(self) -> cst.CSTNode:

@@ -62,7 +62,8 @@ def also_evaluates(plan: Plan, site: Site) -> bool:
 def is_indirect(plan: Plan, site: Site) -> bool:
     """Whether a loader must be rebuilt once it is finished: its call cannot be changed."""
     return (
-        also_evaluates(plan, site)
+        site.loader.foreign
+        or also_evaluates(plan, site)
         or in_comprehension(site.module, site.node)
         or may_lack_sampler(site)
     )

@@ -28,6 +28,8 @@ class Table:
         dialect: what the interpreter must know.
         module_bases: base classes of models.
         loader_parameters: loader class to its parameters, in order, without ``self``.
+        foreign_loaders: what a library gives may be a loader, rebuilt when the script runs.
+        no_loaders: dotted prefixes of functions whose results are known to be no such loaders.
         optimizer_packages: dotted prefixes of optimizer classes.
         not_optimizers: dotted prefixes below those that are something else.
         parameters_keyword: the argument of an optimizer that takes the parameters.
@@ -74,6 +76,8 @@ class Table:
     dialect: Dialect
     module_bases: frozenset[str] = frozenset()
     loader_parameters: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    foreign_loaders: bool = False
+    no_loaders: tuple[str, ...] = ()
     optimizer_packages: tuple[str, ...] = ()
     not_optimizers: tuple[str, ...] = ()
     parameters_keyword: str = "params"

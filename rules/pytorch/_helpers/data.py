@@ -1,4 +1,4 @@
-"""The helper functions for shares of batches, loaders, samplers and streams."""
+"""The helper functions for shares of batches, samplers and streams."""
 
 from __future__ import annotations
 
@@ -44,43 +44,6 @@ def $share_each_batch(batches):
 ''',
         (),
         ("share_batch",),
-    ),
-    "shard_loader": HelperSource(
-        '''
-def $shard_loader(loader):
-    """Return a loader like this one for this process's shard and share of each batch."""
-    if $get_world_size() == 1:
-        return loader
-    order = loader.sampler
-    shuffles = isinstance(order, $data.RandomSampler)
-    if not shuffles and not isinstance(order, $data.SequentialSampler):
-        raise SystemExit(f"{type(order).__name__} cannot be sharded over processes")
-    if shuffles and (order.replacement or order.num_samples != len(loader.dataset)):
-        raise SystemExit("a RandomSampler that draws its own number cannot be sharded")
-    if (
-        type(loader) is not $data.DataLoader
-        or type(loader.batch_sampler) is not $data.BatchSampler
-    ):
-        raise SystemExit(f"a {type(loader).__name__} cannot be sharded over processes")
-    sampler = $DistributedSampler(
-        loader.dataset, shuffle=shuffles, seed=$shared_seed(), drop_last=loader.drop_last
-    )
-    names = ["num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_fn"]
-    names += ["multiprocessing_context", "generator"]
-    names += ["prefetch_factor", "persistent_workers"]
-    return $data.DataLoader(
-        loader.dataset,
-        batch_size=$split_batch(loader.batch_size),
-        sampler=sampler,
-        drop_last=loader.drop_last,
-        **{name: getattr(loader, name) for name in names},
-    )
-''',
-        (
-            ("data", "torch.utils.data"),
-            ("DistributedSampler", "torch.utils.data.distributed.DistributedSampler"),
-        ),
-        ("get_world_size", "split_batch", "shared_seed"),
     ),
     "SharedSampler": HelperSource(
         '''
@@ -170,51 +133,6 @@ def $share_batches(batch_sampler):
 ''',
         (),
         ("SharedBatches", "get_world_size"),
-    ),
-    "shard_loader_with_sampler": HelperSource(
-        '''
-def $shard_loader_with_sampler(loader):
-    """Return a loader like this one for this process's shard and share of each batch."""
-    if $get_world_size() == 1:
-        return loader
-    if type(loader) is not $data.DataLoader or loader.batch_sampler is None:
-        raise SystemExit(f"a {type(loader).__name__} cannot be sharded over processes")
-    if isinstance(loader.dataset, $data.IterableDataset):
-        raise SystemExit(
-            f"a {type(loader.dataset).__name__} cannot be sharded over processes"
-        )
-    names = ["num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_fn"]
-    names += ["multiprocessing_context", "generator"]
-    names += ["prefetch_factor", "persistent_workers"]
-    settings = {name: getattr(loader, name) for name in names}
-    if loader.batch_size is None:
-        batches = $SharedBatches(loader.batch_sampler)
-        return $data.DataLoader(loader.dataset, batch_sampler=batches, **settings)
-    order = loader.sampler
-    shuffles = type(order) is $data.RandomSampler and not order.replacement
-    shuffles = shuffles and order.num_samples == len(loader.dataset)
-    if shuffles or type(order) is $data.SequentialSampler:
-        sampler = $DistributedSampler(
-            loader.dataset,
-            shuffle=shuffles,
-            seed=$shared_seed(),
-            drop_last=loader.drop_last,
-        )
-    else:
-        sampler = $SharedSampler(order, loader.drop_last)
-    return $data.DataLoader(
-        loader.dataset,
-        batch_size=$split_batch(loader.batch_size),
-        sampler=sampler,
-        drop_last=loader.drop_last,
-        **settings,
-    )
-''',
-        (
-            ("data", "torch.utils.data"),
-            ("DistributedSampler", "torch.utils.data.distributed.DistributedSampler"),
-        ),
-        ("get_world_size", "split_batch", "shared_seed", "SharedSampler", "SharedBatches"),
     ),
     "SharedStream": HelperSource(
         '''

@@ -13,6 +13,7 @@ from transpile.facts.values import (
     Values,
 )
 from transpile.plan.cuts import find_cuts
+from transpile.plan.foreign_loaders import foreign_loaders, take_in_siblings
 from transpile.plan.graph import (
     SIZE_OPERATIONS,
     called_names,
@@ -44,11 +45,15 @@ def find_backwards(plan: Plan) -> None:
             if wrapped and not loader.wrapped:
                 loader.wrapped = wrapped
             loaders.append(loader)
+        for loader in foreign_loaders(plan, backward) if not loaders else ():
+            loader.training = True
+            loaders.append(loader)
         backward.loaders = tuple(loaders)
         place_in_loops(backward)
         if not loaders:
             find_cuts(plan, backward, happening)
         plan.backwards.append(backward)
+    take_in_siblings(plan)
 
 
 def backward_loss(event: Event, table: Table) -> Values | None:
