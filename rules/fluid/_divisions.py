@@ -6,9 +6,7 @@ import libcst as cst
 
 from transpile.facts.events import Call
 from transpile.facts.module import Module
-from transpile.facts.values import (
-    Opaque,
-)
+from transpile.facts.values import Opaque
 from transpile.plan.model import Plan
 from transpile.plan.ranks import reads_rank_variable
 from transpile.records import dataclass
@@ -23,12 +21,17 @@ class Division:
         module: where.
         node: the expression that the helper is put around.
         program: how the program is written that the feed is for; empty for the default one.
+        call: the call whose arguments, up to that with the node, the helper takes all; its method
+            becomes the one of the next field. None where the helper takes the node alone.
+        method: what is called then.
     """
 
     helper: str
     module: Module
     node: cst.BaseExpression
     program: str = ""
+    call: cst.Call | None = None
+    method: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from transpile.facts.events import Event, Loop
-from transpile.facts.values import (
-    External,
-    Opaque,
-    Value,
-    Values,
-)
+from transpile.facts.values import External, Opaque, Value, Values
 from transpile.plan.graph import called_names
 
 

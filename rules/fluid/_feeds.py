@@ -6,19 +6,16 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.facts.values import (
-    Constant,
-    Function,
-    Mapping,
-    Sequence,
-    Value,
-)
+from transpile.facts.values import Constant, Function, Mapping, Sequence, Value
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
 from transpile.rules.fluid._divisions import Answer, Divided, Division, Undivided, reading_rank
 from transpile.rules.fluid._loaders import LOADERS, Loaders
 from transpile.rules.fluid._readers import FEEDER, Readers
 from transpile.rules.fluid._roles import Run
+
+#: What draws the samples of a data set itself.
+DATA_SETS = frozenset({"paddle.fluid.io.DataLoader", "paddle.io.DataLoader"})
 
 
 class Feeds:
@@ -48,6 +45,14 @@ class Feeds:
         if loader:
             for value in loader:
                 yield from self.loaders.filled(run, value)
+            return
+        if any(DATA_SETS.intersection(called_names(value)) for value in behind.values()):
+            yield Undivided(
+                run.event.module,
+                run.event.node,
+                "this loader draws the samples of a data set itself, in an order of its own",
+                "read batches from a reader: for batch in paddle.batch(reader, batch_size)()",
+            )
             return
         sources = list(self.readers.around(run)) or list(self.readers.sources(run, behind))
         decorated = list(self.loaders.decorated(run, behind))

@@ -7,11 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.facts.values import (
-    Function,
-    Opaque,
-    Value,
-)
+from transpile.facts.values import Function, Opaque, Value
 from transpile.plan.graph import called_names, method_calls
 from transpile.plan.model import Plan
 from transpile.rules.fluid._divisions import Answer, Divided, Division, Undivided, reading_rank
@@ -31,8 +27,13 @@ SAMPLE_LISTS = frozenset(
 )
 #: Methods that give a loader batches as arrays.
 ARRAYS = frozenset({"decorate_batch_generator", "set_batch_generator", "decorate_tensor_provider"})
-#: Methods that give a loader single samples.
-SAMPLES = frozenset({"decorate_sample_generator", "set_sample_generator"})
+#: Methods that give a loader single samples, and those that give it lists of them.
+SAMPLES = {
+    "decorate_sample_generator": "decorate_sample_list_generator",
+    "set_sample_generator": "set_sample_list_generator",
+}
+#: What describes the batches that a loader makes of single samples, in the order of its arguments.
+BATCHING = ("reader", "batch_size", "drop_last")
 
 
 class Loaders:
@@ -113,14 +114,7 @@ class Loaders:
                         yield self.given(run, value, ("reader", 0), helper)
                     elif callee.name in SAMPLES:
                         found = True
-                        yield Undivided(
-                            event.module,
-                            event.node,
-                            "this loader makes batches of single samples itself, where the last "
-                            "batch cannot be divided equally",
-                            "give it paddle.batch(reader, batch_size) with "
-                            "set_sample_list_generator",
-                        )
+                        yield self.single(run, value, SAMPLES[callee.name])
         if not found:
             yield Undivided(
                 run.event.module,
@@ -148,3 +142,32 @@ class Loaders:
                 "give it to the loader in the script, as an argument of its own",
             )
         return Division(helper, value.module, node)
+
+    def single(self, run: Run, value: Opaque, method: str) -> Answer:
+        """The division of a reader of single samples, of which a loader makes batches itself.
+
+        The loader is given lists of samples instead, in which the last batch can be shared, too.
+        """
+        answer = self.given(run, value, ("reader", 0), "shard_samples")
+        if not isinstance(answer, Division):
+            return answer
+        call = value.node
+        if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute):
+            names = [argument.keyword.value if argument.keyword else "" for argument in call.args]
+            count = next((i for i, name in enumerate(names) if name == "places"), len(names))
+            count = min(count, len(BATCHING))
+            last = call.args[count - 1].value if count else None
+            plain = all(
+                not argument.star and name in ("", *BATCHING)
+                for argument, name in zip(call.args[:count], names[:count], strict=True)
+            )
+            rest = [name for name in names[count:] if name not in ("", "places")]
+            if plain and not rest and last is not None and call.args[0].value is answer.node:
+                return Division("shard_samples", value.module, last, call=call, method=method)
+        return Undivided(
+            value.module,
+            value.node,
+            "this loader makes batches of single samples itself, and how it is told to cannot be "
+            "rewritten",
+            "give it paddle.batch(reader, batch_size) with set_sample_list_generator",
+        )

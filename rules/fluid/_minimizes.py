@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.facts.events import Branch, Event
-from transpile.facts.values import (
-    Argument,
-    Constant,
-    Value,
-    Values,
-)
+from transpile.facts.values import Argument, Constant, Value, Values
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.records import dataclass

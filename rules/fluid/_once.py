@@ -23,6 +23,9 @@ VOCABULARY = Vocabulary(
             "paddle.fluid.io.load_vars", "paddle.fluid.io.load_params",
             "paddle.fluid.io.load_persistables", "paddle.fluid.io.load_inference_model",
             "paddle.fluid.io.load", "paddle.fluid.load", "paddle.fluid.io.load_program_state",
+            "paddle.fluid.load_program_state", "paddle.load", "paddle.jit.load",
+            "paddle.static.load", "paddle.static.load_inference_model",
+            "paddle.static.load_program_state",
         }
     ),  # fmt: skip
     paths={

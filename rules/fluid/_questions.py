@@ -8,9 +8,7 @@ import libcst as cst
 
 from transpile.facts.events import Branch, Event
 from transpile.facts.module import Module
-from transpile.facts.values import (
-    Unknown,
-)
+from transpile.facts.values import Unknown
 from transpile.plan.model import Plan
 from transpile.rules.fluid._events import loops_around, names_of, receivers_of
 from transpile.rules.fluid._programs import STARTUP

@@ -7,12 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.facts.values import (
-    Generator,
-    Opaque,
-    Value,
-    Values,
-)
+from transpile.facts.values import Generator, Opaque, Value, Values
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
 from transpile.rules.fluid._divisions import Answer, Divided, Division, Undivided, reading_rank

@@ -78,7 +78,7 @@ def refusals(plan: Plan) -> Iterator[Ruling]:
             plan,
             "FL103",
             event,
-            "this trains in eager mode, which has no program to transpile",
+            "this works in eager mode, which has no program to transpile",
             "use fluid.dygraph.parallel.DataParallel, or move the script to Paddle 2 and convert "
             "it there",
         )

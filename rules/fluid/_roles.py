@@ -19,6 +19,14 @@ TRAINERS = (
     "paddle.fluid.contrib.trainer.Trainer",
 )
 
+#: What switches eager mode on.
+EAGER = frozenset(
+    {
+        "paddle.disable_static", "paddle.enable_imperative", "paddle.fluid.enable_imperative",
+        "paddle.fluid.enable_dygraph",
+    }
+)  # fmt: skip
+
 
 @dataclass(frozen=True, eq=False)
 class Roles:
@@ -94,9 +102,10 @@ def find_roles(plan: Plan) -> Roles:
         tuple(find_runs(plan, calls)),
         tuple(event for event in calls if calls_method(event, "transpile", TRANSPILERS)),
         tuple(event for event in calls if names_of(event) & set(TRAINERS)),
-        tuple(
-            event
-            for event in calls
-            if any(name.startswith("paddle.fluid.dygraph.") for name in names_of(event))
-        ),
+        tuple(event for event in calls if any(is_eager(name) for name in names_of(event))),
     )
+
+
+def is_eager(name: str) -> bool:
+    """Whether a name is of eager mode."""
+    return name in EAGER or name.startswith("paddle.fluid.dygraph.")

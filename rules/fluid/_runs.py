@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.facts.events import Event
-from transpile.facts.values import (
-    Argument,
-    Constant,
-    Opaque,
-)
+from transpile.facts.values import Argument, Constant, Opaque
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.records import dataclass

@@ -4,7 +4,8 @@ What:
     Wraps the reader that a training loop draws its batches from, or that a loader is given, in a
     helper that yields this trainer's share of each batch. A batch that cannot be divided is padded
     with its own first samples where it is the last one, and stops the script where it is not.
-    Arrays that the script feeds without a reader are divided where they are fed.
+    Arrays that the script feeds without a reader are divided where they are fed. A loader that
+    makes batches of single samples is given lists of them instead.
 
 Why:
     The servers average the gradients of the trainers, so that shares of equal size give the
@@ -20,8 +21,8 @@ After:
         exe.run(main_program, feed=feeder.feed(data), fetch_list=[avg_loss])
 
 Refuses when:
-    it cannot be seen what is fed; one reader feeds the training and an evaluation; single samples
-    are given to a loader that makes batches itself; nothing is fed.
+    it cannot be seen what is fed; one reader feeds the training and an evaluation; a loader draws
+    from a data set itself; nothing is fed.
 
 Source:
     https://www.paddlepaddle.org.cn/documentation/docs/en/1.8/advanced_guide/distributed_training/cluster_howto_en.html
@@ -31,13 +32,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.layout import wrap_expression
+import libcst as cst
+
+from transpile.edit import wrap
+from transpile.layout import replace_expression, wrap_expression
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.fluid._divisions import Divided, Division
 from transpile.rules.fluid._feeds import Feeds
 from transpile.rules.fluid._roles import roles_of
+from transpile.span import Span
 
 CODES = {
     "FL201": "each trainer takes its share of these batches",
@@ -89,6 +94,18 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     division: Division = ruling.data
     yield Helper(division.helper, division.module)
     name = plan.names_in(division.module).fresh(division.helper)
+    source = division.module.source
+    if division.call is not None:
+        assert isinstance(division.call.func, cst.Attribute)
+        first = division.call.args[0]
+        start = source.span(first.keyword or first.value).start
+        span = Span(start, source.span(division.node).end)
+        for edit in (
+            *wrap(span, f"{name}(", ")"),
+            *replace_expression(source, division.call.func.attr, division.method),
+        ):
+            yield In(division.module, edit)
+        return
     after = f", {division.program})" if division.program else ")"
-    for edit in wrap_expression(division.module.source, division.node, f"{name}(", after):
+    for edit in wrap_expression(source, division.node, f"{name}(", after):
         yield In(division.module, edit)

@@ -280,18 +280,73 @@ def test_refusals(line: str, code: str) -> None:
     assert code in codes(script)
 
 
-def test_readers_of_single_samples_are_refused() -> None:
-    script = HEAD + (
-        "loader = fluid.io.DataLoader.from_generator([x, y], 8, iterable=True)\n"
-        "loader.set_sample_generator(rows, batch_size=8)\n"
-        "fluid.optimizer.SGD(0.1).minimize(loss)\n"
-        "exe = fluid.Executor(fluid.CPUPlace())\n"
-        "exe.run(fluid.default_startup_program())\n"
-        "for data in loader():\n    exe.run(feed=data)\n"
+LOADED = HEAD + (
+    "loader = fluid.io.DataLoader.from_generator([x, y], 8, iterable=True)\n"
+    "loader.set_batch_generator(rows)\n"
+    "fluid.optimizer.SGD(0.1).minimize(loss)\n"
+    "exe = fluid.Executor(fluid.CPUPlace())\n"
+    "exe.run(fluid.default_startup_program())\n"
+    "for data in loader():\n    exe.run(feed=data)\n"
+)
+
+
+def test_readers_of_arrays_are_shared_out_by_rows() -> None:
+    assert "set_batch_generator(shard_arrays(rows))" in written(LOADED)
+
+
+@pytest.mark.parametrize(
+    ("given", "shared"),
+    [
+        (
+            "set_sample_generator(rows, 8, False)",
+            "set_sample_list_generator(shard_samples(rows, 8, False))",
+        ),
+        (
+            "set_sample_generator(rows, batch_size=8, places=[place])",
+            "set_sample_list_generator(shard_samples(rows, batch_size=8), places=[place])",
+        ),
+        (
+            "set_sample_generator(reader=rows, batch_size=8, drop_last=True, places=[place])",
+            "set_sample_list_generator(shard_samples(reader=rows, batch_size=8, drop_last=True), "
+            "places=[place])",
+        ),
+        (
+            "decorate_sample_generator(rows, 8, True, [place])",
+            "decorate_sample_list_generator(shard_samples(rows, 8, True), [place])",
+        ),
+    ],
+)
+def test_single_samples_are_given_as_lists(given: str, shared: str) -> None:
+    script = LOADED.replace("loader = ", "place = fluid.CPUPlace()\nloader = ")
+    text = written(script.replace("set_batch_generator(rows)", given))
+    assert f"loader.{shared}\n" in text
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "set_sample_generator(rows, places=None, batch_size=8)",
+        "set_sample_generator(batch_size=8, reader=rows)",
+        "set_sample_generator(rows, **how)",
+        "decorate_sample_generator(sample_generator=rows, batch_size=8)",
+    ],
+)
+def test_single_samples_that_are_given_in_other_ways_are_refused(given: str) -> None:
+    script = LOADED.replace("loader = ", 'how = {"batch_size": 8}\nloader = ')
+    assert "FL202" in codes(script.replace("set_batch_generator(rows)", given))
+
+
+def test_a_loader_of_a_data_set_is_refused() -> None:
+    script = LOADED.replace(
+        "DataLoader.from_generator([x, y], 8, iterable=True)", "DataLoader(ids)"
     )
-    assert "FL202" in codes(script)
-    script = script.replace("set_sample_generator(rows, batch_size=8)", "set_batch_generator(rows)")
-    assert "set_batch_generator(shard_arrays(rows))" in written(script)
+    script = script.replace("loader.set_batch_generator(rows)\n", "")
+    assert "FL202" in codes(script.replace("loader = ", "import ids\nloader = "))
+
+
+@pytest.mark.parametrize("switch", ["paddle.disable_static()", "fluid.enable_imperative()"])
+def test_eager_mode_is_refused_wherever_it_begins(switch: str) -> None:
+    assert "FL103" in codes(f"{SCRIPT}{switch}\n")
 
 
 def test_one_reader_for_training_and_evaluation_is_refused() -> None:
@@ -521,3 +576,57 @@ def test_trainers_are_found_under_older_names(
     names: dict[str, Any] = {"os": os}
     exec(text[start : text.index("\n\n\n", start)], names)
     assert names["get_trainer_endpoints"]() == endpoints
+
+
+SERVERS = [
+    ({"PADDLE_PSERVERS_IP_PORT_LIST": "a:1,b:1"}, "a:1,b:1"),
+    ({"PADDLE_PSERVERS": "a,b", "PADDLE_PORT": "2"}, "a:2,b:2"),
+    ({"PADDLE_PSERVERS": "a:1,b:1", "PADDLE_PORT": "2"}, "a:1,b:1"),
+    ({"PADDLE_PSERVER_IPS": "a,b", "PADDLE_PSERVER_PORT": "2"}, "a:2,b:2"),
+    ({"PADDLE_PSERVER_ENDPOINTS": "a:1"}, "a:1"),
+    ({"PADDLE_INIT_PSERVERS": "a,b", "PADDLE_INIT_PORT": "2"}, "a:2,b:2"),
+    ({"PSERVERS": "a:1,b:1"}, "a:1,b:1"),
+]
+HERE = [
+    ({"PADDLE_CURRENT_ENDPOINT": "a:1", "POD_IP": "b", "PADDLE_PORT": "2"}, "a:1"),
+    ({"POD_IP": "b", "PADDLE_PORT": "2"}, "b:2"),
+    ({"PADDLE_CURRENT_IP": "b", "PADDLE_PSERVER_PORT": "2"}, "b:2"),
+    ({"POD_IP": "b", "PADDLE_INIT_PORT": "2"}, "b:2"),
+    ({"SERVER_ENDPOINT": "a:1"}, "a:1"),
+]
+COUNTS = [
+    ({"TRAINING_ROLE": "TRAINER", "PADDLE_TRAINERS_NUM": "3"}, 3),
+    ({"PADDLE_TRAINING_ROLE": "TRAINER", "PADDLE_TRAINERS": "3"}, 3),
+    ({"TRAINING_ROLE": "PSERVER", "PADDLE_INIT_NUM_GRADIENT_SERVERS": "3"}, 3),
+    ({"TRAINING_ROLE": "TRAINER", "TRAINERS": "3"}, 3),
+    ({"TRAINERS": "3"}, 1),
+]
+NUMBERS = [({"PADDLE_TRAINER_ID": "3"}, 3), ({"PADDLE_INIT_TRAINER_ID": "3"}, 3), ({}, 0)]
+
+
+@pytest.mark.parametrize(
+    ("helper", "variables", "expected"),
+    [
+        (helper, *case)
+        for helper, cases in (
+            ("get_pservers", SERVERS),
+            ("get_current_endpoint", HERE),
+            ("get_trainer_count", COUNTS),
+            ("get_trainer_id", NUMBERS),
+        )
+        for case in cases
+    ],
+)
+def test_roles_and_addresses_are_read_under_current_and_older_names(
+    helper: str, variables: dict[str, str], expected: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = written(SCRIPT)
+    for name in [name for name in os.environ if name.startswith(("PADDLE_", "TRAIN", "POD_"))]:
+        monkeypatch.delenv(name)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    names: dict[str, Any] = {"os": os}
+    for needed in ("get_role", helper):
+        start = text.index(f"def {needed}(")
+        exec(text[start : text.index("\n\n\n", start)], names)
+    assert names[helper]() == expected

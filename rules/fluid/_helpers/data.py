@@ -87,6 +87,26 @@ def $check_batch(size, largest):
         ("get_trainer_count",),
     ),
     "shard_reader": shard_helper,
+    "shard_samples": HelperSource(
+        '''
+def $shard_samples(reader, batch_size, drop_last=True):
+    """Return a reader of lists: this trainer's share of each batch of single samples."""
+
+    def batches():
+        batch = []
+        for sample in reader():
+            batch.append(sample)
+            if len(batch) == batch_size:
+                yield batch
+                batch = []
+        if batch and not drop_last:
+            yield batch
+
+    return $shard_reader(batches)
+''',
+        (),
+        ("shard_reader",),
+    ),
     "shard_arrays": HelperSource(
         '''
 def $shard_arrays(reader):

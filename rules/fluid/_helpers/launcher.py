@@ -52,9 +52,10 @@ def $get_trainer_count():
     """Return the number of trainers; 1 without a launcher."""
     if not $get_role():
         return 1
-    for name in ("TRAINERS_NUM", "TRAINERS", "INIT_NUM_GRADIENT_SERVERS"):
-        if $os.environ.get("PADDLE_" + name):
-            return int($os.environ["PADDLE_" + name])
+    older = ("PADDLE_TRAINERS", "PADDLE_INIT_NUM_GRADIENT_SERVERS", "TRAINERS")
+    for name in ("PADDLE_TRAINERS_NUM",) + older:
+        if $os.environ.get(name):
+            return int($os.environ[name])
     raise SystemExit("TRAINING_ROLE is set, but not PADDLE_TRAINERS_NUM")
 '''
 
@@ -133,11 +134,17 @@ def $get_trainer_endpoints():
         '''
 def $get_pservers():
     """Return the addresses and ports of all parameter servers, with commas between them."""
-    for name in ("PSERVERS_IP_PORT_LIST", "PSERVERS", "PSERVER_ENDPOINTS"):
-        if $os.environ.get("PADDLE_" + name):
-            return $os.environ["PADDLE_" + name]
-    for older in (("PSERVER_IPS", "PSERVER_PORT"), ("INIT_PSERVERS", "INIT_PORT")):
-        addresses, port = [$os.environ.get("PADDLE_" + name) for name in older]
+    older = ("PADDLE_PSERVER_ENDPOINTS", "PADDLE_PSERVERS", "PSERVERS")
+    for name in ("PADDLE_PSERVERS_IP_PORT_LIST",) + older:
+        if ":" in $os.environ.get(name, ""):
+            return $os.environ[name]
+    # As older launchers say it, all servers have one port.
+    for name, port_name in (
+        ("PADDLE_PSERVERS", "PADDLE_PORT"),
+        ("PADDLE_PSERVER_IPS", "PADDLE_PSERVER_PORT"),
+        ("PADDLE_INIT_PSERVERS", "PADDLE_INIT_PORT"),
+    ):
+        addresses, port = $os.environ.get(name), $os.environ.get(port_name)
         if addresses and port:
             return ",".join(address + ":" + port for address in addresses.split(","))
     raise SystemExit("TRAINING_ROLE is set, but not PADDLE_PSERVERS_IP_PORT_LIST")
@@ -148,8 +155,9 @@ def $get_pservers():
         '''
 def $get_current_endpoint():
     """Return the address and port of this process."""
-    if $os.environ.get("PADDLE_CURRENT_ENDPOINT"):
-        return $os.environ["PADDLE_CURRENT_ENDPOINT"]
+    for name in ("PADDLE_CURRENT_ENDPOINT", "SERVER_ENDPOINT"):
+        if $os.environ.get(name):
+            return $os.environ[name]
     address = $os.environ.get("POD_IP") or $os.environ.get("PADDLE_CURRENT_IP")
     for name in ("PADDLE_PORT", "PADDLE_PSERVER_PORT", "PADDLE_INIT_PORT"):
         if address and $os.environ.get(name):
