@@ -64,11 +64,32 @@ OPTIONS = {
 }
 #: Rules that leave something to the user.
 BY_HAND = {
+    "paddle/remark-on-padding": HEAD
+    + """\
+@
+
+loader = DataLoader(train_set, batch_size=32, collate_fn=collate)
+"""
+    + MODEL
+    + CRITERION
+    + TRAINING.replace("train_loader", "loader"),
+    "paddle/refuse-own-processes": "from multiprocessing import Process\n\n"
+    + HEAD
+    + MODEL
+    + CRITERION
+    + """\
+
+
+def train(model):
+    loader = DataLoader(train_set, batch_size=32)
+    for x, y in loader:
+"""
+    + STEP
+    + "\n\n@\n",
     "paddle/refuse-uneven-noise": SETTING
     + "shared_noise = [paddle.zeros(p.shape) for p in model.parameters()]\n"
     + TRAINING.replace("        optimizer.step()\n", "        @\n        optimizer.step()\n"),
 }
-#: Rule to the script around its example.
 STATIC = """\
 import numpy as np
 import paddle
@@ -83,6 +104,7 @@ executor.run(paddle.static.default_startup_program())
 for step in range(10):
     executor.run(feed={"x": np.ones((8, 4), "float32")}, fetch_list=[])
 """
+#: Rule to the script around its example.
 BY_NAME = {
     "agree-on-decisions": SETTING
     + """\

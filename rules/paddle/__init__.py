@@ -165,6 +165,7 @@ TABLE = Table(
     filling_methods=frozenset(
         {"normal_", "uniform_", "bernoulli_", "exponential_", "cauchy_", "geometric_"}
     ),
+    assigning_methods=frozenset({"set_value"}),
     trains=trains_high_level,
     sites=sites,
     early=needs_agreement,

@@ -47,6 +47,7 @@ from transpile.layout import (
 from transpile.layout.calls import written_call
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
+from transpile.plan.passes import handed_out, passes_for_training
 from transpile.plan.places import statement_of
 from transpile.plan.sources import (
     Site,
@@ -69,8 +70,12 @@ CODES = {
     "PD203": "training draws its batches from no loader",
     "PD204": "each process takes the batch of the script",
     "PD205": "the size of a training loader's batch is read elsewhere",
+    "PD215": "training uses numbers that a separate pass takes from the training loader",
+    "PD216": "a call out of the project is given a training loader",
 }
 DISTRIBUTED = "paddle.io.DistributedBatchSampler"
+#: Functions of Paddle that draw nothing from a loader.
+KNOWN = ("paddle.io.",)
 BY_HAND = "give the loader a DistributedBatchSampler by hand"
 
 
@@ -143,6 +148,33 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "be shared out over the processes",
                 "draw the batches from a paddle.io.DataLoader that the script makes itself",
             )
+    yield from drawn_elsewhere(plan)
+
+
+def drawn_elsewhere(plan: Plan) -> Iterator[Answer]:
+    """A warning for each place beside training that sees one process's share of the data."""
+    fits = {id(event.node) for event in high_level(plan).fits}
+    for event in handed_out(plan, KNOWN):
+        if id(event.node) not in fits:
+            yield Remark(
+                "PD216",
+                Level.WARNING,
+                event.module,
+                event.node,
+                "this call is given the training loader, and with several processes it sees only "
+                "one process's share of the data",
+                "give it a second DataLoader over the whole data set",
+            )
+    for event in passes_for_training(plan):
+        yield Remark(
+            "PD215",
+            Level.WARNING,
+            event.module,
+            event.node,
+            "training uses what this pass over the training loader computes, and with several "
+            "processes each computes it from its own share of the data",
+            "compute it from the data set, or through a second DataLoader that only this pass uses",
+        )
 
 
 def shared_already(plan: Plan, site: Site) -> bool:

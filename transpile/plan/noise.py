@@ -56,7 +56,9 @@ def changes(plan: Plan, event: Event) -> Iterator[tuple[Values, Values, bool]]:
         generator = event.arguments.get("generator", None) is not None
         for callee in event.callee:
             if isinstance(callee, Opaque) and callee.kind == "attribute":
-                if callee.name.endswith("_") and not callee.name.startswith("_"):
+                if callee.name in plan.table.assigning_methods or (
+                    callee.name.endswith("_") and not callee.name.startswith("_")
+                ):
                     yield callee.operands[0], given, (
                         callee.name in plan.table.filling_methods and not generator
                     )

@@ -59,6 +59,8 @@ class Table:
         thaws: a wrap can be made to know parameters that are frozen when it is made.
         draws: functions that draw random numbers from a state of the process.
         filling_methods: methods of tensors that fill them with such numbers.
+        assigning_methods: methods of tensors that give them other values, beside those whose name
+            ends with an underscore.
         index_draws: functions that draw positions of samples at random.
         pieces: functions that cut data into batches, given the data and a size or a number.
         piece_methods: methods of data that do, given a size or a number.
@@ -104,6 +106,7 @@ class Table:
     thaws: bool = False
     draws: frozenset[str] = frozenset()
     filling_methods: frozenset[str] = frozenset()
+    assigning_methods: frozenset[str] = frozenset()
     index_draws: frozenset[str] = frozenset()
     pieces: frozenset[str] = frozenset()
     piece_methods: frozenset[str] = frozenset()

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import libcst as cst
-
 from transpile.facts.values import (
-    BoundMethod,
     Constant,
-    Function,
-    Instance,
     Mapping,
     Opaque,
-    Partial,
     Sequence,
     Value,
     Values,
 )
-from transpile.facts.walk import children
+from transpile.plan.collation import functions_of, returned
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Loader, Plan
 
@@ -73,37 +67,6 @@ def collated(plan: Plan, loader: Loader) -> dict[object, int]:
         if only is not None:
             certain[key] = only
     return certain
-
-
-def functions_of(values: Values) -> Iterable[Function]:
-    """The project's functions among values, through partials, methods and callable objects."""
-    for value in values:
-        if isinstance(value, Function):
-            yield value
-        elif isinstance(value, BoundMethod):
-            yield value.function
-        elif isinstance(value, Partial):
-            yield from functions_of(value.callee)
-        elif isinstance(value, Instance):
-            for cls in value.cls.ancestry():
-                names = getattr(getattr(cls, "scope", None), "names", {})
-                if "__call__" in names:
-                    yield from functions_of(names["__call__"])
-                    break
-
-
-def returned(plan: Plan, function: Function) -> Iterable[Values]:
-    """What each return statement of a function gives back."""
-    if isinstance(function.node, cst.Lambda):
-        yield plan.facts.values_of(function.node.body)
-        return
-    stack: list[cst.CSTNode] = [function.node.body]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, cst.Return) and node.value is not None:
-            yield plan.facts.values_of(node.value)
-        elif not isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
-            stack.extend(children(node))
 
 
 def parts_of(value: Value) -> Iterable[tuple[object, Values]]:

@@ -1,0 +1,92 @@
+"""The functions that make batches of samples, and whether they pad to the longest sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from transpile.facts.values import (
+    BoundMethod,
+    Constant,
+    Function,
+    Instance,
+    Opaque,
+    Partial,
+    Value,
+    Values,
+)
+from transpile.facts.walk import children
+from transpile.plan.graph import called_names, method_calls, walk_back
+from transpile.plan.model import Loader, Plan
+
+#: Functions that give the largest of several numbers.
+LONGEST = frozenset({"builtins.max", "numpy.max", "numpy.amax"})
+
+
+def pads(plan: Plan, loader: Loader, padding: tuple[str, ...]) -> bool:
+    """Whether the batches of a loader are as long as their longest sample.
+
+    Args:
+        plan: the plan.
+        loader: the loader.
+        padding: what the framework calls collators and functions that pad, by their beginnings.
+    """
+    argument = loader.argument("collate_fn")
+    if argument is None:
+        return False
+    for value in argument.values:
+        if any(name.startswith(padding) for name in called_names(value)):
+            return True
+    return any(
+        asks_for_the_longest(value, padding)
+        for function in functions_of(argument.values)
+        for values in returned(plan, function)
+        for value in walk_back(values)
+    )
+
+
+def asks_for_the_longest(value: Value, padding: tuple[str, ...]) -> bool:
+    """Whether a call pads, or takes the largest of several numbers."""
+    names = called_names(value)
+    if any(name in LONGEST or name.startswith(padding) for name in names):
+        return True
+    if any(name == "max" for name, _ in method_calls(value)):
+        return True
+    if not isinstance(value, Opaque):
+        return False
+    asked = value.arguments.keyword("padding")
+    return asked is not None and any(
+        isinstance(each, Constant) and each.value in (True, "longest") for each in asked.values
+    )
+
+
+def functions_of(values: Values) -> Iterable[Function]:
+    """The project's functions among values, through partials, methods and callable objects."""
+    for value in values:
+        if isinstance(value, Function):
+            yield value
+        elif isinstance(value, BoundMethod):
+            yield value.function
+        elif isinstance(value, Partial):
+            yield from functions_of(value.callee)
+        elif isinstance(value, Instance):
+            for cls in value.cls.ancestry():
+                names = getattr(getattr(cls, "scope", None), "names", {})
+                if "__call__" in names:
+                    yield from functions_of(names["__call__"])
+                    break
+
+
+def returned(plan: Plan, function: Function) -> Iterable[Values]:
+    """What each return statement of a function gives back."""
+    if isinstance(function.node, cst.Lambda):
+        yield plan.facts.values_of(function.node.body)
+        return
+    stack: list[cst.CSTNode] = [function.node.body]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, cst.Return) and node.value is not None:
+            yield plan.facts.values_of(node.value)
+        elif not isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+            stack.extend(children(node))

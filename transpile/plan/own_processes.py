@@ -1,0 +1,58 @@
+"""Training in processes or threads that a script starts itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transpile.facts.events import Call, Event
+from transpile.facts.values import External, Opaque, Value
+from transpile.plan.graph import called_names
+from transpile.plan.model import Plan
+
+#: Packages of the standard library that start processes or threads.
+MODULES = ("multiprocessing.", "concurrent.futures.", "threading.")
+#: Constructors and methods that run a function elsewhere.
+STARTS = frozenset(
+    {
+        "Process", "Thread", "Timer", "spawn", "start_processes", "submit", "map", "starmap",
+        "imap", "imap_unordered", "apply", "apply_async", "map_async", "starmap_async",
+    }
+)  # fmt: skip
+
+
+def started_elsewhere(plan: Plan, modules: tuple[str, ...] = ()) -> Iterator[tuple[Event, str]]:
+    """Each call that starts training in another process or thread, with the name of what does.
+
+    Args:
+        plan: the plan.
+        modules: packages of the framework that start processes, beside the standard library's.
+    """
+    entered = {
+        id(frame.node)
+        for backward in plan.backwards
+        if not backward.event.detached
+        for frame in backward.event.stack
+        if isinstance(frame, Call) and frame.node is not None
+    }
+    seen: set[int] = set()
+    for event in plan.facts.events:
+        if event.kind != "call" or id(event.node) not in entered or id(event.node) in seen:
+            continue
+        found = (started_by(callee, (*MODULES, *modules)) for callee in event.callee)
+        name = next(filter(None, found), "")
+        if name:
+            seen.add(id(event.node))
+            yield event, name
+
+
+def started_by(callee: Value, modules: tuple[str, ...]) -> str:
+    """The name of what starts a process or thread; empty for other callees."""
+    if isinstance(callee, External):
+        starts = callee.name.rpartition(".")[2] in STARTS
+        return callee.name if starts and callee.name.startswith(modules) else ""
+    if isinstance(callee, Opaque) and callee.kind == "attribute" and callee.name in STARTS:
+        for receiver in callee.operands[0]:
+            for made in called_names(receiver):
+                if made.startswith(modules):
+                    return f"{made}().{callee.name}"
+    return ""
