@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import libcst as cst
 
@@ -24,6 +24,7 @@ from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of
 from transpile.plan.roles.surroundings import gradients_off
+from transpile.plan.sources import Site
 from transpile.records import dataclass
 
 #: Callables whose result takes its shape from their arguments.
@@ -67,8 +68,31 @@ class Use:
     obstacle: str = ""
 
 
-def uses(plan: Plan, argument: Argument) -> Iterator[Use]:
-    """What follows the batch size of a loader in the training step."""
+def uses(plan: Plan, site: Site, argument: Argument) -> Iterator[Use]:
+    """What follows the batch size of a loader in the training step.
+
+    What the loader itself is given on the way to its call is divided there, once.
+    """
+    given = way_to_loader(plan, site)
+    for use in all_uses(plan, argument, given):
+        if id(use.node) not in given:
+            yield use
+
+
+def way_to_loader(plan: Plan, site: Site) -> set[int]:
+    """The expressions through which a batch size comes to the call that makes the loader."""
+    found: set[int] = set()
+    for loader in site.loaders:
+        own = loader.argument("batch_size")
+        if own is None or own.node is None:
+            continue
+        for holder in trace(plan.facts, site.module, own.node, loader.event.stack):
+            found.add(id(holder.read or holder.node))
+    return found
+
+
+def all_uses(plan: Plan, argument: Argument, given: set[int]) -> Iterator[Use]:
+    """What follows the batch size of a loader, what leads to the loader included."""
     # A number is the batch size where it is the very number that the loader was given, not one
     # like it: names lead to the object that the literal became.
     given_as = (Constant, External, Instance, Opaque)
@@ -83,25 +107,33 @@ def uses(plan: Plan, argument: Argument) -> Iterator[Use]:
             continue
         for arg in event.node.args:
             for mentioned in mentions(plan, arg.value, sources):
-                yield read_at(plan, event, mentioned)
+                yield read_at(plan, event, mentioned, given)
         for item in event.arguments.items:
             # In this call a parameter is the batch size, which may be something else in others.
             if isinstance(item.node, cst.Name) and item.values:
                 if all(identity(value) in sources for value in item.values):
-                    yield read_at(plan, event, item.node)
+                    yield read_at(plan, event, item.node, given)
         yield from numbers_like(plan, event, argument.values)
     yield from places_in_batches(plan, sources, reached)
 
 
-def read_at(plan: Plan, event: Event, node: cst.BaseExpression) -> Use:
+def read_at(
+    plan: Plan,
+    event: Event,
+    node: cst.BaseExpression,
+    given: Collection[int] = frozenset(),
+) -> Use:
     """Where the batch size is read that reaches an expression, through parameters.
 
     A function that gets it as a parameter may be called for evaluation, too, with a batch that is
-    not divided: the argument of the call in training is what changes.
+    not divided: the argument of the call in training is what changes, unless a loader is made of
+    that argument, too, which divides it itself.
     """
     if isinstance(node, cst.Name):
         for holder in trace(plan.facts, event.module, node, event.stack):
             read = holder.read or holder.node
+            if id(read) in given:
+                break
             if not holder.is_parameter and isinstance(read, cst.BaseExpression):
                 return Use(holder.module, read, also_evaluates(plan, holder.module, read))
     return Use(event.module, node, also_evaluates(plan, event.module, node))

@@ -132,7 +132,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 data=answer,
             )
         if argument is not None:
-            yield from other_uses(plan, argument, divided)
+            yield from other_uses(plan, site, argument, divided)
 
 
 def share_of(plan: Plan, site: Site, argument: Argument | None) -> Share | Ruling:
@@ -202,9 +202,9 @@ def module_of(plan: Plan, node: cst.CSTNode, default: Module) -> Module:
     return default
 
 
-def other_uses(plan: Plan, argument: Argument, divided: set[int]) -> Iterator[Answer]:
+def other_uses(plan: Plan, site: Site, argument: Argument, divided: set[int]) -> Iterator[Answer]:
     """What follows the batch size in the training step: it takes the share, too."""
-    for use in uses(plan, argument):
+    for use in uses(plan, site, argument):
         if id(use.node) in divided:
             continue
         divided.add(id(use.node))

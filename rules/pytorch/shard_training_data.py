@@ -53,6 +53,7 @@ from transpile.rules.pytorch._loaders import (
     is_distributed_sampler,
     is_iterable_dataset,
 )
+from transpile.rules.pytorch._phases import evaluating_phase
 from transpile.rules.pytorch._seeds import seed_text
 from transpile.rules.pytorch.share_sampler import compared, of_the_library
 
@@ -177,6 +178,8 @@ def obstacle(plan: Plan, site: Site) -> str:
     sampler, batch_sampler = given(site, "sampler"), given(site, "batch_sampler")
     if sampler is not None and is_distributed_sampler(sampler.values):
         return fixed_rank(sampler.values) or "done"
+    if phase := evaluating_phase(plan, site):
+        return phase
     unknown = loader.event.arguments.unknown_because
     if unknown and not is_indirect(plan, site):
         return f"the arguments of this loader are not known: {unknown}"

@@ -147,3 +147,47 @@ def test_a_sum_over_noise_is_a_sum_over_samples() -> None:
 
 def test_noise_of_another_size_is_refused() -> None:
     assert "PT203" in errors(noise("5, 6"))
+
+
+HELPED = """\
+import sys
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Samples(object):
+    def loader(self, batch_size):
+        data = TensorDataset(torch.randn(64, 3), torch.randn(64, 1))
+        {made}
+
+
+batch_size = int(sys.argv[1])
+{taken} = Samples().loader(batch_size)
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(3):
+    for x, y in loader:
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), {target}).backward()
+        optimizer.step()
+"""
+MADE = "DataLoader(data, batch_size=batch_size, drop_last=True)"
+
+
+@pytest.mark.parametrize(
+    ("made", "taken", "target", "divided"),
+    [
+        (f"return {MADE}", "loader", "y", 1),
+        (f"return {MADE}, torch.zeros(batch_size, 1)", "loader, target", "target", 2),
+    ],
+)
+def test_what_a_loader_is_given_is_divided_once(
+    made: str, taken: str, target: str, divided: int
+) -> None:
+    """A method that makes the loader gets the whole batch, whatever else it makes of it."""
+    result = convert(HELPED.format(made=made, taken=taken, target=target).encode())
+    assert result.outcome is Outcome.CONVERTED
+    assert result.text.count("split_batch(batch_size)") == divided + 1
+    assert "Samples().loader(batch_size)" in result.text

@@ -88,3 +88,26 @@ def test_loader_made_once_is_told_the_epoch_where_it_was() -> None:
     loop = PASS.format(loader="loader").replace("\n", "\n    ")
     text = f"loader = {LOADER}\nfor epoch in range(3):\n    {loop}"
     assert told(text) == "epoch"
+
+
+PHASES = """\
+names = ["train", "valid"]{more}
+for epoch in range(3):
+    for phase in names:
+        loader = DataLoader(data, batch_size=8, shuffle=phase == "train")
+        for x, y in loader:
+            loss = nn.functional.cross_entropy(model(x), y)
+            if phase == "train":
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("more", ["", ' + (["test"] if torch.cuda.is_available() else [])'])
+def test_a_loader_that_trains_in_one_phase_of_several_is_no_training_loader(more: str) -> None:
+    """Its batches in the other phases are those of evaluations, which are not shared out."""
+    result = convert((HEAD + PHASES.format(more=more)).encode())
+    assert result.outcome is Outcome.REFUSED
+    (code,) = {finding.code for finding in result.findings if finding.level.label == "error"}
+    assert code in ("PT202", "PT206")

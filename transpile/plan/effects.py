@@ -260,6 +260,9 @@ def mode_of(event: Event, position: int, default: str) -> set[str] | None:
 def open_kind(name: str, event: Event) -> Kind | None:
     """What opening a file does: nothing that matters where it is only read."""
     container = name in CONTAINERS
+    read_only = event.arguments.keyword("readonly")
+    if container and read_only is not None and read_only.values == (Constant(True),):
+        return None
     position, default = CONTAINERS[name] if container else OPENS[name]
     modes = mode_of(event, position, default)
     if modes is None:

@@ -58,20 +58,20 @@ class Preparations:
     def find(self) -> list[Preparation]:
         """The preparations, neighbours together, in the order of the text.
 
-        In other modules the processes take turns where it happens, if what decides about it is
-        there, too; else around the call in the script that leads there.
+        In other modules the processes take turns where it is decided; else around the call in the
+        script that leads there.
         """
         here: list[tuple[Effect, cst.CSTNode]] = []
-        inside: dict[Module, list[Effect]] = {}
+        inside: dict[Module, dict[int, tuple[Effect, cst.CSTNode]]] = {}
         for effect, node in self.sites():
-            if effect.module is not self.module and self.decided_there(effect):
-                inside.setdefault(effect.module, []).append(effect)
+            module, place = self.decision(effect)
+            if module is not self.module and place is not None:
+                inside.setdefault(module, {})[id(effect)] = (effect, place)
             else:
                 here.append((effect, node))
         result: list[Preparation] = []
-        for module, effects in inside.items():
+        for module, places in inside.items():
             there = Preparations(self.once, self.before, module)
-            places = {id(effect): (effect, there.place_of(effect)) for effect in effects}
             for preparation in there.grouped(there.placed(places.values())):
                 sites = list(self.sites_of(preparation.effects))
                 if preparation.why_not and sites:
@@ -80,23 +80,27 @@ class Preparations:
                     result.append(preparation)
         return [*self.grouped(self.placed(here)), *result]
 
-    def decided_there(self, effect: Effect) -> bool:
-        """Whether every test for a file that leads to an effect is in the effect's own function."""
-        for event in effect.events:
-            asked = False
-            for frame in event.stack:
-                if isinstance(frame, Call) and asked:
-                    return False
-                asked = asked or self.asks(frame)
-        return True
+    def decision(self, effect: Effect) -> tuple[Module, cst.CSTNode | None]:
+        """Where the first test for a file stands that leads to an effect; else the effect itself.
 
-    def place_of(self, effect: Effect) -> cst.CSTNode:
-        """The place in its own module at which a file is missing, or an effect happens."""
-        for frame in effect.event.stack if effect.kind is not Kind.DOWNLOAD else ():
-            if self.asks(frame) and isinstance(frame, Branch) and isinstance(frame.node, cst.If):
-                if self.source.has(frame.node):
-                    return frame.node.test
-        return effect.node
+        None where that is a different place each time.
+        """
+        found: dict[int, tuple[Module, cst.CSTNode]] = {}
+        for event in effect.events:
+            module = effect.module
+            place: cst.CSTNode = effect.node
+            entered = self.plan.entry
+            for frame in event.stack:
+                if isinstance(frame, Call):
+                    entered = frame.function.module
+                elif self.asks(frame) and isinstance(frame.node, cst.If):
+                    module, place = entered, frame.node.test
+                    break
+            found[id(place)] = (module, place)
+        if len(found) != 1:
+            return effect.module, None
+        ((module, place),) = found.values()
+        return module, place
 
     def sites_of(self, effects: Iterable[Effect]) -> Iterator[tuple[Effect, cst.CSTNode]]:
         """The calls in the script that lead to some effects."""
