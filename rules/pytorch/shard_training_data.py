@@ -178,7 +178,8 @@ def obstacle(plan: Plan, site: Site) -> str:
     sampler, batch_sampler = given(site, "sampler"), given(site, "batch_sampler")
     if sampler is not None and is_distributed_sampler(sampler.values):
         return fixed_rank(sampler.values) or "done"
-    if phase := evaluating_phase(plan, site):
+    phase: str = evaluating_phase(plan, site)
+    if phase:
         return phase
     unknown = loader.event.arguments.unknown_because
     if unknown and not is_indirect(plan, site):
