@@ -37,6 +37,9 @@ WRAPPER = Wrapper(
         "children", "named_children", "to", "cuda", "cpu",
     },
     asked_for=frozenset({"module", "train", "eval", "parameters", "state_dict"}),
+    writers=(
+        "torch.save", "pickle.dump", "pickle.dumps", "joblib.dump", "dill.dump", "cloudpickle.dump",
+    ),
 )  # fmt: skip
 #: Methods that give back the model that they move or change.
 MOVES = TABLE.preparing_methods - {"load_state_dict"}

@@ -15,7 +15,7 @@ After:
     torch.save(unwrap(model).state_dict(), "model.pt")
 
 Refuses when:
-    a part of the wrapped model is replaced.
+    a part of the wrapped model is replaced, or it is written as a part of an object.
 
 Source:
     https://pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
@@ -36,6 +36,7 @@ from transpile.rules.pytorch._data_parallel import WRAPPER, replaces_data_parall
 CODES = {
     "PT311": "the model is reached behind its wrap",
     "PT312": "a part of a wrapped model is replaced",
+    "PT315": "a wrapped model is written as a part of something else",
 }
 
 
@@ -66,6 +67,16 @@ def decide(plan: Plan) -> Iterator[Answer]:
                     f"'{reach.name}' of the model is replaced after the model is ready for "
                     "training",
                     "replace parts of the model before the optimizer is made",
+                )
+                continue
+            if reach.because:
+                yield Ruling(
+                    "PT315",
+                    Verdict.REFUSE,
+                    reach.module,
+                    reach.node,
+                    f"{reach.because}, which would then need a process group to be read",
+                    "write the model's state_dict()",
                 )
                 continue
             yield Ruling(

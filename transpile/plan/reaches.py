@@ -9,9 +9,11 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Class, External, Instance, Opaque, Value
+from transpile.facts.walk import descendants
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of, start, statement_of
+from transpile.plan.stored import stored
 from transpile.plan.wraps import Wrap
 from transpile.records import dataclass
 
@@ -26,6 +28,7 @@ class Wrapper:
         replaces: the framework's older wrapper, whose place the wrap may take; empty for none.
         same_as_replaced: what a wrap in its place answers as that one would.
         asked_for: what a script may ask either of, as in ``hasattr(model, "module")``.
+        writers: functions that write all that they are given, what containers hold included.
     """
 
     same: frozenset[str]
@@ -33,6 +36,7 @@ class Wrapper:
     replaces: str = ""
     same_as_replaced: frozenset[str] = frozenset()
     asked_for: frozenset[str] = frozenset()
+    writers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +48,14 @@ class Reach:
         node: the expression.
         name: what of the model is wanted; empty where all of it is.
         replaced: that is assigned, not read.
+        because: why the model cannot be reached there; empty where it can.
     """
 
     module: Module
     node: cst.BaseExpression
     name: str = ""
     replaced: bool = False
+    because: str = ""
 
 
 def reaches(plan: Plan, wrap: Wrap, wrapper: Wrapper, in_place: bool = False) -> Iterator[Reach]:
@@ -62,13 +68,43 @@ def reaches(plan: Plan, wrap: Wrap, wrapper: Wrapper, in_place: bool = False) ->
         in_place: the wrap takes the place of the script's own wrapper, so that the script
             reaches the model as it would through that.
     """
-    yield from accesses(plan, wrap, wrapper, in_place)
-    yield from arguments(plan, wrap, wrapper, in_place)
+    for value in wrapped_values(plan, wrap):
+        yield from accesses(plan, wrap, value, wrapper, in_place)
+        yield from arguments(plan, wrap, value, wrapper, in_place)
+        yield from contents(plan, wrap, value, wrapper)
 
 
-def accesses(plan: Plan, wrap: Wrap, wrapper: Wrapper, in_place: bool) -> Iterator[Reach]:
+def wrapped_values(plan: Plan, wrap: Wrap) -> list[Value]:
+    """The model of a wrap, and what the same statements make and wrap in other calls."""
+    model = wrap.models[0].value
+    found = [model]
+    if wrap.function is None or not isinstance(model, (Instance, Opaque)):
+        return found
+    last = start(wrap.module, wrap.node)
+    for node in descendants(wrap.function.body):
+        if not isinstance(node, (cst.Name, cst.Attribute, cst.Assign)):
+            continue
+        if start(wrap.module, node) > last or not is_about(wrap, node):
+            continue
+        held = node.value if isinstance(node, cst.Assign) else node
+        for value in map(origin, plan.facts.values_of(held)):
+            if isinstance(value, type(model)) and value.node is model.node and value not in found:
+                found.append(value)
+    return found
+
+
+def is_about(wrap: Wrap, node: cst.Name | cst.Attribute | cst.Assign) -> bool:
+    """Whether a node reads or assigns the variable of a wrap."""
+    code = wrap.module.source.code
+    if isinstance(node, cst.Assign):
+        return any(code(target.target) == wrap.text for target in node.targets)
+    return code(node) == wrap.text
+
+
+def accesses(
+    plan: Plan, wrap: Wrap, value: Value, wrapper: Wrapper, in_place: bool
+) -> Iterator[Reach]:
     """Attributes and items of the wrapped model."""
-    value = wrap.models[0].value
     inner = is_inside(plan, value, wrapper.replaces)
     same = wrapper.same - {"module"} if inner else wrapper.same
     if in_place:
@@ -128,9 +164,10 @@ def is_inside(plan: Plan, value: Value, older: str) -> bool:
     )
 
 
-def arguments(plan: Plan, wrap: Wrap, wrapper: Wrapper, in_place: bool) -> Iterator[Reach]:
+def arguments(
+    plan: Plan, wrap: Wrap, value: Value, wrapper: Wrapper, in_place: bool
+) -> Iterator[Reach]:
     """Calls out of the project that are given the wrapped model itself."""
-    value = wrap.models[0].value
     inner = is_inside(plan, value, wrapper.replaces)
     for event, node in given_away(plan, wrapper.harmless).get(id(value), ()):
         if event.order < wrap.order and not event.detached:
@@ -143,6 +180,16 @@ def arguments(plan: Plan, wrap: Wrap, wrapper: Wrapper, in_place: bool) -> Itera
         if inner and is_behind_module(plan, node, value):
             continue
         yield Reach(event.module, node)
+
+
+def contents(plan: Plan, wrap: Wrap, value: Value, wrapper: Wrapper) -> Iterator[Reach]:
+    """Places where the wrapped model is put into containers that are written whole."""
+    inner = is_inside(plan, value, wrapper.replaces)
+    for found in stored(plan, value, wrapper.writers) if wrapper.writers else ():
+        if inner and is_behind_module(plan, found.node, value):
+            continue
+        if found.because or not is_before(plan, wrap, found.module, found.node):
+            yield Reach(found.module, found.node, because=found.because)
 
 
 def given_away(

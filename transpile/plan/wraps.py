@@ -219,16 +219,38 @@ def wrap_in(
         return ""
     before = statements[min(later)] if later else None
     behind = statements[max(after, 0)]
-    order = order_of(plan, holder, block, statements[min(later) if later else after + 1 :])
+    rest = statements[min(later) if later else after + 1 :]
+    order = order_of(plan, holder, block, behind, rest)
     return Wrap((model,), holder.module, holder.text, before, behind, order, holder.function)
 
 
-def order_of(plan: Plan, holder: Holder, block: cst.CSTNode, later: list[Statement]) -> int:
-    """The position of the first event in some statements of a block."""
+def order_of(
+    plan: Plan,
+    holder: Holder,
+    block: cst.CSTNode,
+    behind: Statement,
+    later: list[Statement],
+) -> int:
+    """The position of the first event in some statements of a block, or behind its function."""
+    left: Event | None = None
     for site, event in sites_in_scope(plan, holder):
-        if statement_in(holder.module, block, site) in later:
+        statement = statement_in(holder.module, block, site)
+        if statement in later:
             return event.order
-    return len(plan.facts.events)
+        if statement is behind and left is None:
+            left = event
+    events = plan.facts.events
+    if left is None or not holder.depth:
+        return len(events)
+    within = calls_of(left.stack)[: holder.depth]
+    return next(
+        (
+            event.order
+            for event in events[left.order + 1 :]
+            if calls_of(event.stack)[: holder.depth] != within
+        ),
+        len(events),
+    )
 
 
 def sites_in_scope(plan: Plan, holder: Holder) -> list[tuple[cst.CSTNode, Event]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from transpile.facts.values import (
     BoundMethod,
     Class,
+    Constant,
     External,
     Function,
     Instance,
@@ -49,6 +50,8 @@ class Calls(Tensors, Losses):
             # Too many models to choose from are still models.
             models = tuple(one for one in callees if self.is_layer(origin(one)))
             callees = models or callees
+        # What is None until it is made is called once it is made.
+        callees = tuple(one for one in callees if not isinstance(one, Constant)) or callees
         found = domain.NOTHING
         for callee in callees:
             found = domain.join(found, self.call_one(value, callee))

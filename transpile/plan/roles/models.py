@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from transpile.facts.values import (
     BoundMethod,
+    Constant,
     Function,
     Instance,
     Mapping,
@@ -33,7 +34,11 @@ def find_models(plan: Plan) -> None:
     """Every object with parameters that is called, and which of them learn."""
     table = plan.table
     held: list[tuple[Value, Optimizer]] = [
-        (module, optimizer) for optimizer in plan.optimizers for module in optimizer.modules
+        (module, optimizer)
+        for optimizer in plan.optimizers
+        for module in optimizer.modules
+        # ``self.net = None``, until it is made: what has parameters is no constant.
+        if not isinstance(module, Constant)
     ]
     found: dict[int, Model] = {}
 
