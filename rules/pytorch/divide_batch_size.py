@@ -78,7 +78,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             for name in BATCH_KEYWORDS:
                 named = site.loader.event.arguments.keyword(name)
                 if named is not None:
-                    yield from other_uses(plan, named, divided)
+                    yield from other_uses(plan, site, named, divided)
         if given(site, "batch_sampler") is not None or is_indirect(plan, site):
             continue
         argument = site.loader.argument("batch_size")
