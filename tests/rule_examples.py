@@ -106,6 +106,15 @@ def train_step(batch):
 for epoch in range(3):
     @
 """,
+    "remark-on-batch-statistics": HEAD.replace(
+        "        self.layer = nn.Linear(4, 2)\n",
+        "        self.layer = nn.Linear(4, 2)\n        self.mean = 0.5\n",
+    ).replace("    def forward(self, x):\n        return self.layer(x)\n", "    @\n")
+    + LOADER
+    + MODEL
+    + CRITERION
+    + TRAINING,
+    "remark-on-gradient-hooks": SETTING + "@\n",
     "refuse-uneven-noise": SETTING
     + "shared = torch.Generator().manual_seed(1)\n"
     + TRAINING.replace("        optimizer.step()\n", "        @\n        optimizer.step()\n"),

@@ -27,7 +27,7 @@ SAME = frozenset(
 WRAPPER = Wrapper(
     SAME,
     harmless=(
-        "torch.optim.", "torch.nn.utils.clip_grad", "torch.compile", "torch.nn.parallel.",
+        "torch.nn.utils.clip_grad", "torch.compile", "torch.nn.parallel.",
         DATA_PARALLEL, "torch_geometric.nn.DataParallel",
     ),
     replaces=DATA_PARALLEL,

@@ -65,7 +65,9 @@ def door(plan: Plan, event: Event, callee: Value, model: Model) -> str:
 
 def is_method_of_part(callee: Opaque) -> bool:
     """Whether an attribute is a method such as ``model.parameters`` and no layer."""
-    return callee.name in METHODS or not callee.operands or not callee.operands[0]
+    if callee.name in METHODS or not callee.operands or not callee.operands[0]:
+        return True
+    return all(isinstance(one, Opaque) and one.name in TENSORS for one in callee.operands[0])
 
 
 def part_base(value: Opaque) -> Value | None:
@@ -114,6 +116,8 @@ def calls_layers(plan: Plan, event: Event) -> bool:
     return False
 
 
+#: Attributes of layers that are tensors: what is called on them is no layer.
+TENSORS = frozenset({"weight", "bias", "data", "grad"})
 METHODS = frozenset(
     {
         "parameters", "named_parameters", "state_dict", "load_state_dict", "train", "eval", "to",

@@ -49,6 +49,7 @@ from transpile.plan.graph import is_instance_of
 from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.places import start
+from transpile.plan.second_passes import second_pass
 from transpile.plan.wraps import Wrap, find_wrap, wrapped_already
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
@@ -115,7 +116,11 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 node,
                 f"this model learns but cannot be wrapped: {found}; nor can its gradients be "
                 f"averaged by hand: {by_hand}",
-                "keep the model in one variable from its making to its calls",
+                (
+                    "add the losses up, and go back through them once"
+                    if second_pass(plan, model) is not None
+                    else "keep the model in one variable from its making to its calls"
+                ),
             )
             continue
         unfrozen = unfrozen_later(plan, model, found.order)

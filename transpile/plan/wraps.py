@@ -22,6 +22,7 @@ from transpile.plan.places import (
     site_at,
     statement_in,
 )
+from transpile.plan.second_passes import second_pass
 from transpile.records import dataclass, replace
 
 #: Attributes of a model or parameter whose setting replaces what learns.
@@ -99,6 +100,11 @@ def search_wrap(plan: Plan, model: Model, thawed: bool = False) -> Wrap | str:
     forwards = training_forwards(plan, model)
     if not forwards:
         return "it learns, but is never called itself: only parts or methods of it are"
+    if second_pass(plan, model) is not None:
+        return (
+            "two backward passes go through one call of it, and a wrap would average only what "
+            "the first of them gives"
+        )
     common: dict[tuple[int, int, str], list[Holder]] | None = None
     order: list[tuple[int, int, str]] = []
     for event in forwards:

@@ -443,6 +443,8 @@ class Analysis(Calls):
             return domain.count()
         if tensor.kind is Kind.UNKNOWN and not tensor.whole:
             return domain.count() if position == 0 else domain.equal(tensor=False)
+        if tensor.kind is Kind.UNKNOWN and position == 0:
+            return tensor.number()
         return domain.equal(tensor=False)
 
 

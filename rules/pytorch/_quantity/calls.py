@@ -38,6 +38,8 @@ KNOWN_PACKAGES = (
     "torchvision.utils.",
 )
 BUILTIN_NUMBERS = frozenset({"float", "int", "round", "complex"})
+#: Those that make a whole number of it.
+ROUNDED = frozenset({"int", "round"})
 
 
 class Calls(Tensors, Losses):
@@ -150,6 +152,10 @@ class Calls(Tensors, Losses):
         given = self.given(value)
         first = given[0] if given else domain.NOTHING
         if word in BUILTIN_NUMBERS:
+            if word in ROUNDED and first.kind is Kind.EQUAL and first.pending:
+                return domain.unknown(
+                    "it rounds a number that is averaged over the processes", whole=True
+                )
             return self.as_number(first, value)
         if word == "sum":
             return self.summed(value.arguments.items[0].values) if given else domain.NOTHING

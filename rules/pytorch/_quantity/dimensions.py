@@ -34,6 +34,21 @@ def reduced_over(word: str, tensor: Quantity, given: Given) -> Quantity:
     return replace(tensor, content="", dim=tensor.dim - before(dims, tensor.dim, given))
 
 
+def reordered(word: str, tensor: Quantity, given: Given) -> Quantity:
+    """What turns a tensor round or rolls it on: another sample in each place, or the same."""
+    if tensor.kind is not Kind.SAMPLE:
+        return tensor
+    if word == "flip":
+        dims = given.dims() or tuple(
+            one for values in given.positional() if (one := integer(values)) is not None
+        )
+    else:
+        dims = {"flipud": (0,), "fliplr": (1,)}.get(word) or given.dims(1) or ()
+    if tensor.dim is not None and tensor.dim in dims:
+        return domain.unknown("it brings the samples of a batch into another order")
+    return tensor
+
+
 def after_reduction(quantity: Quantity, given: Given) -> Quantity:
     """An unknown after a reduction: a single number, if it was over everything."""
     return replace(quantity, whole=True) if given.dims() == () else quantity

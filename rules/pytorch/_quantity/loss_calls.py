@@ -46,7 +46,8 @@ class Losses(Looking):
                 replace(one, dim=0, selection=one.selection and position == 0)
                 for position, one in enumerate(tensors)
             ]
-        each = domain.nonlinear(f"the loss {signature.function}", *tensors)
+        weights = self.weights_of_batch(signature, source, source is value)
+        each = domain.nonlinear(f"the loss {signature.function}", *tensors, *weights)
         if setup.reduction is None:
             return domain.unknown(f"the reduction of {signature.function} is not known", whole=True)
         if each.kind is Kind.UNKNOWN or setup.reduction == "none":
@@ -62,6 +63,21 @@ class Losses(Looking):
         if each.selection and signature.function in SIZED and setup.weight is False:
             return self.weighted_loss(value, signature, source, setup)
         return domain.average(each)
+
+    def weights_of_batch(
+        self, signature: Signature, source: Opaque, as_function: bool
+    ) -> list[Quantity]:
+        """The weights that a loss is given, where they come from the batch itself."""
+        names = signature.parameters if as_function else signature.settings
+        offset = signature.inputs if as_function else 0
+        found = []
+        for name in ("weight", "pos_weight"):
+            if name in names:
+                given = source.arguments.get(name, names.index(name) + offset)
+                one = self.look(given.values) if given is not None else domain.NOTHING
+                if one.kind is not Kind.NOTHING and not one.independent:
+                    found.append(one)
+        return found
 
     def weighted_loss(
         self, value: Opaque, signature: Signature, source: Opaque, setup: Settings

@@ -18,6 +18,8 @@ from .vocabulary import CONTAINERS, SPLITS
 SEVERAL = frozenset(
     {"RNN", "LSTM", "GRU", "LSTMCell", "MultiheadAttention", "AdaptiveLogSoftmaxWithLoss"}
 )
+#: Models of torchvision that give several tensors, at least in training.
+SEVERAL_MODELS = ("inception", "Inception", "googlenet", "GoogLeNet")
 #: Attributes of layers that are tensors.
 TENSOR_ATTRIBUTES = frozenset({"weight", "bias", "data", "grad", "pos_weight"})
 #: Library prefixes whose objects are models.
@@ -179,9 +181,19 @@ class Models(Looking):
                 isinstance(one, (Sequence, Mapping, Instance)) or self.gives_several(one)
                 for one in value.inner
             )
-        for callee in value.callee:
-            for name in called_names(origin(callee)):
-                package, _, word = name.rpartition(".")
-                if package == "torch.nn" and word not in SEVERAL and word not in CONTAINERS:
-                    return False
-        return True
+        return not any(self.gives_one(origin(callee)) for callee in value.callee)
+
+    def gives_one(self, layer: Value) -> bool:
+        """Whether a layer of a library, or a chain of layers, certainly gives a single tensor."""
+        for name in called_names(layer):
+            package, _, word = name.rpartition(".")
+            if name.startswith("torchvision.models.") and not word.startswith(SEVERAL_MODELS):
+                return package.count(".") == 1
+            if package == "torch.nn" and word in CONTAINERS and isinstance(layer, Opaque):
+                parts = [one for item in layer.arguments.items[-1:] for one in item.values]
+                return not any(isinstance(one, Instance) for one in parts) and all(
+                    self.gives_one(one) or not called_names(one) for one in parts
+                )
+            if package == "torch.nn" and word not in SEVERAL:
+                return True
+        return False

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from transpile.facts.values import Arguments, Sequence, Values, only_constant
+from transpile.facts.values import Arguments, Opaque, Sequence, Values, only_constant
+from transpile.plan.graph import called_names
 from transpile.records import dataclass, replace
 
 from .domain import Kind, Quantity, unknown
@@ -155,8 +156,10 @@ def indexed(
         part = element.slice
         if isinstance(part, cst.Slice):
             if place == dim and (part.lower or part.upper or part.step):
-                bounds = [b for b in (part.lower, part.upper) if b is not None]
-                if not any(look(values_of(bound)).degree == 1 for bound in bounds):
+                bounds = [values_of(b) for b in (part.lower, part.upper) if b is not None]
+                if any(goes_round(bound) for bound in bounds):
+                    return unknown(PIECES)
+                if not any(look(bound).degree == 1 for bound in bounds):
                     # Part of the samples, or another dimension than it seems.
                     result = replace(result, dim=None)
             place += 1
@@ -183,6 +186,16 @@ def indexed(
     if result.dim is None:
         return result
     return replace(result, dim=result.dim + added - removed)
+
+
+def goes_round(bound: Values) -> bool:
+    """Whether a bound of a slice is another one in each round of a loop over a range."""
+    return any(
+        isinstance(value, Opaque)
+        and value.kind == "element"
+        and any("builtins.range" in called_names(source) for source in value.operands[0])
+        for value in bound
+    )
 
 
 def is_single(index: Quantity) -> bool:

@@ -6,7 +6,7 @@ from transpile.facts.values import Opaque
 from transpile.records import replace
 
 from . import domain
-from .dimensions import along, concatenated, is_elementwise_pair, reduced_over
+from .dimensions import along, concatenated, is_elementwise_pair, reduced_over, reordered
 from .domain import Duty, Kind, Pending, Quantity
 from .numbers import Numbers, guarded
 from .products import pairwise, product
@@ -32,6 +32,7 @@ from .vocabulary import (
     PAIRWISE,
     PRODUCTS,
     QUOTIENTS,
+    REORDERS,
     SAME,
     SELECTIONS,
     SPLITS,
@@ -70,6 +71,8 @@ class Tensors(Numbers, Sizes):
             if tensor.kind is Kind.SAMPLE:
                 return reshaped(plain, tensor, given, self.look)
             return tensor
+        if plain in REORDERS:
+            return reordered(plain, tensor, given)
         if plain in SUMS or plain in MEANS:
             return reduced_over(plain, tensor, given)
         if plain in ("max", "min") and others and is_elementwise_pair(given):

@@ -18,9 +18,11 @@ SAME = words("""
     from_numpy copy Variable retain_grad pin_memory expand expand_as view_as reshape_as real
     squeeze_copy to_dense coalesce astype xpu mps Tensor FloatTensor LongTensor DoubleTensor
     IntTensor HalfTensor BoolTensor ByteTensor bool repeat repeat_interleave tile float32
-    float64 int64 int32 flip fliplr flipud roll atleast_1d atleast_2d nan_to_num deepcopy
+    float64 int64 int32 atleast_1d atleast_2d nan_to_num deepcopy
     refine_names rename stop_gradient register_hook record_stream
     """)
+#: Put what they are called on in another order along a dimension.
+REORDERS = words("flip fliplr flipud roll")
 #: Cut the graph of gradients.
 CUTS = words("detach item tolist numpy data long int bool byte")
 #: Give plain numbers, in Python or NumPy.

@@ -1,0 +1,72 @@
+"""Places in models where the samples of a batch come to depend on each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transpile.facts.values import Constant, Opaque, Value
+from transpile.plan.graph import called_names, origin
+from transpile.plan.model import Plan
+
+from . import analysis
+from .analysis import Analysis
+from .domain import STATISTIC, Kind
+
+#: Layers that go along the first dimension unless they are told otherwise.
+ALONG_FIRST = frozenset(
+    {
+        "RNN", "LSTM", "GRU", "MultiheadAttention", "Transformer", "TransformerEncoderLayer",
+        "TransformerDecoderLayer",
+    }
+)  # fmt: skip
+#: Layers that repeat the one that they are given.
+STACKS = frozenset({"TransformerEncoder", "TransformerDecoder"})
+
+
+def couplings(plan: Plan) -> Iterator[tuple[Opaque, str]]:
+    """The values in models that make one sample depend on others, and how."""
+    found = analysis(plan)
+    found.settle(tuple(value for backward in plan.backwards for value in backward.loss))
+    for value in tuple(found.kept):
+        if not isinstance(value, Opaque):
+            continue
+        if value.kind == "call" and goes_along_samples(found, value):
+            yield value, "batch_first is not set, so that the layer takes the samples for time"
+        elif value.kind in ("operation", "call") and found.in_model(value):
+            if combines(found, value):
+                yield value, STATISTIC
+
+
+def combines(found: Analysis, value: Opaque) -> bool:
+    """Whether an operation combines samples with a number for the whole batch."""
+    made = found.transfer_one(value)
+    if made.kind is Kind.UNKNOWN:
+        return made.reason == STATISTIC
+    if made.kind is not Kind.SAMPLE or not made.coupled:
+        return False
+    return not any(found.look(operand).coupled for operand in value.operands)
+
+
+def goes_along_samples(found: Analysis, value: Opaque) -> bool:
+    """Whether a call is one of a layer that takes the dimension of the samples for time."""
+    first = value.arguments.items[0] if value.arguments.items else None
+    if first is None:
+        return False
+    given = found.look(first.values)
+    if given.kind is not Kind.SAMPLE or given.dim != 0 or given.selection:
+        return False
+    return any(time_comes_first(origin(callee)) for callee in value.callee)
+
+
+def time_comes_first(layer: Value) -> bool:
+    """Whether a layer certainly takes its first dimension for time."""
+    for name in called_names(layer):
+        package, _, word = name.rpartition(".")
+        if package != "torch.nn" or not isinstance(layer, Opaque):
+            continue
+        if word in STACKS and layer.arguments.items:
+            return any(time_comes_first(one) for one in layer.arguments.items[0].values)
+        if word in ALONG_FIRST and not layer.arguments.unknown_because:
+            chosen = layer.arguments.get("batch_first", None)
+            return chosen is None or all(one == Constant(False) for one in chosen.values)
+    return False

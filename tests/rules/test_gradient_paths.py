@@ -1,0 +1,200 @@
+"""Gradients that a wrap would not average as one process has them are averaged, or spoken of."""
+
+from __future__ import annotations
+
+import pytest
+
+from transpile import Outcome, Result, convert
+
+SCRIPT = """\
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Bent(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.sign()
+
+    @staticmethod
+    def backward(ctx, grad):
+        {backward}
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(4, 8)
+        self.last = {last}
+        self.mean = torch.zeros(8)
+
+    def forward(self, x):
+        h = self.first(x)
+        {forward}
+        return self.last(h)
+
+
+data = TensorDataset(torch.randn(48, 4), torch.randint(0, 3, (48,)))
+loader = DataLoader(data, batch_size=12)
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+{setup}
+for epoch in range(2):
+    for x, y in loader:
+        optimizer.zero_grad()
+        out = model(x)
+        {step}
+        optimizer.step()
+"""
+STEP = "F.cross_entropy(out, y).backward()"
+
+
+def result(**parts: str) -> Result:
+    """What becomes of the script with some places filled."""
+    filled = {
+        "backward": "return grad",
+        "last": "nn.Linear(8, 3)",
+        "forward": "pass",
+        "setup": "",
+        "step": STEP,
+        **parts,
+    }
+    filled = {key: text.replace("\n", "\n        ") for key, text in filled.items()}
+    filled["setup"] = parts.get("setup", "")
+    return convert(SCRIPT.format(**filled), path="train.py")
+
+
+def loud(found: Result) -> set[str]:
+    """The codes of warnings and errors."""
+    return {finding.code for finding in found.findings if finding.level.label != "note"}
+
+
+TWICE = (
+    "F.cross_entropy(out, y).backward(retain_graph=True)\nout.pow(2).mean().backward()",
+    "again = model(x)\nF.cross_entropy(out, y).backward()\nF.cross_entropy(again, y).backward()",
+    "for part in (0, 1):\n    out[:, part].mean().backward(retain_graph=True)",
+)
+
+
+@pytest.mark.parametrize("step", TWICE)
+def test_second_pass_through_a_call_is_averaged_by_hand(step: str) -> None:
+    found = result(step=step)
+    assert found.outcome is Outcome.CONVERTED
+    assert "average_gradients(optimizer)" in found.text
+    assert "DistributedDataParallel(" not in found.text
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        STEP,
+        "if epoch:\n    F.cross_entropy(out, y).backward()\nelse:\n    out.mean().backward()",
+        "F.cross_entropy(out, y).backward()\nF.cross_entropy(model(x), y).backward()",
+        "other = model(x)\n(F.cross_entropy(out, y) + other.pow(2).mean()).backward()",
+        "out.detach().mean()\nF.cross_entropy(out, y).backward()",
+    ],
+)
+def test_one_pass_for_each_call_is_left_to_the_wrap(step: str) -> None:
+    text = result(step=step).text
+    assert "DistributedDataParallel(model)" in text
+    assert "average_gradients" not in text
+
+
+def test_second_pass_is_refused_where_gradients_are_read_in_between() -> None:
+    found = result(
+        step="F.cross_entropy(out, y).backward(retain_graph=True)\n"
+        "first = [p.grad.clone() for p in model.parameters()]\n"
+        "optimizer.zero_grad()\nout.mean().backward()\n"
+        "for p, g in zip(model.parameters(), first):\n    p.grad = p.grad + g"
+    )
+    assert found.outcome is Outcome.REFUSED
+    assert any("two backward passes" in finding.message for finding in found.findings)
+
+
+HOOKS = {
+    "model.first.weight.register_hook(lambda g: g.clamp(-1, 1))": True,
+    "model.first.weight.register_hook(lambda g: g / g.norm())": True,
+    "model.first.weight.register_hook(lambda g: torch.sign(g))": True,
+    "model.first.weight.register_hook(lambda g: g * g)": True,
+    "model.first.weight.register_hook(lambda g: g * 2)": False,
+    "model.first.weight.register_hook(lambda g: -0.5 * g)": False,
+    "model.first.weight.register_hook(lambda g: g * (model.first.weight > 0))": False,
+    "kept = []\nmodel.first.weight.register_hook(lambda g: kept.append(g))": True,
+    "kept = {}\ndef keep(g):\n    kept['g'] = g.detach()\n"
+    "model.first.weight.register_hook(keep)": False,
+    "def bound(g):\n    g = g.clone()\n    g.clamp_(-1, 1)\n    return g\n"
+    "model.first.weight.register_hook(bound)": True,
+    "def bound(g):\n    if g is not None:\n        h = torch.clamp(g, max=1)\n        return h\n"
+    "model.first.weight.register_hook(bound)": True,
+    "def bound(module, given, out):\n    return (out[0].tanh(),)\n"
+    "model.first.register_full_backward_hook(bound)": True,
+    "def half(module, given, out):\n    return tuple(g / 2 for g in given)\n"
+    "model.first.register_full_backward_hook(half)": False,
+}
+
+
+@pytest.mark.parametrize("setup", HOOKS)
+def test_hook_is_warned_of_unless_it_gives_a_multiple(setup: str) -> None:
+    assert ("PT409" in loud(result(setup=setup))) is HOOKS[setup]
+
+
+@pytest.mark.parametrize(
+    ("backward", "warned"),
+    [
+        ("return F.hardtanh(grad)", True),
+        ("return grad.clamp(-1, 1), None", True),
+        ("out = grad.clone()\nout = out.clip(-1, 1)\nreturn out", True),
+        ("return grad", False),
+        ("return -2.0 * grad, None", False),
+        ("out = grad.clone()\nout[out.shape[0] :] = 0\nreturn out", False),
+    ],
+)
+def test_own_backward_is_warned_of_where_it_bends_gradients(backward: str, warned: bool) -> None:
+    found = result(backward=backward, forward="h = Bent.apply(h)")
+    assert ("PT409" in loud(found)) is warned
+
+
+@pytest.mark.parametrize(
+    ("forward", "warned"),
+    [
+        ("h = h - h.mean(0)", True),
+        ("h = (h - h.mean()) / 2", True),
+        ("h = h / h.abs().sum(0)", True),
+        ("self.mean = 0.9 * self.mean + 0.1 * h.detach().mean(0)\nh = h - self.mean", True),
+        ("h = h - h.mean(1, keepdim=True)", False),
+        ("h = h - h.mean(-1, keepdim=True)", False),
+        ("h = h - self.mean", False),
+        ("h = h.view(-1, 2, 4)\nh = (h - h.mean(1, keepdim=True)).flatten(1)", False),
+    ],
+)
+def test_statistics_of_the_batch_in_a_model_are_warned_of(forward: str, warned: bool) -> None:
+    assert bool(loud(result(forward=forward)) & {"PT403", "PT408"}) is warned
+
+
+@pytest.mark.parametrize(
+    ("layer", "forward", "warned"),
+    [
+        ("nn.TransformerEncoderLayer(8, 2)", "h = h.unsqueeze(1)", True),
+        ("nn.TransformerEncoderLayer(8, 2, batch_first=True)", "h = h.unsqueeze(1)", False),
+        ("nn.TransformerEncoderLayer(8, 2)", "h = h.unsqueeze(1).transpose(0, 1)", False),
+        ("nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2), 2)", "h = h.unsqueeze(1)", True),
+    ],
+)
+def test_layers_that_take_samples_for_time_are_warned_of(
+    layer: str, forward: str, warned: bool
+) -> None:
+    assert ("PT408" in loud(result(last=layer, forward=forward))) is warned
+
+
+def test_average_of_weights_is_one_of_the_model_itself() -> None:
+    text = result(setup="average = torch.optim.swa_utils.AveragedModel(model)").text
+    assert "AveragedModel(unwrap(model))" in text
+
+
+@pytest.mark.parametrize("penalty", ["model.first.weight.norm()", "model.last.bias.pow(2).sum()"])
+def test_a_tensor_of_a_layer_is_no_way_past_the_wrap(penalty: str) -> None:
+    found = result(step=f"loss = F.cross_entropy(out, y) + {penalty}\nloss.backward()")
+    assert found.outcome is Outcome.CONVERTED
+    assert not loud(found)

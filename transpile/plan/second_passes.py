@@ -1,0 +1,94 @@
+"""Backward passes that go through one call of a model a second time."""
+
+from __future__ import annotations
+
+from transpile.facts.events import Branch, Event, Stack
+from transpile.facts.values import Function, Instance, Opaque, Value
+from transpile.plan.graph import method_calls, walk_back
+from transpile.plan.learning import outputs, training_forwards
+from transpile.plan.model import Backward, Model, Plan
+from transpile.plan.roles.surroundings import gradients_off
+
+#: Methods and attributes behind which no gradient flows back.
+CUTS = frozenset({"detach", "detach_", "item", "tolist", "numpy", "data"})
+
+
+def second_pass(plan: Plan, model: Model) -> Event | None:
+    """The first backward pass through a call of a model that another went through before.
+
+    A wrap averages gradients in the backward pass that follows a call of the model. What a further
+    one adds, without a call in between, stays on its process.
+    """
+    forwards = training_forwards(plan, model)
+    calls = [
+        event
+        for event in model.forwards
+        if not event.detached and not gradients_off(event.stack, plan.table)
+    ]
+    passes: list[tuple[Event, list[Event]]] = []
+    for backward in sorted(plan.backwards, key=lambda backward: backward.event.order):
+        if model in backward.models and not backward.event.detached:
+            used = used_by(backward, forwards)
+            if used:
+                passes.append((backward.event, used))
+    for position, (event, used) in enumerate(passes):
+        if comes_again(event, calls):
+            return event
+        for other, _ in passes[:position]:
+            before = any(forward.order < other.order for forward in used)
+            between = any(other.order < call.order < event.order for call in calls)
+            if before and not between and may_follow(plan, other, event):
+                return event
+    return None
+
+
+def used_by(backward: Backward, forwards: list[Event]) -> list[Event]:
+    """The calls of a model whose result a loss depends on."""
+    reached = {id(value) for value in walk_back(backward.loss, lets_gradients_through)}
+    return [
+        forward
+        for forward in forwards
+        if forward.order < backward.event.order
+        and any(id(value) in reached for value in outputs(forward))
+    ]
+
+
+def lets_gradients_through(value: Value) -> bool:
+    """Whether gradients may flow back from a value to what it was made of."""
+    if isinstance(value, (Instance, Function)):
+        return False
+    if isinstance(value, Opaque) and value.kind == "attribute" and value.name in CUTS:
+        return False
+    return not any(name in CUTS for name, _ in method_calls(value))
+
+
+def comes_again(event: Event, calls: list[Event]) -> bool:
+    """Whether a backward pass stands in a loop that goes round without a call of the model."""
+    loops = list(event.loops())
+    if not loops:
+        return False
+    inner = loops[-1].node
+    return not any(loop.node is inner for call in calls for loop in call.loops())
+
+
+def may_follow(plan: Plan, first: Event, second: Event) -> bool:
+    """Whether a run that comes to one place may come to the other in the same round."""
+    if excluded(first.stack, second.stack):
+        return False
+    arms = {(id(frame.node), frame.arm) for frame in first.stack if isinstance(frame, Branch)}
+    own = arms - {(id(f.node), f.arm) for f in second.stack if isinstance(f, Branch)}
+    return not any(
+        event.kind == "exit"
+        and first.order < event.order < second.order
+        and any(isinstance(f, Branch) and (id(f.node), f.arm) in own for f in event.stack)
+        for event in plan.facts.events
+    )
+
+
+def excluded(first: Stack, second: Stack) -> bool:
+    """Whether two places stand on different arms of one branch."""
+    arms = {id(frame.node): frame.arm for frame in first if isinstance(frame, Branch)}
+    return any(
+        isinstance(frame, Branch) and arms.get(id(frame.node), frame.arm) != frame.arm
+        for frame in second
+    )
