@@ -91,15 +91,24 @@ def way_to_loader(plan: Plan, site: Site) -> set[int]:
     return found
 
 
-def all_uses(plan: Plan, argument: Argument, given: set[int]) -> Iterator[Use]:
-    """What follows the batch size of a loader, what leads to the loader included."""
+def all_uses(
+    plan: Plan, argument: Argument, given: set[int], before: frozenset[int] = frozenset()
+) -> Iterator[Use]:
+    """What follows the size of a batch, what leads to the loader included.
+
+    Args:
+        plan: the plan.
+        argument: the batch size.
+        given: the expressions through which it comes to the loader.
+        before: the identities of values that are made before batches are, and stay whole.
+    """
     # A number is the batch size where it is the very number that the loader was given, not one
     # like it: names lead to the object that the literal became.
     given_as = (Constant, External, Instance, Opaque)
     sources = {identity(value) for value in argument.values if isinstance(value, given_as)}
     if not sources or argument.node is None:
         return
-    reached = reached_by_losses(plan)
+    reached = reached_by_losses(plan) - before
     for event in plan.facts.events:
         if event.kind != "call" or not isinstance(event.node, cst.Call):
             continue

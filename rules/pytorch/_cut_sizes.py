@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.facts.values import Constant
+from transpile.facts.values import Argument, Constant
 from transpile.plan.cut_bounds import same
 from transpile.plan.graph import walk_back
 from transpile.plan.holders import bindings, parameters
@@ -13,7 +13,7 @@ from transpile.plan.model import Backward, Cut, Plan
 from transpile.plan.places import function_of
 from transpile.plan.sources import is_simple
 from transpile.plan.treatment import descendants
-from transpile.rules.pytorch._batch_size_uses import read_at, shapes
+from transpile.rules.pytorch._batch_size_uses import all_uses, read_at, shapes
 
 
 def size_text(plan: Plan, cut: Cut, module: Module, place: cst.CSTNode) -> str | None:
@@ -92,11 +92,19 @@ def other_sizes(
     sizes = [
         (plan.facts.values_of(cut.size), cut.module.source.code(cut.size))
         for cut in backward.cuts
-        if cut.size is not None
+        if cut.size is not None and cut.streams is None
     ]
     cut_out = {id(cut.node) for cut in backward.cuts}
     reached = {id(value) for value in walk_back(backward.loss)}
     found: dict[int, tuple[Module, cst.BaseExpression]] = {}
+    for cut in backward.cuts:
+        if cut.streams is None or cut.size is None:
+            continue
+        before = frozenset(id(value) for value in walk_back(tuple(cut.values)))
+        for each in all_uses(plan, Argument(cut.sizes, cut.size), set(), before):
+            if each.obstacle:
+                return each.obstacle
+            found[id(each.node)] = (each.module, each.node)
     for event in plan.facts.events:
         if event.kind != "call" or not isinstance(event.node, cst.Call):
             continue

@@ -83,11 +83,12 @@ def find_sharing(plan: Plan, backward: Backward) -> Sharing:
         return Sharing(done=True)
     if not backward.cuts:
         return Sharing(why_not=why_no_loader(plan, backward))
+    in_streams = all(cut.streams is not None for cut in backward.cuts)
     why = (
         no_data_set(plan, backward)
         or backward.cut_problem
-        or carried_over(plan, backward)
-        or first_dimension(plan, backward)
+        or ("" if in_streams else carried_over(plan, backward))
+        or ("" if in_streams else first_dimension(plan, backward))
         or loss_of_samples(plan, backward)
     )
     if why:
@@ -118,6 +119,8 @@ def find_sharing(plan: Plan, backward: Backward) -> Sharing:
 def taking_of(plan: Plan, backward: Backward, cut: Cut) -> Taking | str:
     """What is done about a cut, or why nothing can be."""
     values = plan.facts.values_of(cut.node)
+    if cut.streams is not None:
+        return Taking(cut, cut.module, cut.node, (), str(cut.streams))
     if cut.pieces:
         if iterated_elsewhere(plan, backward, values):
             return ELSEWHERE

@@ -4,7 +4,8 @@ What:
     Where a script goes through its data by index, without a loader, every process cuts out the
     batch of the script and keeps its part of it. Positions that are drawn at random are those of
     rank 0. The last batch, where it is not full and does not come out even, is shared so that all
-    parts are equal: they overlap by a few samples.
+    parts are equal: they overlap by a few samples. Where the data is folded into streams of which
+    each batch takes the next piece, every process has some of the streams, with their states.
 
 Why:
     Every process would train on every batch: N times the work for the same model.
@@ -109,6 +110,8 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         return
     taking: Taking = data
     helper = "share_batch" if taking.size is not None else "share_each_batch"
+    if taking.cut.streams is not None:
+        helper = "share_streams"
     yield Helper(helper, module)
     name = plan.names_in(module).fresh(helper)
     if isinstance(taking.node, STATEMENTS):

@@ -32,6 +32,9 @@ class Cut:
         draws: the positions are drawn at random in each step.
         pieces: the expression gives all batches, one behind the other.
         bounds: those of the slice, where it is one.
+        streams: the expression gives streams that lie beside each other along this dimension; each
+            batch takes the next piece of all of them.
+        sizes: what the size of streams is where they are made.
     """
 
     module: Module
@@ -42,6 +45,8 @@ class Cut:
     draws: bool = False
     pieces: bool = False
     bounds: Bounds | None = None
+    streams: int | None = None
+    sizes: Values = ()
 
 
 @dataclass(eq=False)

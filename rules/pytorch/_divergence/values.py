@@ -16,8 +16,9 @@ from transpile.facts.values import (
     Values,
     only_constant,
 )
-from transpile.plan.graph import called_names, is_instance_of, origin, parents
+from transpile.plan.graph import called_names, is_instance_of, method_calls, origin, parents
 from transpile.plan.model import Plan
+from transpile.plan.streams import behind_share
 from transpile.rules.pytorch._conditions import controls_of
 from transpile.rules.pytorch._together import agreed_values, schedules
 from transpile.rules.pytorch._written_paths import writes_into
@@ -81,6 +82,13 @@ class ValueDifferences:
         self.models = {id(model.value) for model in plan.models}
         self.optimizers = {id(optimizer.value) for optimizer in plan.optimizers}
         self.fed = fed_values(plan)
+        self.streams = {
+            id(value)
+            for backward in plan.backwards
+            for cut in backward.cuts
+            if cut.streams is not None
+            for value in cut.values
+        }
 
     def of(self, values: Values, strict: bool = False) -> Look:
         """Why values may differ by what they were computed from.
@@ -159,7 +167,7 @@ class ValueDifferences:
                         return
         if value.kind == "item" and is_shape(value) and only_constant(value.index) == Constant(0):
             return
-        if id(value) in self.models or id(value) in self.optimizers:
+        if id(value) in self.models or id(value) in self.optimizers or self.is_extent(value):
             return
         if schedules(value, self.optimizers):
             return
@@ -167,6 +175,17 @@ class ValueDifferences:
         for group in parents(value):
             yield from (each for each in group if id(each) not in equal)
         yield from self.fed.get(id(value), ())
+
+    def is_extent(self, value: Opaque) -> bool:
+        """Whether a value is a size of streams, of which each process has the same number."""
+        owners: list[Value] = []
+        for name, receiver in method_calls(value):
+            owners.extend(receiver if name == "size" else ())
+        if value.kind == "attribute" and value.name == "shape":
+            owners.extend(value.operands[0])
+        return bool(owners) and all(
+            id(behind_share(self.plan, owner)) in self.streams for owner in owners
+        )
 
     def reduced_within(self, value: Opaque) -> Iterator[Value]:
         """What a value was computed from and is taken over all processes on the way into it."""

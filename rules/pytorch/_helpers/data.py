@@ -45,6 +45,16 @@ def $share_each_batch(batches):
         (),
         ("share_batch",),
     ),
+    "share_streams": HelperSource(
+        '''
+def $share_streams(streams, dim):
+    """Return this process's part of streams that lie beside each other along a dimension."""
+    size = $split_batch(streams.size(dim))
+    return streams.narrow(dim, $get_rank() * size, size).contiguous()
+''',
+        (),
+        ("get_rank", "split_batch"),
+    ),
     "SharedSampler": HelperSource(
         '''
 class $SharedSampler($data.Sampler):

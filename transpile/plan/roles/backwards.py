@@ -20,6 +20,7 @@ from transpile.plan.graph import (
     walk_back,
 )
 from transpile.plan.model import Backward, Loader, Plan
+from transpile.plan.streams import find_streams
 from transpile.plan.table import Table
 
 
@@ -50,7 +51,7 @@ def find_backwards(plan: Plan) -> None:
             loaders.append(loader)
         backward.loaders = tuple(loaders)
         place_in_loops(backward)
-        if not loaders:
+        if not loaders and not find_streams(plan, backward, happening):
             find_cuts(plan, backward, happening)
         plan.backwards.append(backward)
     take_in_siblings(plan)
