@@ -102,8 +102,9 @@ def other_sizes(
             continue
         before = frozenset(id(value) for value in walk_back(tuple(cut.values)))
         for each in all_uses(plan, Argument(cut.sizes, cut.size), set(), before):
-            if each.obstacle:
-                return each.obstacle
+            obstacle: str = each.obstacle
+            if obstacle:
+                return obstacle
             found[id(each.node)] = (each.module, each.node)
     for event in plan.facts.events:
         if event.kind != "call" or not isinstance(event.node, cst.Call):
