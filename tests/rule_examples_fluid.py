@@ -75,6 +75,7 @@ EXAMPLES = {
         "import paddle\n", "import paddle\nfrom tqdm import tqdm\n"
     )
     + "@\n    exe.run(main_program, feed=feeder.feed(batch))\n",
+    "fluid/save-state": SETTING + MAIN + LOOP + "@\n",
     "fluid/scale-learning-rate": HEAD
     + READER
     + NETWORK.replace("sgd = fluid.optimizer.SGD(learning_rate=0.01)\n", "@\n")

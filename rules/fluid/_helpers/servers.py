@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transpile.options import Options
 from transpile.prelude import HelperSource, HelperTemplate
-from transpile.rules.fluid._helpers.names import FLUID, NUMPY, RANDOM, SYS
+from transpile.rules.fluid._helpers.names import FLUID, NUMPY, OS, RANDOM, SYS
 
 HASHED = '''
 class $StableHash($PSDispatcher):
@@ -32,7 +32,10 @@ def $transpile_program(program=None, startup_program=None, serve=True):
     endpoint = $get_current_endpoint() if role == "PSERVER" else ""
     # The transpiler draws random numbers; the script's own go on as if it did not.
     states = ($random.getstate(), $numpy.random.get_state())
-@begin@tables    config = $fluid.DistributeTranspilerConfig()
+@begin@tables    whole = program or $fluid.default_main_program()
+    kept = [var for var in whole.list_vars() if var.persistable]
+    $serve_parameters.kept = [(var.name, var.shape, var.dtype) for var in kept]
+    config = $fluid.DistributeTranspilerConfig()
 @config
     transpiler = $fluid.DistributeTranspiler(config=config)
     transpiler.transpile(
@@ -159,6 +162,35 @@ def $transpile_program(program=None, startup_program=None):
     )
 '''
 
+SAVE = '''
+def $save_whole_state(executor, dirname, main_program=None, filename=None):
+    """Save all that the program keeps; what the servers hold of it is fetched from them."""
+    if not $get_role():
+        $fluid.io.save_persistables(executor, dirname, main_program, filename)
+        return
+    $fluid.io.save_persistables(executor, dirname, main_program or $fluid.default_main_program())
+    # That knows of parameters and the optimizer, not of the learning rate and its count of steps.
+    fetching = $fluid.Program()
+    for name, shape, dtype in $serve_parameters.kept:
+        path = $os.path.join(dirname, name)
+        if $os.path.exists(path) and name != "@LR_DECAY_COUNTER@":
+            continue
+        fetching.global_block().append_op(
+            type="recv_save",
+            attrs={
+                "trainer_id": $get_trainer_id(),
+                "dtype": dtype,
+                "shape": shape,
+                "slice_shapes": [",".join(str(size) for size in shape)],
+                "slice_varnames": [name + ".slice.0"],
+                "remote_varnames": [name],
+                "endpoints": $get_pservers().split(",")[:1],
+                "file_path": path,
+            },
+        )
+    executor.run(fetching)
+'''
+
 
 def transpile_helper(options: Options) -> HelperSource:
     """The helper ``transpile_program`` for the chosen mode."""
@@ -214,6 +246,9 @@ SERVERS: dict[str, HelperTemplate] = {
         (("PSDispatcher", "paddle.fluid.transpiler.ps_dispatcher.PSDispatcher"), ("zlib", "zlib")),
     ),
     "find_first_rows": HelperSource(FIRST_ROWS, ()),
+    "save_whole_state": HelperSource(
+        SAVE, (FLUID, OS), ("get_role", "get_trainer_id", "get_pservers", "serve_parameters")
+    ),
     "serve_parameters": serve_helper,
     "transpile_program": transpile_helper,
 }
