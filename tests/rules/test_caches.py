@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from small_scripts import script
+
 from transpile import Outcome, convert
 
 CACHED = """\
@@ -79,3 +82,13 @@ def test_the_processes_take_turns_where_it_is_decided_to_make_the_cache(tmp_path
     (changed,) = [module for module in result.changed_modules if module.path.endswith("cached.py")]
     assert TURNS in changed.data.decode()
     assert "main_process_first" not in result.text
+
+
+@pytest.mark.parametrize("clears", ["shutil.rmtree('runs')", "os.rename('runs', 'runs.old')"])
+def test_what_makes_room_for_something_new_is_done_by_one_process(clears: str) -> None:
+    """In turns, the last process would clear away what the first has made by then."""
+    model = f"if os.path.exists('runs'):\n    {clears}\nos.makedirs('runs', exist_ok=True)"
+    text = convert(script(top="import os, shutil", model=f"{model}\nmodel = nn.Linear(3, 1)")).text
+    assert "with main_process_first():" not in text
+    guarded = text[text.index("    if is_main_process():\n        if os.path.exists('runs'):") :]
+    assert guarded.index(clears) < guarded.index("os.makedirs('runs', exist_ok=True)")

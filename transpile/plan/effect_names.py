@@ -62,6 +62,10 @@ WRITES = frozenset(
         "tifffile.imsave", "safetensors.numpy.save_file",
     }
 )  # fmt: skip
+#: What writes nothing that can be read back.
+REMOVALS = frozenset(
+    {"os.remove", "os.unlink", "os.rmdir", "os.removedirs", "shutil.rmtree", "unlink()", "rmdir()"}
+)
 READS = frozenset(
     {
         "numpy.load", "numpy.loadtxt", "numpy.genfromtxt", "numpy.fromfile", "numpy.memmap",

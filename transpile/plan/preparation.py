@@ -16,6 +16,7 @@ from transpile.facts.events import Branch, Call, Event
 from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Opaque
 from transpile.facts.walk import children
+from transpile.plan.effect_names import REMOVALS
 from transpile.plan.effects import Effect, Kind
 from transpile.plan.foreign import site_in_entry
 from transpile.plan.graph import walk_back
@@ -27,6 +28,9 @@ from transpile.plan.treatment import Grade, Once, Preparation, Statement, statem
 PREPARING = frozenset({Kind.DOWNLOAD, Kind.OPEN, Kind.WRITE, Kind.CONTAINER, Kind.PROCESS})
 EXISTENCE = frozenset({"os.path.exists", "os.path.isfile", "os.path.isdir", "os.path.lexists"})
 DIRECTORIES = frozenset({"os.makedirs", "os.mkdir", "mkdir()"})
+#: What clears the way for something new: in turns, the last process would clear what the first
+#: one has made by then.
+CLEARING = REMOVALS | {"shutil.move", "os.rename", "os.renames", "os.replace"}
 #: Programs that fetch or unpack what training reads.
 FETCHING = frozenset({"wget", "curl", "unzip", "tar", "gunzip", "gdown", "gsutil", "kaggle", "7z"})
 RANDOM = ("random.", "numpy.random.", "torch.rand", "torch.normal", "torch.bernoulli")
@@ -200,7 +204,9 @@ class Preparations:
                 self.where_missing(event) or (self.comes_first(event) and fetches(event))
                 for event in effect.events
             )
-        if effect.kind not in (Kind.OPEN, Kind.WRITE, Kind.CONTAINER) or effect.word in DIRECTORIES:
+        if effect.kind not in (Kind.OPEN, Kind.WRITE, Kind.CONTAINER):
+            return False
+        if effect.word in DIRECTORIES or effect.word in CLEARING:
             return False
         return all(self.where_missing(event) for event in effect.events)
 

@@ -9,7 +9,7 @@ import libcst as cst
 from transpile.facts.events import Call, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Opaque, Value, Values
-from transpile.plan.effect_names import PATH_READS, READS
+from transpile.plan.effect_names import PATH_READS, READS, REMOVALS
 from transpile.plan.effects import Effect, Kind, Vocabulary
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.places import blocks_around, calls_of, function_of, site_at, statement_in
@@ -29,10 +29,6 @@ PATHS = {
     "joblib.dump": ("filename", 1),
     "cv2.imwrite": ("filename", 0),
 }
-#: What writes nothing that can be read back.
-REMOVALS = frozenset(
-    {"os.remove", "os.unlink", "os.rmdir", "os.removedirs", "shutil.rmtree", "unlink()", "rmdir()"}
-)
 #: Calls whose result differs from process to process.
 DIFFERING = (
     "time.time", "time.strftime", "time.localtime", "datetime.datetime.now",
