@@ -16,6 +16,7 @@ PADDLE = ("paddle", "paddle")
 NUMPY = ("np", "numpy")
 RANDOM = ("random", "random")
 CONTEXTMANAGER = ("contextmanager", "contextlib.contextmanager")
+DATA_LOADER = ("DataLoader", "paddle.io.DataLoader")
 BATCH_SAMPLER = ("BatchSampler", "paddle.io.BatchSampler")
 DISTRIBUTED_SAMPLER = ("DistributedBatchSampler", "paddle.io.DistributedBatchSampler")
 ITERABLE = ("IterableDataset", "paddle.io.IterableDataset")
@@ -216,6 +217,18 @@ def $shard_loader(loader):
     ),
     "shard_batches": shard_batches,
     "shard_whole_batches": shard_whole_batches,
+    "load_whole_batches": HelperSource(
+        '''
+def $load_whole_batches(dataset, batch_size=1, shuffle=True, num_workers=0):
+    """Return a loader of shares of each whole batch; the data set itself for one process."""
+    if $dist.get_world_size() == 1:
+        return dataset
+    batches = $BatchSampler(dataset, shuffle=shuffle, batch_size=batch_size, drop_last=True)
+    return $DataLoader(dataset, batch_sampler=$share_batches(batches), num_workers=num_workers)
+''',
+        (DIST, BATCH_SAMPLER, DATA_LOADER),
+        ("share_batches",),
+    ),
     "SharedStream": HelperSource(
         '''
 class $SharedStream($IterableDataset):

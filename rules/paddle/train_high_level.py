@@ -17,8 +17,8 @@ After:
     model.fit(train_set, epochs=2, batch_size=split_batch(64))
 
 Refuses when:
-    it is not known what data ``fit`` is given; the last batch is dropped; the batch size is not
-    one number; a callback stops or slows the training by a loss that differs between the
+    it is not known what data ``fit`` is given, or whether it drops the last batch; the batch size
+    is not one number; a callback stops or slows the training by a loss that differs between the
     processes; the loss is a sum; single batches are trained by hand; graphs are static.
 
 Source:
@@ -62,6 +62,8 @@ CODES = {
     "PD905": "what the high-level interface shows is of one process's share",
     "PD906": "each process predicts its share",
 }
+#: Expressions that may be written twice.
+SIMPLE = (cst.Name, cst.Attribute, cst.Integer)
 DECIDING = ("paddle.callbacks.EarlyStopping", "paddle.callbacks.ReduceLROnPlateau")
 
 
@@ -163,7 +165,7 @@ def obstacle(plan: Plan, event: Event, size: Argument | None) -> str:
             continue
         if not is_data_set(plan, argument.values):
             return f"it is not known whether {name} is a data set or a loader"
-    if constant_of(fit_argument(event, "drop_last"), False) is not False:
+    if unclear_whole_batches(plan, event):
         return "fit() drops the last batch, of which there are others with several processes"
     for value in size.values if size is not None else ():
         if isinstance(value, Sequence):
@@ -178,6 +180,27 @@ def obstacle(plan: Plan, event: Event, size: Argument | None) -> str:
                 "processes"
             )
     return ""
+
+
+def drops_last(event: Event) -> bool | None:
+    """Whether a call of ``fit`` drops the last batch; None where it is not known."""
+    found = constant_of(fit_argument(event, "drop_last"), False)
+    return found if isinstance(found, bool) else None
+
+
+def unclear_whole_batches(plan: Plan, event: Event) -> bool:
+    """Whether the last batch is dropped in a way that cannot be followed."""
+    dropped = drops_last(event)
+    if dropped is False or (dropped and plan.options.batch_size == "per-device"):
+        return False
+    data = fit_argument(event, "train_data")
+    if not dropped or data is None or data.mapping is not None:
+        return True
+    for name in ("batch_size", "shuffle", "num_workers"):
+        given = fit_argument(event, name)
+        if given is not None and not isinstance(given.node, SIMPLE):
+            return True
+    return not isinstance(data.node, cst.BaseExpression)
 
 
 def decides_by_loss(value: Value) -> bool:
@@ -249,6 +272,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
             yield In(module, edit)
     if plan.options.batch_size == "per-device" or given_loader(plan, ruling):
         return
+    yield from whole_batches(plan, ruling)
     yield Helper("split_batch", module)
     split = names.fresh("split_batch")
     size: Argument | None = ruling.data
@@ -258,6 +282,25 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         changes = wrap_expression(source, size.node, f"{split}(", ")")
     for edit in changes:
         yield In(module, edit)
+
+
+def whole_batches(plan: Plan, ruling: Ruling) -> Iterator[Change]:
+    """A loader in the place of a data set of which ``fit`` takes whole batches alone."""
+    module = ruling.module
+    for event in high_level(plan).fits:
+        data = fit_argument(event, "train_data")
+        if event.node is not ruling.node or not drops_last(event) or data is None:
+            continue
+        assert isinstance(data.node, cst.BaseExpression)
+        words = []
+        for name in ("batch_size", "shuffle", "num_workers"):
+            given = fit_argument(event, name)
+            if given is not None and given.node is not None:
+                words.append(f", {name}={module.source.code(given.node)}")
+        yield Helper("load_whole_batches", module)
+        name = plan.names_in(module).fresh("load_whole_batches")
+        for edit in wrap_expression(module.source, data.node, f"{name}(", "".join([*words, ")"])):
+            yield In(module, edit)
 
 
 def given_loader(plan: Plan, ruling: Ruling) -> bool:
