@@ -32,6 +32,7 @@ class HighLevel:
         fits, evaluations, predictions, preparations: the calls of these methods.
         single_steps: the calls that train or evaluate one batch.
         summaries: the calls that print the layers.
+        saves, loads: the calls that write and read all parameters.
         loaders: the loaders that are handed to a fit or an evaluation.
     """
 
@@ -41,6 +42,8 @@ class HighLevel:
     preparations: list[Event] = field(default_factory=list)
     single_steps: list[Event] = field(default_factory=list)
     summaries: list[Event] = field(default_factory=list)
+    saves: list[Event] = field(default_factory=list)
+    loads: list[Event] = field(default_factory=list)
     loaders: list[Loader] = field(default_factory=list)
 
 
@@ -63,6 +66,8 @@ def find_high_level(plan: Plan) -> HighLevel:
         "train_batch": found.single_steps,
         "eval_batch": found.single_steps,
         "summary": found.summaries,
+        "save": found.saves,
+        "load": found.loads,
     }
     seen: set[int] = set()
     for event in plan.facts.events:

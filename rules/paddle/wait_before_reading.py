@@ -39,6 +39,7 @@ from transpile.plan.start import Start, find_start
 from transpile.records import replace
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.paddle._high_level_files import Awaited, awaited
 from transpile.rules.paddle._once import VOCABULARY, once_of
 from transpile.rules.paddle._static import static_of
 
@@ -72,6 +73,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
             yield replace(answer, verdict=Verdict.ALREADY_DONE)
         else:
             yield answer
+    for place in awaited(plan):
+        yield Ruling(
+            "PD571",
+            Verdict.ALREADY_DONE if place.waits else Verdict.APPLY,
+            place.module,
+            place.statement,
+            "every process waits here for what the high-level interface writes",
+            data=place,
+        )
 
 
 def encloses(plan: Plan, read_back: ReadBack, start: Start) -> bool:
@@ -85,7 +95,7 @@ def encloses(plan: Plan, read_back: ReadBack, start: Start) -> bool:
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The barrier before the statement."""
-    read_back: ReadBack = ruling.data
+    read_back: ReadBack | Awaited = ruling.data
     names = plan.names_in(read_back.module)
     if static_of(plan) is not None:
         yield Helper("wait_for_all", read_back.module)
