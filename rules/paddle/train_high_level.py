@@ -114,7 +114,7 @@ def refusal(event: Event, why: str) -> Ruling:
 def fitted(plan: Plan, event: Event) -> Iterator[Answer]:
     """The answers about one call of ``fit``."""
     size = fit_argument(event, "batch_size")
-    why = obstacle(plan, event, size)
+    why = "" if joined(plan) else obstacle(plan, event, size)
     if why:
         yield refusal(event, why)
         return
