@@ -1,12 +1,13 @@
 """Keep the large embedding table on the parameter servers, where the user asks for it.
 
 What:
-    With ``--distributed-embedding`` the largest embedding is looked up and updated on the servers
-    when a launcher has started the script, and its gradient is sparse. What is large is said in a
-    note; tables that are known to be small stay as they are.
+    With ``--distributed-embedding`` large embeddings are looked up and updated on the servers when
+    a launcher has started the script, and their gradients are sparse. Which are large is said in
+    notes; tables that are known to be small stay as they are.
 
-    From Fluid 1.8 on, a sparse table stays on the servers without being declared distributed;
-    declared, it fails (seen with 1.8.5), so that the declaration is left to older versions.
+    Fluid 1.8 leaves sparse tables on the servers without their being declared distributed. The
+    transpiler of 1.8.5 finds no lookup of a table that is declared, and stops with an IndexError,
+    so that the declaration is left to older versions.
 
 Why:
     A table of very many ids does not fit into the memory of a trainer, and sending all of it at
@@ -21,9 +22,9 @@ After:
     )
 
 Refuses when:
-    no table is large; several are, because the transpiler knows one; the optimizer is another than
-    plain SGD, because the transpiler would silently take SGD for the table; the script evaluates
-    or saves parameters on a trainer, which does not hold the table.
+    no table is large; the optimizer is another than plain SGD, because the transpiler would
+    silently take SGD for the table; the script evaluates or saves parameters on a trainer, which
+    does not hold the table.
 
 Source:
     https://www.paddlepaddle.org.cn/documentation/docs/en/1.8/advanced_guide/distributed_training/cluster_howto_en.html
@@ -51,6 +52,7 @@ CODES = {
     "FL802": "no embedding can be kept on the parameter servers",
     "FL803": "this embedding stays as it is",
     "FL804": "gradients of a table are added up",
+    "FL805": "several tables are kept on the parameter servers",
 }
 TABLE = "paddle.fluid.layers.embedding"
 #: Its spelling from 1.6 on, for ids without a last dimension of one.
@@ -66,7 +68,7 @@ PARAMETERS = ("input", "size", "is_sparse", "is_distributed", "padding_idx", "pa
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
-    """One answer for the table that is kept on the servers."""
+    """One answer for each table that is kept on the servers."""
     roles = roles_of(plan)
     if not plan.options.distributed_embedding or not roles.minimizes:
         return
@@ -102,43 +104,27 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 
 def chosen(plan: Plan, large: list[Event]) -> Iterator[Answer]:
-    """The answer about the only large table, or why there is none."""
+    """The answers about the large tables, or why there are none."""
     minimize = roles_of(plan).minimizes[0]
     names = called_names(minimize.optimizer)
     if not large:
         place, why = minimize.event, "no embedding of the script is large"
-    elif len(large) > 1:
-        place, why = large[1], "several embeddings are large, and the transpiler distributes one"
     elif (whole := needs_table(plan)) is not None:
         place, why = whole, "this needs the whole table, which no trainer holds then"
     elif set(names) != {"paddle.fluid.optimizer.SGD"}:
         place = minimize.event
         why = "the transpiler would update the table with SGD instead of the script's optimizer"
     else:
-        yield Ruling(
-            "FL801",
-            Verdict.APPLY,
-            large[0].module,
-            large[0].node,
-            "this embedding is kept on the parameter servers",
-        )
-        yield Remark(
-            "FL801",
-            Level.NOTE,
-            large[0].module,
-            large[0].node,
-            "this embedding is kept on the parameter servers",
-        )
-        if not plan.options.async_mode:
+        for table in large:
+            yield from kept(plan, table)
+        if len(large) > 1:
             yield Remark(
-                "FL804",
+                "FL805",
                 Level.WARNING,
-                large[0].module,
-                large[0].node,
-                "synchronous servers of Fluid before 1.8 add the trainers' gradients of this table "
-                "up instead of averaging them",
-                "run it with Fluid 1.8, or divide the table's learning rate by the number of "
-                "trainers",
+                large[1].module,
+                large[1].node,
+                "Fluid before 1.8 keeps one table on the servers, and stops where there are two",
+                "run it with Fluid 1.8, or leave is_sparse and is_distributed to one of them",
             )
         return
     yield Ruling(
@@ -149,6 +135,25 @@ def chosen(plan: Plan, large: list[Event]) -> Iterator[Answer]:
         why,
         "convert without --distributed-embedding",
     )
+
+
+def kept(plan: Plan, table: Event) -> Iterator[Answer]:
+    """The answers about a table that is kept on the servers."""
+    message = "this embedding is kept on the parameter servers"
+    yield Ruling("FL801", Verdict.APPLY, table.module, table.node, message)
+    size = size_of(table)
+    numbers = "of a size that is not known here" if size is None else f"of {size} numbers"
+    yield Remark("FL801", Level.NOTE, table.module, table.node, f"{message}: a table {numbers}")
+    if not plan.options.async_mode:
+        yield Remark(
+            "FL804",
+            Level.WARNING,
+            table.module,
+            table.node,
+            "synchronous servers of Fluid before 1.8 add the trainers' gradients of this table up "
+            "instead of averaging them",
+            "run it with Fluid 1.8, or divide the table's learning rate by the number of trainers",
+        )
 
 
 def needs_table(plan: Plan) -> Event | None:
