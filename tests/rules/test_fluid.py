@@ -2,56 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any
-
 import black
 import pytest
+from fluid_scripts import BATCHES, HEAD, PARALLEL, SCRIPT, TRAINING, codes, written
 
-from transpile import Options, Outcome, convert
-
-HEAD = """\
-import paddle
-import paddle.fluid as fluid
-
-
-def rows():
-    for i in range(64):
-        yield [i / 64.0], [i / 32.0]
-
-
-x = fluid.layers.data("x", [1], dtype="float32")
-y = fluid.layers.data("y", [1], dtype="float32")
-costs = fluid.layers.square_error_cost(fluid.layers.fc(x, 1), y)
-loss = fluid.layers.mean(costs)
-"""
-TRAINING = """\
-exe = fluid.Executor(fluid.CPUPlace())
-exe.run(fluid.default_startup_program())
-feeder = fluid.DataFeeder([x, y], fluid.CPUPlace())
-for batch in paddle.batch(rows, 8)():
-    exe.run(feed=feeder.feed(batch))
-"""
-SCRIPT = HEAD + "fluid.optimizer.SGD(0.1).minimize(loss)\n" + TRAINING
-PARALLEL = """\
-fluid.optimizer.SGD(0.1).minimize(loss)
-place = fluid.CUDAPlace(0)
-exe = fluid.Executor(place)
-exe.run(fluid.default_startup_program())
-feeder = fluid.DataFeeder([x, y], place)
-"""
-BATCHES = "for batch in paddle.batch(rows, 8)():\n    "
-
-
-def codes(script: str, **options: object) -> set[str]:
-    result = convert(script, Options(**options))  # type: ignore[arg-type]
-    return {finding.code for finding in result.findings}
-
-
-def written(script: str, **options: object) -> str:
-    result = convert(script, Options(**options))  # type: ignore[arg-type]
-    assert result.outcome is Outcome.CONVERTED, result.findings
-    return result.text
+from transpile import Options
 
 
 def test_defaults_are_synchronous_and_cut_large_variables() -> None:
@@ -253,19 +208,6 @@ def test_what_trainers_do_to_gradients_is_said() -> None:
     assert "FL308" in codes(script.replace("SGD(0.1)", "Momentum(0.1, 0.9)"))
 
 
-def test_arrays_are_fed_to_compiled_programs() -> None:
-    script = HEAD + (
-        "fluid.optimizer.SGD(0.1).minimize(loss)\n"
-        "exe = fluid.Executor(fluid.CPUPlace())\n"
-        "exe.run(fluid.default_startup_program())\n"
-        "main = fluid.CompiledProgram(fluid.default_main_program())\n"
-        'for i in range(9):\n    exe.run(main, feed={"x": [[1.0]], "y": [[i]]})\n'
-    )
-    text = written(script)
-    assert 'shard_feed({"x": [[1.0]], "y": [[i]]}, main)' in text
-    assert 'getattr(program, "_program", program)' in text
-
-
 @pytest.mark.parametrize(
     ("line", "code"),
     [
@@ -280,88 +222,9 @@ def test_refusals(line: str, code: str) -> None:
     assert code in codes(script)
 
 
-LOADED = HEAD + (
-    "loader = fluid.io.DataLoader.from_generator([x, y], 8, iterable=True)\n"
-    "loader.set_batch_generator(rows)\n"
-    "fluid.optimizer.SGD(0.1).minimize(loss)\n"
-    "exe = fluid.Executor(fluid.CPUPlace())\n"
-    "exe.run(fluid.default_startup_program())\n"
-    "for data in loader():\n    exe.run(feed=data)\n"
-)
-
-
-def test_readers_of_arrays_are_shared_out_by_rows() -> None:
-    assert "set_batch_generator(shard_arrays(rows))" in written(LOADED)
-
-
-@pytest.mark.parametrize(
-    ("given", "shared"),
-    [
-        (
-            "set_sample_generator(rows, 8, False)",
-            "set_sample_list_generator(shard_samples(rows, 8, False))",
-        ),
-        (
-            "set_sample_generator(rows, batch_size=8, places=[place])",
-            "set_sample_list_generator(shard_samples(rows, batch_size=8), places=[place])",
-        ),
-        (
-            "set_sample_generator(reader=rows, batch_size=8, drop_last=True, places=[place])",
-            "set_sample_list_generator(shard_samples(reader=rows, batch_size=8, drop_last=True), "
-            "places=[place])",
-        ),
-        (
-            "decorate_sample_generator(rows, 8, True, [place])",
-            "decorate_sample_list_generator(shard_samples(rows, 8, True), [place])",
-        ),
-    ],
-)
-def test_single_samples_are_given_as_lists(given: str, shared: str) -> None:
-    script = LOADED.replace("loader = ", "place = fluid.CPUPlace()\nloader = ")
-    text = written(script.replace("set_batch_generator(rows)", given))
-    assert f"loader.{shared}\n" in text
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        "set_sample_generator(rows, places=None, batch_size=8)",
-        "set_sample_generator(batch_size=8, reader=rows)",
-        "set_sample_generator(rows, **how)",
-        "decorate_sample_generator(sample_generator=rows, batch_size=8)",
-    ],
-)
-def test_single_samples_that_are_given_in_other_ways_are_refused(given: str) -> None:
-    script = LOADED.replace("loader = ", 'how = {"batch_size": 8}\nloader = ')
-    assert "FL202" in codes(script.replace("set_batch_generator(rows)", given))
-
-
-def test_a_loader_of_a_data_set_is_refused() -> None:
-    script = LOADED.replace(
-        "DataLoader.from_generator([x, y], 8, iterable=True)", "DataLoader(ids)"
-    )
-    script = script.replace("loader.set_batch_generator(rows)\n", "")
-    assert "FL202" in codes(script.replace("loader = ", "import ids\nloader = "))
-
-
 @pytest.mark.parametrize("switch", ["paddle.disable_static()", "fluid.enable_imperative()"])
 def test_eager_mode_is_refused_wherever_it_begins(switch: str) -> None:
     assert "FL103" in codes(f"{SCRIPT}{switch}\n")
-
-
-def test_one_reader_for_training_and_evaluation_is_refused() -> None:
-    script = HEAD + (
-        "test = fluid.default_main_program().clone(for_test=True)\n"
-        "fluid.optimizer.SGD(0.1).minimize(loss)\n"
-        "exe = fluid.Executor(fluid.CPUPlace())\n"
-        "exe.run(fluid.default_startup_program())\n"
-        "feeder = fluid.DataFeeder([x, y], fluid.CPUPlace())\n\n\n"
-        "def once(program):\n"
-        "    for batch in paddle.batch(rows, 8)():\n"
-        "        exe.run(program, feed=feeder.feed(batch))\n\n\n"
-        "once(fluid.default_main_program())\nonce(test)\n"
-    )
-    assert "FL202" in codes(script)
 
 
 def test_older_paddle_is_recognised_and_refused() -> None:
@@ -391,37 +254,9 @@ def test_large_tables_stay_on_the_servers() -> None:
     assert "FL802" in codes(SCRIPT, distributed_embedding=True)
 
 
-def test_batches_per_device_are_taken_in_turn() -> None:
-    assert "turn.append(batch)" in written(SCRIPT, batch_size="per-device")
-
-
 def test_choices_that_cannot_be_followed_are_said() -> None:
     assert "FL107" in codes(SCRIPT, evaluation="shard")
     assert "FL107" in codes(SCRIPT, mode="collective")
-
-
-def test_orders_of_sets_are_reported() -> None:
-    script = SCRIPT.replace(
-        "exe = fluid",
-        "ids = {}\nfor number, word in enumerate(set(open('words').read().split())):\n"
-        "    ids[word] = number\nexe = fluid",
-        1,
-    )
-    assert "FL114" in codes(script)
-    assert "FL114" not in codes(
-        script.replace("enumerate(set(", "enumerate(sorted(set(", 1).replace(
-            "split())):", "split()))):"
-        )
-    )
-    assert "FL114" not in codes(SCRIPT)
-
-
-def test_sizes_of_batches_that_decide_are_refused() -> None:
-    script = SCRIPT.replace(
-        "    exe.run(feed", "    if len(batch) != 8:\n        continue\n    exe.run(feed"
-    )
-    assert "FL202" in codes(script)
-    assert "FL202" not in codes(script, batch_size="per-device")
 
 
 @pytest.mark.parametrize(
@@ -452,15 +287,6 @@ def test_steps_that_fail_in_one_trainer_are_not_passed_over(handler: str, refuse
 def test_what_is_inserted_is_what_black_writes(options: dict[str, object]) -> None:
     script = SCRIPT.replace("mean(costs)", "reduce_sum(costs)") + "print(1)\n"
     text = written(script, **options)
-    assert black.format_str(text, mode=black.Mode()) == text
-
-
-def test_helpers_for_arrays_are_what_black_writes() -> None:
-    script = SCRIPT.replace(
-        "    exe.run(feed=feeder.feed(batch))", '    exe.run(feed={"x": [[1]]})'
-    )
-    text = written(script)
-    assert "shard_feed" in text
     assert black.format_str(text, mode=black.Mode()) == text
 
 
@@ -557,78 +383,3 @@ def test_counts_of_a_metric_are_the_trainers_own() -> None:
     script = SCRIPT.replace("exe.run(feed", step).replace("exe = ", auc + "exe = ", 1)
     assert "FL602" not in codes(script)
     assert "FL602" in codes(script.replace("state.name", '"w"'))
-
-
-@pytest.mark.parametrize(
-    ("variables", "endpoints"),
-    [
-        ({}, []),
-        ({"PADDLE_TRAINER_ENDPOINTS": "a:1,b:1"}, ["a:1", "b:1"]),
-        ({"PADDLE_TRAINER_IPS": "a,b", "PADDLE_PSERVER_PORT": "2"}, ["a:2", "b:2"]),
-    ],
-)
-def test_trainers_are_found_under_older_names(
-    variables: dict[str, str], endpoints: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script = HEAD + PARALLEL + "train = fluid.ParallelExecutor(True, loss_name=loss.name)\n"
-    text = written(script + BATCHES + "train.run(feed=feeder.feed(batch))\n", mode="nccl2")
-    start = text.index("def get_trainer_endpoints")
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    names: dict[str, Any] = {"os": os}
-    exec(text[start : text.index("\n\n\n", start)], names)
-    assert names["get_trainer_endpoints"]() == endpoints
-
-
-SERVERS = [
-    ({"PADDLE_PSERVERS_IP_PORT_LIST": "a:1,b:1"}, "a:1,b:1"),
-    ({"PADDLE_PSERVERS": "a,b", "PADDLE_PORT": "2"}, "a:2,b:2"),
-    ({"PADDLE_PSERVERS": "a:1,b:1", "PADDLE_PORT": "2"}, "a:1,b:1"),
-    ({"PADDLE_PSERVER_IPS": "a,b", "PADDLE_PSERVER_PORT": "2"}, "a:2,b:2"),
-    ({"PADDLE_PSERVER_ENDPOINTS": "a:1"}, "a:1"),
-    ({"PADDLE_INIT_PSERVERS": "a,b", "PADDLE_INIT_PORT": "2"}, "a:2,b:2"),
-    ({"PSERVERS": "a:1,b:1"}, "a:1,b:1"),
-]
-HERE = [
-    ({"PADDLE_CURRENT_ENDPOINT": "a:1", "POD_IP": "b", "PADDLE_PORT": "2"}, "a:1"),
-    ({"POD_IP": "b", "PADDLE_PORT": "2"}, "b:2"),
-    ({"PADDLE_CURRENT_IP": "b", "PADDLE_PSERVER_PORT": "2"}, "b:2"),
-    ({"POD_IP": "b", "PADDLE_INIT_PORT": "2"}, "b:2"),
-    ({"SERVER_ENDPOINT": "a:1"}, "a:1"),
-]
-COUNTS = [
-    ({"TRAINING_ROLE": "TRAINER", "PADDLE_TRAINERS_NUM": "3"}, 3),
-    ({"PADDLE_TRAINING_ROLE": "TRAINER", "PADDLE_TRAINERS": "3"}, 3),
-    ({"TRAINING_ROLE": "PSERVER", "PADDLE_INIT_NUM_GRADIENT_SERVERS": "3"}, 3),
-    ({"TRAINING_ROLE": "TRAINER", "TRAINERS": "3"}, 3),
-    ({"TRAINERS": "3"}, 1),
-]
-NUMBERS = [({"PADDLE_TRAINER_ID": "3"}, 3), ({"PADDLE_INIT_TRAINER_ID": "3"}, 3), ({}, 0)]
-
-
-@pytest.mark.parametrize(
-    ("helper", "variables", "expected"),
-    [
-        (helper, *case)
-        for helper, cases in (
-            ("get_pservers", SERVERS),
-            ("get_current_endpoint", HERE),
-            ("get_trainer_count", COUNTS),
-            ("get_trainer_id", NUMBERS),
-        )
-        for case in cases
-    ],
-)
-def test_roles_and_addresses_are_read_under_current_and_older_names(
-    helper: str, variables: dict[str, str], expected: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = written(SCRIPT)
-    for name in [name for name in os.environ if name.startswith(("PADDLE_", "TRAIN", "POD_"))]:
-        monkeypatch.delenv(name)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    names: dict[str, Any] = {"os": os}
-    for needed in ("get_role", helper):
-        start = text.index(f"def {needed}(")
-        exec(text[start : text.index("\n\n\n", start)], names)
-    assert names[helper]() == expected
