@@ -21,6 +21,7 @@ from transpile.plan.gate import distributed_already, trains
 from transpile.plan.model import Plan
 from transpile.plan.roles.build import build_plan
 from transpile.plan.table import Table
+from transpile.plan.versions import unmet
 from transpile.prelude import prelude_edits
 from transpile.project import Project, imported_names
 from transpile.project_files import Changed, bound_to_place, files_of, place_of, users_elsewhere
@@ -44,6 +45,7 @@ CODES = {
     "DT011": "code that no run seems to come to is not looked at",
     "DT012": "the processes cannot share a batch",
     "DT013": "something happens before the processes know of each other",
+    "DT014": "the output would not run on the framework's version",
     "DT008": "a path depends on the folder that a file of the project stands in",
 }
 
@@ -165,7 +167,7 @@ def decide_and_edit(plan: Plan, project: Project, options: Options, notes: list[
     if not options.allow_partial:
         answers = decisive(answers) or answers
     rulings = Rulings({})
-    findings = list(notes)
+    findings = [*notes, *too_old(plan)]
     for rule, answer in answers:
         if isinstance(answer, Ruling):
             rulings.by_rule.setdefault(rule.name, []).append(answer)
@@ -207,6 +209,17 @@ def decide_and_edit(plan: Plan, project: Project, options: Options, notes: list[
         place_of(project),
         tuple(bound_to_place(project)),
     )
+
+
+def too_old(plan: Plan) -> Iterable[Finding]:
+    """What the output would need beyond the version of the framework that it has to run on."""
+    target, versions = plan.options.target_version, plan.table.versions
+    if target is None or versions is None:
+        return
+    path = plan.entry.source.path
+    advice = "give a version that has it as --target-version, or leave the choice out"
+    for why in unmet(plan, versions, target):
+        yield Finding("DT014", Level.ERROR, path, 0, 0, why, advice)
 
 
 def explain_numbers(

@@ -50,6 +50,8 @@ class Options:
         allow_partial: give the converted text in spite of errors.
         respect_distributed: leave a script that is already distributed alone; tests switch it off.
         target_python: oldest Python (major, minor) that the emitted syntax must run on.
+        target_version: oldest version of the framework that the output must run on; None for the
+            oldest that has what the output uses.
         explain_numbers: put into the plan what batches, steps and rates become for so many
             processes.
     """
@@ -74,6 +76,7 @@ class Options:
     allow_partial: bool = False
     respect_distributed: bool = True
     target_python: tuple[int, int] = (3, 6)
+    target_version: tuple[int, ...] | None = None
     explain_numbers: int | None = None
 
     def __post_init__(self) -> None:

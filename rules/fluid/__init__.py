@@ -6,10 +6,12 @@ from transpile.facts.state import Dialect
 from transpile.plan.table import Table
 from transpile.rules.fluid._names import canonical
 from transpile.rules.fluid._questions import distributed, sites, trains
+from transpile.rules.fluid._versions import VERSIONS
 
 TABLE = Table(
     framework="fluid",
     prefix="FL",
+    versions=VERSIONS,
     packages=frozenset({"paddle.fluid", "paddle.v2"}),
     dialect=Dialect(
         canonical=canonical,

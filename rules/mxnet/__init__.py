@@ -5,6 +5,7 @@ from __future__ import annotations
 from transpile.facts.state import Dialect
 from transpile.plan.table import Table
 from transpile.rules.mxnet._gate import distributed, sites, trains
+from transpile.rules.mxnet._versions import VERSIONS
 from transpile.rules.mxnet._vocabulary import (
     ARRAY_ITERATOR,
     GLUON_LOADER,
@@ -62,6 +63,7 @@ LOADERS: dict[str, tuple[str, ...]] = {
 TABLE = Table(
     framework="mxnet",
     prefix="MX",
+    versions=VERSIONS,
     packages=frozenset({"mxnet"}),
     dialect=Dialect(
         canonical=canonical,

@@ -10,6 +10,7 @@ from transpile.plan.table import Table
 from transpile.rules.paddle._high_level import high_level_sites, trains_high_level
 from transpile.rules.paddle._seeds import needs_agreement
 from transpile.rules.paddle._static import static_sites
+from transpile.rules.paddle._versions import VERSIONS
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -66,6 +67,7 @@ def canonical(name: str) -> str:
 TABLE = Table(
     framework="paddle",
     prefix="PD",
+    versions=VERSIONS,
     packages=frozenset({"paddle"}),
     dialect=Dialect(
         canonical=canonical,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transpile.facts.state import Dialect
 from transpile.plan.table import Table
+from transpile.rules.pytorch._versions import VERSIONS
 
 #: Re-exports and older spellings, to the documented name.
 ALIASES = {
@@ -102,6 +103,7 @@ NO_LOADERS = (
 TABLE = Table(
     framework="pytorch",
     prefix="PT",
+    versions=VERSIONS,
     packages=frozenset({"torch"}),
     dialect=Dialect(
         canonical=canonical,

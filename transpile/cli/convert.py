@@ -61,6 +61,16 @@ def _python_version(
     return 3, int(match[1])
 
 
+def _framework_version(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[int, ...] | None:
+    if value is None:
+        return None
+    if re.fullmatch(r"\d{1,3}(\.\d{1,3}){0,2}", value) is None:
+        raise click.BadParameter(f"{value!r} is no version such as 1.10 or 2.6.1.")
+    return tuple(map(int, value.split(".")))
+
+
 def _launch_targets(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[str, ...]:
@@ -292,6 +302,13 @@ class _Command(click.Command):
     help="The oldest Python that the converted script shall run on.",
 )
 @click.option(
+    "--target-version",
+    callback=_framework_version,
+    metavar="N.N",
+    help="The oldest version of the framework that the converted script shall run on; by default "
+    "the oldest that has what it uses.",
+)
+@click.option(
     "--output-format",
     type=click.Choice(FORMATS),
     default="text",
@@ -409,6 +426,7 @@ def _options(choices: dict[str, Any]) -> Options:
         distributed_embedding=choices["distributed_embedding"],
         allow_partial=choices["allow_partial"],
         target_python=choices["target_python"],
+        target_version=choices["target_version"],
         explain_numbers=choices["explain_numbers"],
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from transpile.facts.state import Dialect
+from transpile.plan.versions import Versions
 from transpile.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class Table:
         sites: a framework's own places that some rule must claim, beside backward passes, optimizer
             steps and training loaders: what to call them, the module and the node.
         early: what a framework's processes must have joined for, beside what trains.
+        versions: the versions of the framework that outputs run on.
     """
 
     framework: str
@@ -114,6 +116,7 @@ class Table:
     trains: Callable[[Plan], bool] | None = None
     sites: Callable[[Plan], Iterable[tuple[str, Module, cst.CSTNode]]] | None = None
     early: Callable[[Plan], Iterable[Event]] | None = None
+    versions: Versions | None = None
 
     def is_optimizer(self, name: str) -> bool:
         """Whether a dotted name is an optimizer class."""
