@@ -18,6 +18,7 @@ def test_output_trains_the_same_model(case: Case, auditor: Auditor) -> None:
         case.expected_output,
         world_sizes=(1, 2, 3) if case.deterministic else (1, 2),
         arguments=case.arguments,
+        batch_size=str(dict(case.options).get("batch_size", "global")),  # type: ignore[arg-type]
         tolerance=1e-5 if case.deterministic else None,
         workdir_seed=case.folder,
         length_may_differ=case.length_may_differ,
