@@ -54,3 +54,10 @@ def test_a_batch_that_the_processes_cannot_share_stops_at_the_start(
 ) -> None:
     with pytest.raises(AssertionError, match="the nearest that is: 33"):
         runs("main_mlp", Options(), interpreter_of("paddle"), tmp_path, processes=3)
+
+
+def test_fleet_says_that_it_trains_static_graphs_on_gpus_only(
+    interpreter_of: Interpreters, tmp_path: Path
+) -> None:
+    with pytest.raises(AssertionError, match="fleet trains static graphs on GPUs only"):
+        runs("static_feed", Options(paddle_api="fleet"), interpreter_of("paddle"), tmp_path)
