@@ -133,7 +133,7 @@ def $scale_learning_rate_by_root(learning_rate):
 def $own_device(device):
     """Return this process's GPU in place of any GPU, where a launcher started it."""
     if "RANK" in $os.environ:
-        if isinstance(device, int):
+        if isinstance(device, int) and device >= 0 and $torch.cuda.is_available():
             return $torch.cuda.current_device()
         if str(device).startswith("cuda"):
             return type(device)("cuda")

@@ -110,7 +110,7 @@ def is_optimizer(value: Value, event: Event, table: Table) -> bool:
             unknown_callee = any(isinstance(c, (Unknown, Opaque)) for c in value.callee)
             if unknown_callee and gives_parameters(first.values, table):
                 return True
-        if first is not None and called_names(value) and gives_parameters(first.values, table):
+        if first is not None and called_names(value) and are_parameters(first.values, table):
             last = called_names(value)[0].rpartition(".")[2]
             # Third-party optimizers are classes: their names begin with a capital.
             return last[:1].isupper() and "Scheduler" not in last and "LR" not in last
@@ -156,6 +156,20 @@ def gives_parameters(values: Values, table: Table) -> bool:
             if name in table.parameter_methods:
                 return True
     return False
+
+
+def are_parameters(values: Values, table: Table) -> bool:
+    """Whether some value is ``model.parameters()``, or a list of groups of a model's parameters."""
+    if gives_parameters(values, table):
+        return True
+    groups = [
+        group
+        for value in values
+        if isinstance(value, Sequence)
+        for group in value.every()
+        if isinstance(group, Mapping) and table.parameters_keyword in group.entries
+    ]
+    return bool(groups) and bool(parameter_owners(tuple(groups), table))
 
 
 def parameter_owners(values: Values, table: Table) -> tuple[Value, ...]:
