@@ -57,6 +57,7 @@ SETTING = HEAD + LOADER + MODEL + CRITERION
 
 #: Rules whose example shows the work of another rule, too.
 TOGETHER = {
+    "agree-on-names": "write-once",
     "compress-gradients": "wrap-model",
     "gather-state": "write-once",
     "replace-data-parallel": "wrap-model",
@@ -161,6 +162,7 @@ class EarlyStopping:
         early_stopping(criterion(model(x), y).item())
     @
 """,
+    "agree-on-names": SETTING + "@\n" + TRAINING,
     "agree-on-order": SETTING
     + """\
 with open("notes.txt") as notes:
