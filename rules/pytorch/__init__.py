@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from transpile.facts.buffers import BufferWords
 from transpile.facts.state import Dialect
 from transpile.plan.table import Table
 from transpile.rules.pytorch._versions import VERSIONS
@@ -60,6 +61,22 @@ SAME_MODULE = frozenset(
 )  # fmt: skip
 
 
+BUFFERS = BufferWords(
+    makers=frozenset(
+        f"torch.{package}{kind}Tensor"
+        for package in ("", "cuda.")
+        for kind in ("", "Float", "Double", "Half", "Long", "Int", "Short", "Byte", "Char", "Bool")
+    )
+    | {"torch.empty", "torch.zeros", "torch.ones", "torch.rand", "torch.randn"},
+    wrappers=frozenset({"torch.autograd.Variable"}),
+    same_memory=SAME_MODULE
+    | {"resize_", "resize_as_", "zero_", "detach", "detach_", "pin_memory", "contiguous"},
+    memory=frozenset({"data"}),
+    copies=frozenset({"copy_"}),
+    overwrites=frozenset({"fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_"}),
+)
+
+
 def canonical(name: str) -> str:
     """The documented spelling of a dotted name."""
     return ALIASES.get(name, name)
@@ -106,6 +123,7 @@ TABLE = Table(
     versions=VERSIONS,
     packages=frozenset({"torch"}),
     dialect=Dialect(
+        buffers=BUFFERS,
         canonical=canonical,
         base_of=base_of,
         instance_call={"torch.nn.Module": "forward"},

@@ -81,7 +81,7 @@ class Access(Containers):
         """An attribute of an object of a project class: its own, its class's, or opaque."""
         own = value.attributes.get(name)
         if own is not None:
-            return own
+            return self.buffers.read(own, self.stack)
         if name == "__class__":
             return (value.cls,)
         found = self.class_attribute(value.cls, name, value, value.cls, node)

@@ -360,7 +360,22 @@ class Calls(BuiltinCalls):
             returned = self.receiver_returned(callee)
             if returned is not None:
                 return returned
-        return (self.opaque("call", node, callee=(callee,), arguments=arguments),)
+        made = self.opaque("call", node, callee=(callee,), arguments=arguments)
+        if callee.kind == "attribute" and self.buffers.concerns(callee.name):
+            self.write_buffer(callee, arguments, node, made)
+        return (made,)
+
+    def write_buffer(
+        self, callee: Opaque, arguments: Arguments, node: cst.CSTNode, made: Opaque
+    ) -> None:
+        """Note that a method writes over the whole of a tensor."""
+        filling = made
+        if callee.name in self.dialect.buffers.copies and arguments.items:
+            operands = (arguments.items[0].values,)
+            filling = self.opaque("filling", node, callee.name, operands=operands)
+        if self.buffers.write(callee.operands[0], self.stack, filling):
+            # A call with the same arguments may find something else there now.
+            self.heap_version += 1
 
     def receiver_returned(self, callee: Opaque) -> Values | None:
         """The receiver, where the method is known to give it back."""

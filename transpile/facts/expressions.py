@@ -72,7 +72,7 @@ class Expressions(Comprehensions):
             return SINGLETONS[node.value]
         found = self.lookup(node.value)
         if found is not None:
-            return found
+            return self.buffers.read(found, self.stack)
         if node.value == "__name__":
             return (Constant(self.module.name),)
         if node.value == "__file__":

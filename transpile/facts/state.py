@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 import libcst as cst
 
+from transpile.facts.buffers import Buffers, BufferWords
 from transpile.facts.events import Branch, Call, Event, Frame, Stack
 from transpile.facts.module import Module
 from transpile.facts.values import (
@@ -52,6 +53,7 @@ class Dialect:
             matters; empty for others.
         called_iterables: classes whose objects, called without arguments, give what iterates
             over them: ``for batch in loader():``.
+        buffers: how tensors are made once and filled anew.
     """
 
     canonical: Callable[[str], str]
@@ -63,6 +65,7 @@ class Dialect:
     hands_back: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     base_of: Callable[[str], str] = lambda name: ""
     called_iterables: frozenset[str] = frozenset()
+    buffers: BufferWords = BufferWords()
 
 
 @dataclass(eq=False)
@@ -85,6 +88,7 @@ class State(ABC):
         self.wrapper_attributes = frozenset(filter(None, dialect.returns_argument.values()))
         self.events: list[Event] = []
         self.dispatching: list[Instance] = []
+        self.buffers = Buffers(dialect.buffers)
         self.event_table: dict[tuple[object, ...], Event] = {}
         self.nodes: dict[tuple[object, ...], Value] = {}
         self.values: dict[int, Values] = {}

@@ -245,7 +245,8 @@ class Opaque:
     """A node of the value graph.
 
     Args:
-        kind: ``call``, ``operation``, ``attribute``, ``item``, ``element``, ``parameter``.
+        kind: ``call``, ``operation``, ``attribute``, ``item``, ``element``, ``parameter``, or
+            ``filling``: what was copied into the whole of a tensor that was made before.
         node: where it stands.
         module: the module of `node`.
         name: attribute's name or operator's word.

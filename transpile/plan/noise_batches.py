@@ -107,10 +107,15 @@ def enters(value: object) -> bool:
 
 
 def draws(plan: Plan, event: Event) -> bool:
-    """Whether an event draws random numbers."""
+    """Whether an event draws random numbers, anew or into a tensor that is there."""
     names: Values = event.callee if event.kind == "call" else ()
     return any(
-        isinstance(callee, External) and (callee.name in DRAWS or callee.name in plan.table.draws)
+        (isinstance(callee, External) and (callee.name in DRAWS or callee.name in plan.table.draws))
+        or (
+            isinstance(callee, Opaque)
+            and callee.kind == "attribute"
+            and callee.name in plan.table.filling_methods
+        )
         for callee in names
     )
 

@@ -219,6 +219,8 @@ class Analysis(Calls):
             return simple(value, self.plan)
         if value.kind == "operation":
             return self.operation(value)
+        if value.kind == "filling":
+            return self.look(value.operands[0]).without_gradient()
         if value.kind == "call":
             return self.call(value)
         if value.kind == "attribute":

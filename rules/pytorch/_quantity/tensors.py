@@ -32,6 +32,7 @@ from .vocabulary import (
     PAIRWISE,
     PRODUCTS,
     QUOTIENTS,
+    REFILLS,
     REORDERS,
     SAME,
     SELECTIONS,
@@ -65,6 +66,12 @@ class Tensors(Numbers, Sizes):
             return domain.equal(tensor=False)
         if word in ("size",) or plain in ("numel", "nelement"):
             return self.size(word, tensor, given)
+        if not name and word.endswith("_") and plain in REFILLS:
+            return domain.sample(dim=tensor.dim) if tensor.kind is Kind.SAMPLE else domain.equal()
+        if not name and plain == "resize":
+            return self.made("empty", tensor, value, name)
+        if not name and plain == "resize_as" and others:
+            return self.made("empty_like", others[0], value, name)
         if plain in LIKE or (plain in FACTORIES and (name or tensor.kind is not Kind.PART)):
             return self.made(plain, tensor, value, name)
         if plain in RESHAPES:

@@ -100,6 +100,10 @@ FACTORIES = words("""
     """)
 #: Those whose positional arguments are all sizes.
 SIZES_ONLY = words("zeros ones empty rand randn new_zeros new_ones new_empty new") | TENSOR_TYPES
+#: Methods that write something else into each entry of a tensor, named with an underscore.
+REFILLS = words("""
+    zero fill normal uniform random bernoulli exponential cauchy log_normal geometric
+    """)
 LIKE = words("zeros_like ones_like full_like empty_like rand_like randn_like randint_like new_like")
 CONCATENATIONS = words("cat concat concatenate stack hstack vstack dstack column_stack block_diag")
 SPLITS = words("chunk split tensor_split unbind hsplit array_split unbind_copy")

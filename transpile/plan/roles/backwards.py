@@ -50,7 +50,7 @@ def find_backwards(plan: Plan) -> None:
             loader.training = True
             loaders.append(loader)
         backward.loaders = tuple(loaders)
-        place_in_loops(backward)
+        place_in_loops(plan, backward)
         if not loaders and not find_streams(plan, backward, happening):
             find_cuts(plan, backward, happening)
         plan.backwards.append(backward)
@@ -123,7 +123,7 @@ def wrapper_name(value: Value) -> str:
     return names[0] if names else "something that cannot be looked into"
 
 
-def place_in_loops(backward: Backward) -> None:
+def place_in_loops(plan: Plan, backward: Backward) -> None:
     """Find the loop that draws the batches of a backward pass, and the loops around it."""
     loops = [frame for frame in backward.event.stack if isinstance(frame, Loop)]
     iterations = [event for loader in backward.loaders for event in loader.iterations]
@@ -131,9 +131,29 @@ def place_in_loops(backward: Backward) -> None:
         for event in iterations:
             if event.node is loops[position].node or draws_in(event, loops[position]):
                 backward.batch_loop = loops[position]
-                backward.epoch_loops = tuple(loops[:position])
+                backward.epoch_loops = tuple(loops[: passes_begin(plan, backward, event, position)])
                 backward.iteration = event
                 return
+
+
+def passes_begin(plan: Plan, backward: Backward, drawn: Event, most: int) -> int:
+    """How many of the loops around a backward pass make passes over the data.
+
+    Where ``next()`` draws the batches, a loop within that of ``iter()`` is a part of a pass.
+    """
+    if drawn.name != "next":
+        return most
+    sources = {id(loader.value) for loader in backward.loaders}
+    loops = [frame for frame in backward.event.stack if isinstance(frame, Loop)]
+    depths = [
+        sum(loop in loops for loop in event.loops())
+        for event in plan.facts.events
+        if event.kind == "call"
+        and any(isinstance(v, External) and v.name == "builtins.iter" for v in event.callee)
+        and any(id(v) in sources for item in event.arguments.items for v in item.values)
+    ]
+    deepest = max(depths, default=0)
+    return min(deepest, most) if deepest else most
 
 
 def draws_in(event: Event, loop: Loop) -> bool:
