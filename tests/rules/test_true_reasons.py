@@ -36,8 +36,7 @@ def batches():
 
 for x, y in batches():
     step(x, y)"""
-ITERATES = "for x, y in records.Stream('file', 8):\n    step(x, y)"
-GETS = "for x, y in registry['small'].batches(8):\n    step(x, y)"
+ITERATES = "for x, y in iter(queue.Queue().get, None):\n    step(x, y)"
 ACTS = """\
 env = gymnasium.make("CartPole-v1")
 state, _ = env.reset()
@@ -47,7 +46,7 @@ for _ in range(9):
 FILLS = """\
 buffer = torch.empty(8, 3)
 for x, y in DataLoader(list(zip(xs, ys)), batch_size=8):
-    buffer.resize_as_(x).copy_(x)
+    buffer[:4].copy_(x[:4])
     step(buffer, 1)"""
 WHOLE = "chosen = torch.randperm(64)[:8]\nfor _ in range(9):\n    step(xs[chosen], ys[chosen])"
 
@@ -67,8 +66,7 @@ def reasons(body: str, top: str = "") -> list[str]:
         (CUTS_LATER, "", "a batch is cut along a later dimension"),
         (PICKS_ONE, "", "each step takes a single sample"),
         (GENERATES, "", "made by the generator 'batches'"),
-        (ITERATES, "import records", "come from records.Stream, which is no DataLoader"),
-        (GETS, "from zoo import registry", "'registry['small'].batches', which is no DataLoader"),
+        (ITERATES, "import queue", "come from queue.Queue, which is no DataLoader"),
         (ACTS, "import gymnasium", "acting in an environment (gymnasium.make)"),
         (FILLS, "from torch.utils.data import DataLoader", "copied into a tensor"),
         (WHOLE, "", "no DataLoader can be seen behind this backward pass"),
