@@ -47,8 +47,8 @@ def $transpile_program(program=None, startup_program=None, serve=True):
         startup_program=startup_program,
         current_endpoint=endpoint,
     )
+    $serve_parameters.transpiler = transpiler
     if role == "PSERVER":
-        $serve_parameters.transpiler = transpiler
         if serve:
             $serve_parameters()
     else:
@@ -170,6 +170,8 @@ def $save_whole_state(executor, dirname, main_program=None, filename=None):
         return
     $fluid.io.save_persistables(executor, dirname, main_program or $fluid.default_main_program())
     # That knows of parameters and the optimizer, not of the learning rate and its count of steps.
+    placed = $serve_parameters.transpiler.param_grad_ep_mapping
+    updating = [endpoint for endpoint in placed if placed[endpoint]["params"]]
     fetching = $fluid.Program()
     for name, shape, dtype in $serve_parameters.kept:
         path = $os.path.join(dirname, name)
@@ -184,7 +186,7 @@ def $save_whole_state(executor, dirname, main_program=None, filename=None):
                 "slice_shapes": [",".join(str(size) for size in shape)],
                 "slice_varnames": [name + ".slice.0"],
                 "remote_varnames": [name],
-                "endpoints": $get_pservers().split(",")[:1],
+                "endpoints": updating[:1],
                 "file_path": path,
             },
         )
@@ -247,7 +249,7 @@ SERVERS: dict[str, HelperTemplate] = {
     ),
     "find_first_rows": HelperSource(FIRST_ROWS, ()),
     "save_whole_state": HelperSource(
-        SAVE, (FLUID, OS), ("get_role", "get_trainer_id", "get_pservers", "serve_parameters")
+        SAVE, (FLUID, OS), ("get_role", "get_trainer_id", "serve_parameters")
     ),
     "serve_parameters": serve_helper,
     "transpile_program": transpile_helper,
