@@ -163,6 +163,7 @@ def decide_and_edit(plan: Plan, project: Project, options: Options, notes: list[
     """Ask every rule, and carry out what they want if none refuses."""
     read = plan.entry.source
     chosen = catalog.rules(plan.table.framework)
+    plan.memo["requirements"] = project.requirements
     answers = [(rule, answer) for rule in chosen for answer in rule.decide(plan)]
     if not options.allow_partial:
         answers = decisive(answers) or answers

@@ -17,6 +17,10 @@ from transpile.source import Source, SourceError, read_source
 LARGEST_MODULE = 2_000_000
 #: How many folders above a script its project may begin.
 HIGHEST = 3
+#: Files that say which packages a script needs.
+_REQUIREMENTS = (
+    "requirements*.txt", "pyproject.toml", "setup.cfg", "environment*.yml", "environment*.yaml",
+)  # fmt: skip
 #: Files that make a folder one that can be installed.
 _INSTALLERS = ("setup.py", "pyproject.toml", "setup.cfg")
 
@@ -75,6 +79,14 @@ class Project:
             return (self.folder / path).read_text("utf-8")
         except (OSError, ValueError):
             return None
+
+    def requirements(self) -> dict[str, str]:
+        """The files beside the script that say which packages it needs, and their texts."""
+        if self.folder is None:
+            return {}
+        found = {file.name for pattern in _REQUIREMENTS for file in self.folder.glob(pattern)}
+        texts = {name: self.text_beside(name) for name in sorted(found)}
+        return {self.shown(self.folder / name): text for name, text in texts.items() if text}
 
     def forget(self) -> None:
         """Let every module be run anew."""

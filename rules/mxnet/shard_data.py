@@ -59,6 +59,7 @@ from transpile.rules.mxnet._loaders import (
 from transpile.rules.mxnet._roles import Fit, Update, fed, fits
 from transpile.rules.mxnet._shares import way
 from transpile.rules.mxnet._slices import NOT_SEEN, cuts_of
+from transpile.rules.mxnet._unknown_data import unknown_sources
 from transpile.rules.mxnet._vocabulary import PARTS
 
 CODES = {
@@ -122,6 +123,14 @@ def without_data(plan: Plan) -> Iterator[Ruling]:
         (cuts.update, cuts.why_not) for cuts in cuts_of(plan) if cuts.why_not
     ]
     lonely.extend((fit, NOT_SEEN) for fit in fits(plan) if fit.data and not fed(plan, fit))
+    seen: set[int] = set()
+    for each, name in unknown_sources(plan):
+        if id(each.event.node) not in seen:
+            seen.add(id(each.event.node))
+            why = (
+                f"this training may draw its batches from {name}, too, which cannot be looked into"
+            )
+            lonely.append((each, why))
     for each, why in lonely:
         yield Ruling(
             "MX203",

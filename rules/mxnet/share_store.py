@@ -18,7 +18,8 @@ After:
 
 Refuses when:
     several things are trained by servers, which have one optimizer; gradients of single rows are
-    trained with Gluon; a seed differs from worker to worker.
+    trained with Gluon; a seed differs from worker to worker; a file of requirements asks
+    for an MXNet before 1.2.1.
 
 Source:
     https://mxnet.apache.org/versions/1.9.1/api/faq/distributed_training
@@ -39,6 +40,7 @@ from transpile.rule import Answer, Change, Helper, Remark, Ruling, Rulings
 from transpile.rules.mxnet._helpers.exchange import NAMED_KEYS, STRING_KEYS
 from transpile.rules.mxnet._helpers.store import made_store, plain_store
 from transpile.rules.mxnet._once import VOCABULARY
+from transpile.rules.mxnet._requirements import wanted
 from transpile.rules.mxnet._roles import (
     fits,
     has_modules,
@@ -60,6 +62,7 @@ CODES = {
     "MX105": "the script uses a store by itself",
     "MX106": "evaluation is not divided among the workers",
     "MX108": "gradients of single rows are applied by the servers",
+    "MX110": "which MXNet is asked for",
     "MX109": "each worker would draw random numbers of its own",
 }
 #: What sets the state that random numbers are drawn from, and what each process has of its own.
@@ -83,6 +86,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
     yield from early_effects(plan)
     yield from by_hand(plan)
     yield from not_done(plan)
+    yield from versions(plan)
     if plan.options.kvstore == "dist_async":
         yield Remark(
             "MX104",
@@ -124,6 +128,24 @@ def not_done(plan: Plan) -> Iterator[Answer]:
             )
             return
     yield from own_seeds(plan)
+
+
+def versions(plan: Plan) -> Iterator[Remark]:
+    """What the files beside the script say of the version, and of a store for several workers."""
+    for each in wanted(plan.memo["requirements"]()):
+        level, message = Level.NOTE, "its packages can share a store"
+        if each.too_old:
+            level, message = Level.ERROR, "1.2.1 is the first version that is converted for"
+        elif each.built:
+            message = "whether it is built with USE_DIST_KVSTORE is seen when it is started"
+        yield Remark(
+            "MX110",
+            level,
+            plan.entry,
+            None,
+            f'{each.path}, line {each.line}, asks for "{each.text}": {message}',
+            "ask for mxnet>=1.2.1" if each.too_old else "",
+        )
 
 
 def own_seeds(plan: Plan) -> Iterator[Ruling]:
@@ -194,7 +216,9 @@ def early_effects(plan: Plan) -> Iterator[Remark]:
         return
     for effect in find_effects(plan, VOCABULARY):
         first = effect.event
-        if first.order < min(imports) and not first.detached and effect.kind is not Kind.LOG:
+        if effect.kind in (Kind.LOG, Kind.PLOT):
+            continue
+        if first.order < min(imports) and not first.detached:
             yield Remark(
                 "MX102",
                 Level.WARNING,

@@ -203,3 +203,25 @@ def test_whether_there_are_servers(
     run = command("launch", "x.py", "--target", "paddle-launch", *words)
     assert run.status == 0, run.errors
     assert run.errors.startswith(f"Total: {total}")
+
+
+@pytest.mark.parametrize(
+    ("image", "finding"),
+    [
+        ("mxnet/python:1.1.0_gpu_cuda9", "DT804 mxnet/python:1.1.0_gpu_cuda9 has MXNet 1.1.0"),
+        ("registry.example.com:5000/team/mxnet-train:v0.11", "has MXNet 0.11 by its tag"),
+        ("mxnet/python:1.9.1_cpu", ""),
+        ("ava-mxnet:1.3.1", ""),
+        ("mxnet/python:gpu", ""),
+        ("nvcr.io/nvidia/mxnet:1.12", ""),
+        ("team/train:1.1.0", ""),
+    ],
+)
+def test_an_image_says_by_its_tag_whether_workers_can_share_a_store(
+    command: Callable[..., Any], image: str, finding: str
+) -> None:
+    script("x.py", "import mxnet\n")
+    run = command("launch", "x.py", "--target", "kubernetes", "--image", image)
+    assert run.status == (1 if finding else 0), run.errors
+    assert finding in run.errors
+    assert bool(finding) == ("DT804" in run.errors)

@@ -51,7 +51,7 @@ def test_a_store_that_an_option_makes_distributed_is_left_alone() -> None:
 
 
 def test_effects_between_the_imports_stay_as_they_are_and_are_said() -> None:
-    early = "import os\n\nprint(1)\nos.makedirs('out')\n"
+    early = "import os\nimport matplotlib\n\nmatplotlib.use('agg')\nprint(1)\nos.makedirs('out')\n"
     result = convert(early + GLUON + STEP)
     assert [f.code for f in result.findings].count("DT013") == 2
     assert "\nprint(1)\nos.makedirs('out')\n" in result.text

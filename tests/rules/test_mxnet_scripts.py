@@ -72,6 +72,24 @@ REFUSED = {
         + FIT,
         "MX214",
     ),
+    "data that may come from elsewhere": (
+        HEAD
+        + "import elsewhere\n"
+        + LOADER
+        + "if x.any():\n    loader = elsewhere.loader(8)\n"
+        + TRAINER
+        + LOOP.replace("in loader", "in iter(loader)")
+        + STEP,
+        "MX203",
+    ),
+    "a fit on data that may come from elsewhere": (
+        HEAD
+        + "import elsewhere\n"
+        + SYMBOL
+        + "if x.any():\n    train, _ = elsewhere.iterators(8)\n"
+        + FIT,
+        "MX203",
+    ),
     "samples that roll over": (
         HEAD + SYMBOL.replace("batch_size=8", 'batch_size=8, last_batch_handle="roll_over"') + FIT,
         "MX202",
@@ -111,6 +129,10 @@ SHARED = {
         "WorkerStore(store)",
     ),
     "a module and a trainer": (GLUON + STEP + SYMBOL + FIT, "WorkerStore(store)"),
+    "data behind another iterator": (
+        HEAD + SYMBOL + "train = mx.io.PrefetchingIter(train)\n" + FIT,
+        "shard(x), shard(y)",
+    ),
     "parameters initialised late": (
         GLUON + STEP + "    net.initialize(force_reinit=True)\n",
         "share_parameters(net.collect_params())",

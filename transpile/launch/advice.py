@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,17 +16,21 @@ NETWORKS = {"10GbE": 10e9 / 8, "25GbE": 25e9 / 8, "100Gb-IB": 100e9 / 8}
 SMALL_SERVERS = "DT801"
 NETWORK_BOUND = "DT802"
 UNEVEN_BATCH = "DT803"
+OLD_IMAGE = "DT804"
 
 CODES = {
     SMALL_SERVERS: "the servers' memory is smaller than the model that they hold",
     NETWORK_BOUND: "how long the network takes for the gradients of a step",
     UNEVEN_BATCH: "the batch size does not divide by the number of processes",
+    OLD_IMAGE: "the image has an MXNet whose workers cannot share a store",
 }
 _BYTES_OF_A_PARAMETER = 4
 # A forward pass multiplies and adds once with each parameter of a dense layer, a backward pass
 # twice; and this is what a GPU of the data centre sustains in single precision.
 _FLOP_OF_A_PARAMETER = 6
 _FLOPS_OF_A_GPU = 10e12
+#: The first version whose packages are built with USE_DIST_KVSTORE.
+_OLDEST_MXNET = (1, 2, 1)
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,14 @@ def advice(job: Job, workload: Workload, path: str) -> Iterator[Finding]:
             )
     if workload.network:
         yield finding(NETWORK_BOUND, *_network(job, workload))
+    version = _mxnet_of(job.image or job.container) if job.framework == "mxnet" else ()
+    if version and version < _OLDEST_MXNET[: len(version)]:
+        yield finding(
+            OLD_IMAGE,
+            Level.WARNING,
+            f"{job.image or job.container} has MXNet {'.'.join(map(str, version))} by its tag",
+            "Take an image with MXNet 1.2.1 or later, built with USE_DIST_KVSTORE.",
+        )
     size, batch = job.world_size, workload.batch_size
     if size and batch and batch % size:
         nearest = max(1, round(batch / size)) * size
@@ -85,6 +98,17 @@ def advice(job: Job, workload: Workload, path: str) -> Iterator[Finding]:
             "start with it",
             f"The nearest that does is {nearest}.",
         )
+
+
+def _mxnet_of(image: str) -> tuple[int, ...]:
+    """The version of MXNet that an image names in its tag; empty where it says none.
+
+    NVIDIA's images are counted by year and month.
+    """
+    found = re.match(r"(?P<name>.*mxnet[^:@]*):v?(?P<version>\d+\.\d+(?:\.\d+)?)(?![\d.])", image)
+    if found is None or found["name"].startswith("nvcr.io/"):
+        return ()
+    return tuple(int(part) for part in found["version"].split("."))
 
 
 def _network(job: Job, workload: Workload) -> tuple[Level, str, str]:

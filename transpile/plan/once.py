@@ -14,8 +14,10 @@ from transpile.plan.preparation import PREPARING, Preparations
 from transpile.plan.ranks import Ranks
 from transpile.plan.readback import is_private
 from transpile.plan.reads import Reads
-from transpile.plan.treatment import Once
+from transpile.plan.treatment import ATTACHING, Once
 
+#: Effects that need no guard of their own.
+HARMLESS = ATTACHING | {Kind.LOG}
 #: Effects with a path.
 FILES = frozenset({Kind.OPEN, Kind.WRITE, Kind.MODIFY, Kind.CONTAINER})
 
@@ -74,7 +76,7 @@ def find_once(
 
 def is_early(plan: Plan, effect: Effect) -> bool:
     """Whether an effect happens between the imports at the top of the script."""
-    if not effect.module.is_entry or effect.kind is Kind.LOG:
+    if not effect.module.is_entry or effect.kind in HARMLESS:
         return False
     source = effect.module.source
     last = last_import(source)

@@ -1,0 +1,82 @@
+"""Which MXNet the files beside a script ask for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+#: The first version whose packages can share a store, by ``USE_DIST_KVSTORE``.
+OLDEST = (1, 2, 1)
+PACKAGE = r"mxnet(?:-(?:cu\d+(?:mkl)?|mkl|native|gpu|cpu))?"
+WANTED = re.compile(
+    rf"""^[\s\-"']*{PACKAGE}["']?\s*(?:\[[^\]]*\])?(?:\s*=\s*["'])?
+    (?P<versions>(?:\s*(?:[<>=!~^]=?=?|(?<=["']))\s*v?\d[\w.*]*\s*,?\s*)*)""",
+    re.VERBOSE,
+)
+BUILT = re.compile(rf"""^[\s\-"']*(?:{PACKAGE}\s*@|.*\bmxnet\b[^\s"']*\.(?:whl|git|zip|tar\.gz))""")
+VERSION = re.compile(r"([<>=!~^]=?=?)?\s*v?(\d+(?:\.\d+)*)")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What one line asks for.
+
+    Args:
+        path: the file.
+        line: its number, from 1.
+        text: the line.
+        too_old: no version that it allows can share a store.
+        built: it names a package that somebody has built.
+    """
+
+    path: str
+    line: int
+    text: str
+    too_old: bool = False
+    built: bool = False
+
+
+def wanted(files: Mapping[str, str]) -> Iterator[Wanted]:
+    """Every line of some files that asks for MXNet."""
+    for path, text in sorted(files.items()):
+        for number, line in enumerate(text.splitlines(), 1):
+            stripped = line.split("#")[0].rstrip()
+            if BUILT.match(stripped):
+                yield Wanted(path, number, line.strip(), built=True)
+                continue
+            found = WANTED.match(stripped)
+            if found is not None and ends(stripped[found.end() :]):
+                yield Wanted(path, number, line.strip(), is_too_old(found["versions"]))
+
+
+def ends(rest: str) -> bool:
+    """Whether nothing but the end of an item follows: another name would be another package."""
+    return re.match(r"""["',;\]\s]*(;.*)?$""", rest) is not None
+
+
+def is_too_old(versions: str) -> bool:
+    """Whether all versions that are allowed are older than those that can share a store."""
+    for operator, text in VERSION.findall(versions):
+        version = tuple(int(part) for part in text.split("."))
+        if operator in ("", "=", "==", "===") and older(version):
+            return True
+        if operator == "<=" and older(version):
+            return True
+        if operator == "<" and padded(version) <= OLDEST:
+            return True
+        if operator in ("~=", "^") and len(version) > 1 and version[:2] < OLDEST[:2]:
+            # 0.11 may grow to 0.x, 1.1.0 to 1.1.x; 1.1 and ^1.1 to any 1.x.
+            if version[0] == 0 or (operator == "~=" and len(version) > 2):
+                return True
+    return False
+
+
+def older(version: tuple[int, ...]) -> bool:
+    """Whether a version, or all that begin with it, are too old."""
+    return version < OLDEST[: len(version)]
+
+
+def padded(version: tuple[int, ...]) -> tuple[int, ...]:
+    """A version with all of its numbers."""
+    return (*version, 0, 0)[:3]
