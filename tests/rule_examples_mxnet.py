@@ -37,6 +37,7 @@ SYMBOL = 'module = mx.mod.Module(mx.sym.SoftmaxOutput(mx.sym.var("data"), name="
 #: Rules that do something only with other options than the default.
 OPTIONS = {
     "mxnet/compress-gradients": Options(compression="2bit"),
+    "mxnet/shard-evaluation": Options(evaluation="shard"),
     "mxnet/scale-learning-rate": Options(batch_size="per-device", scale_lr="linear"),
 }
 #: Rule to the script around its example.
@@ -46,6 +47,11 @@ EXAMPLES = {
     + "train_iter = mx.io.NDArrayIter(images, labels, 64)\n@\n"
     + "module.fit(train_iter, epoch_end_callback=checkpoint, num_epoch=1)\n",
     "mxnet/compress-gradients": HEAD + LOADER + "@\n" + TRAINING,
+    "mxnet/shard-evaluation": HEAD
+    + LOADER
+    + TRAINER
+    + TRAINING
+    + "test_loader = gluon.data.DataLoader(train_set, 64)\ntotal = 0\n@\nprint(total)\n",
     "mxnet/scale-learning-rate": HEAD.replace("args = ", 'parser.add_argument("--lr")\nargs = ')
     + LOADER
     + "@\n"

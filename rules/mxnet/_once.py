@@ -13,6 +13,7 @@ from transpile.plan.model import Plan
 from transpile.plan.once import find_once
 from transpile.plan.treatment import Once
 from transpile.rule import Change, Helper, In
+from transpile.rules.mxnet._evaluation import Shared, evaluations
 from transpile.rules.mxnet._numbers import numbers_of
 from transpile.span import Span
 
@@ -73,6 +74,9 @@ def once_of(plan: Plan) -> Once:
 
         together = {id(event.node) for event in reduced(plan)}
         together.update(numbers_of(plan, VOCABULARY).chosen)
+        if plan.options.evaluation == "shard":
+            shares = [each for each in evaluations(plan) if isinstance(each, Shared)]
+            together.update(id(each.loop) for each in shares)
         plan.memo["once"] = find_once(plan, VOCABULARY, BARRIERS, 0, together)
     found: Once = plan.memo["once"]
     return found

@@ -40,7 +40,7 @@ def names_behind(plan: Plan, values: Values) -> list[str]:
         if id(value) in seen | made or not isinstance(value, Opaque):
             continue
         seen.add(id(value))
-        if value.kind in ("item", "element", "attribute"):
+        if value.kind in ("item", "element", "attribute", "operation"):
             pending.extend(value.operands[0] if value.operands else ())
         elif value.kind == "call" and value.inner:
             pending.extend(value.inner)

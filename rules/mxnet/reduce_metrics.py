@@ -35,6 +35,7 @@ from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.mxnet._evaluation import Shared, evaluations
 from transpile.rules.mxnet._metrics import is_metric, unusual
 from transpile.rules.mxnet._numbers import numbers_of, reports
 from transpile.rules.mxnet._roles import (
@@ -58,9 +59,23 @@ def reduced(plan: Plan) -> list[Event]:
     """The calls that read a metric of the training loop and can be reduced."""
     if "reduced" not in plan.memo:
         found = [] if not can_reduce(plan) else list(reading(plan))
+        found.extend(read_in_shares(plan, {id(event.node) for event in found}))
         plan.memo["reduced"] = [event for event in found if is_sum(plan, event)]
     events: list[Event] = plan.memo["reduced"]
     return events
+
+
+def read_in_shares(plan: Plan, known: set[int]) -> Iterator[Event]:
+    """The calls that read a metric which each worker updates with its share of an evaluation."""
+    shares = evaluations(plan) if plan.options.evaluation == "shard" else []
+    counted = {key for each in shares if isinstance(each, Shared) for key in each.metrics}
+    for event in plan.facts.events if counted else ():
+        if event.kind != "call" or event.detached or id(event.node) in known:
+            continue
+        receivers = [v for name in READING for v in receivers_of(event, name)]
+        if any(id(value) in counted for value in receivers):
+            known.add(id(event.node))
+            yield event
 
 
 def metrics_in_training(plan: Plan) -> set[int]:

@@ -60,7 +60,6 @@ CODES = {
     "MX103": "the keys of what is trained would meet in the store",
     "MX104": "asynchronous updates use parameters that are not the newest",
     "MX105": "the script uses a store by itself",
-    "MX106": "evaluation is not divided among the workers",
     "MX108": "gradients of single rows are applied by the servers",
     "MX110": "which MXNet is asked for",
     "MX109": "each worker would draw random numbers of its own",
@@ -102,15 +101,6 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def not_done(plan: Plan) -> Iterator[Answer]:
     """What options ask for, or the script does, that is not done for MXNet."""
-    if plan.options.evaluation == "shard":
-        yield Remark(
-            "MX106",
-            Level.WARNING,
-            plan.entry,
-            None,
-            "--eval shard is not done for MXNet: every worker evaluates all of its data",
-            "leave --eval out: the numbers are the same",
-        )
     for event in plan.facts.events:
         if event.kind != "call" or event.detached:
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transpile.prelude import HelperSource, HelperTemplate
-from transpile.rules.mxnet._helpers.names import COPY, MX, NUMPY
+from transpile.rules.mxnet._helpers.names import COPY, ITERTOOLS, MX, NUMPY
 
 NUMBERS: dict[str, HelperTemplate] = {
     "reduce_metric": HelperSource(
@@ -78,5 +78,38 @@ def $average_workers(number):
 ''',
         (),
         ("store", "add_workers", "get_num_workers"),
+    ),
+    "add_counts": HelperSource(
+        '''
+def $add_counts(*numbers):
+    """Return the sums of numbers over all workers, whole ones as whole ones."""
+    if $store is None:
+        return numbers
+    totals = $all_reduce([float(number) for number in numbers])
+    kept = zip(numbers, totals)
+    return tuple(int(t) if isinstance(n, int) and t == int(t) else t for n, t in kept)
+''',
+        (),
+        ("store", "all_reduce"),
+    ),
+    "EvaluationShare": HelperSource(
+        '''
+class $EvaluationShare:
+    """This worker's batches of data for evaluation, of which each worker takes every N-th."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def __getattr__(self, name):
+        return getattr(self.data, name)
+
+    def __len__(self):
+        return len(self.data)
+
+    def __iter__(self):
+        return $itertools.islice(iter(self.data), $get_rank(), None, $get_num_workers())
+''',
+        (ITERTOOLS,),
+        ("get_rank", "get_num_workers"),
     ),
 }

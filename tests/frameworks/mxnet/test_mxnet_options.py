@@ -69,6 +69,58 @@ def test_scaled_rates_train_as_one_process_with_a_larger_batch(
         assert difference(original.workers[0], worker) < 1e-4
 
 
+COUNTED = """\
+import mxnet as mx
+import numpy as np
+from mxnet import autograd, gluon
+
+mx.random.seed(3)
+np.random.seed(3)
+x = np.random.randn(44, 5).astype("float32")
+y = (x.sum(axis=1) > 0).astype("float32")
+net = gluon.nn.Dense(2)
+net.initialize()
+trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+loss_fn = gluon.loss.SoftmaxCrossEntropyLoss()
+train_data = gluon.data.DataLoader(gluon.data.ArrayDataset(x, y), 4)
+test_data = gluon.data.DataLoader(gluon.data.ArrayDataset(x[:21], y[:21]), 4)
+for epoch in range(3):
+    for data, label in train_data:
+        with autograd.record():
+            loss = loss_fn(net(data), label)
+        loss.backward()
+        trainer.step(data.shape[0])
+    right, count, total = 0, 0, 0.0
+    for data, label in test_data:
+        out = net(data)
+        total += loss_fn(out, label).sum().asscalar()
+        right += int((out.argmax(axis=1) == label).sum().asscalar())
+        count += data.shape[0]
+    print(epoch, right, count, "%.5f" % (total / count))
+"""
+
+
+@pytest.mark.parametrize("name", ["gluon_mlp", "gluon_devices", "module_fit", "counted"])
+def test_evaluation_that_is_shared_out_says_the_same_numbers(
+    name: str, interpreter_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(COUNTED if name == "counted" else SCRIPTS[name].read_text("utf-8"), "utf-8")
+    result = convert(script.read_bytes(), Options(evaluation="shard"), path="train.py")
+    assert "EvaluationShare(" in result.text
+    assert "MX611" not in {finding.code for finding in result.findings}
+    shared = tmp_path / "train_dist.py"
+    shared.write_bytes(result.data)
+    interpreter = interpreter_of("mxnet")
+    original = run_job(interpreter, script, tmp_path / "alone", timeout_seconds=300)
+    job = run_job(interpreter, shared, tmp_path / "job", workers=2, timeout_seconds=300)
+    assert not original.trouble and not job.trouble, original.trouble + job.trouble
+    assert original.output and job.output == original.output
+    if name == "counted":
+        # Six batches: a worker that went through all of them would have seen these, too.
+        assert "add_counts(total, right, count)" in result.text
+
+
 def test_a_batch_that_workers_cannot_share_stops_them_at_the_start(
     interpreter_of: Callable[[str], Path], tmp_path: Path
 ) -> None:
