@@ -106,6 +106,16 @@ def is_shared_out(plan: Plan, site: Site) -> bool:
     )
 
 
+def asks_workers(plan: Plan, call: cst.Call) -> bool:
+    """Whether a call pushes something to a store."""
+    return any(
+        event.kind == "call"
+        and any(frame.node is call for frame in event.calls())
+        and any(getattr(callee, "name", "") == "push" for callee in event.callee)
+        for event in plan.facts.events
+    )
+
+
 def counts_workers(plan: Plan) -> bool:
     """Whether the script asks a store for the number of workers: its batches are those of one."""
     if "counts workers" not in plan.memo:

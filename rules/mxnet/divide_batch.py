@@ -149,14 +149,25 @@ def parsing(plan: Plan, value: Opaque) -> Parsed | None:
     """The statement that parses the command line which a value is an attribute of."""
     makers = [base for base in value.operands[0] if isinstance(base, Opaque)]
     for base in makers:
-        statement = base.module.source.parent(base.node)
-        if len(makers) != 1 or base.kind != "call" or not isinstance(statement, cst.Assign):
+        if len(makers) != 1 or base.kind != "call":
             return None
-        target = statement.targets[0].target
-        named = any(getattr(callee, "name", "") in PARSERS for callee in base.callee)
-        if named and len(statement.targets) == 1 and isinstance(target, cst.Name):
-            return Parsed(base.module, statement, f"{target.value}.{value.name}")
+        if any(getattr(callee, "name", "") in PARSERS for callee in base.callee):
+            return binding(plan, base, value.name)
     return None
+
+
+def binding(plan: Plan, parsed: Opaque, option: str) -> Parsed | None:
+    """The one statement that binds a parsed command line to a name, perhaps through a function."""
+    found: list[Parsed] = []
+    for module in plan.facts.modules.values():
+        for node in module.source.nodes:
+            if not isinstance(node, cst.Assign) or not isinstance(node.value, cst.Call):
+                continue
+            target = node.targets[0].target
+            same = any(each is parsed for each in plan.facts.values_of(node.value))
+            if same and len(node.targets) == 1 and isinstance(target, cst.Name):
+                found.append(Parsed(module, node, f"{target.value}.{option}"))
+    return found[0] if len(found) == 1 else None
 
 
 def divided(plan: Plan) -> list[Site]:

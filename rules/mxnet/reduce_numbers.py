@@ -33,7 +33,7 @@ from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.mxnet._loaders import from_store
+from transpile.rules.mxnet._loaders import asks_workers, from_store
 from transpile.rules.mxnet._numbers import Number, numbers_of
 from transpile.rules.mxnet._once import VOCABULARY
 
@@ -63,16 +63,6 @@ def is_done(plan: Plan, number: Number) -> bool:
     return isinstance(call, cst.Call) and any(
         isinstance(value, Opaque) and asks_workers(plan, call)
         for value in plan.facts.values_of(call)
-    )
-
-
-def asks_workers(plan: Plan, call: cst.Call) -> bool:
-    """Whether a call pushes something to a store."""
-    return any(
-        event.kind == "call"
-        and any(frame.node is call for frame in event.calls())
-        and any(getattr(callee, "name", "") == "push" for callee in event.callee)
-        for event in plan.facts.events
     )
 
 

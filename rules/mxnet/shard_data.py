@@ -40,6 +40,7 @@ from transpile.changes import Edit, Insert, Move
 from transpile.facts.values import Argument, Constant
 from transpile.layout import add_argument, insert_before, replace_argument_value, wrap_expression
 from transpile.layout.calls import written_call
+from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, statement_of
 from transpile.result import Verdict
@@ -49,6 +50,7 @@ from transpile.rules.mxnet._loaders import (
     GLUON,
     Site,
     also_evaluates,
+    asks_workers,
     constant_of,
     from_store,
     is_shared_out,
@@ -68,6 +70,8 @@ CODES = {
     "MX203": "training draws its batches from no loader",
 }
 BY_HAND = "give each worker its part by hand, by the rank and num_workers of the store"
+#: What gives an iterator a number of batches.
+RESIZED = "mxnet.io.ResizeIter"
 #: Iterators whose parts have equal lengths.
 EQUAL = frozenset({"mxnet.image.ImageIter", "mxnet.image.ImageDetIter"})
 
@@ -79,15 +83,28 @@ class Shard:
     Args:
         site: the call.
         sampler: the variable of a Gluon loader's sampler.
+        parted: the script gives each worker its part already.
     """
 
     site: Site
     sampler: str = ""
+    parted: bool = False
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each call that makes training data, and for training without any."""
     for site in sites(plan):
+        if is_done(plan, site) and may_differ(plan, site):
+            yield Ruling(
+                "MX201",
+                Verdict.APPLY,
+                site.module,
+                site.node,
+                "all workers draw as many batches as the one with the fewest",
+                data=Shard(site, parted=True),
+                claims=(site.node,),
+            )
+            continue
         if is_done(plan, site):
             yield Ruling(
                 "MX201",
@@ -153,6 +170,28 @@ def is_done(plan: Plan, site: Site) -> bool:
     return done
 
 
+def may_differ(plan: Plan, site: Site) -> bool:
+    """Whether workers may have different numbers of batches of data that the script parts itself.
+
+    Not where it says how many an epoch has.
+    """
+    if site.kind not in PARTS - EQUAL or plan.options.kvstore == "dist_async":
+        return False
+    made = {id(loader.value) for loader in site.loaders}
+    if any(fit.argument("epoch_size") or fit.event.arguments.rest for fit in fits(plan)):
+        return False
+    for event in plan.facts.events:
+        if event.kind != "call":
+            continue
+        given = [value for each in event.arguments.items for value in each.values]
+        resized = any(name == RESIZED for value in event.result for name in called_names(value))
+        if resized and any(id(value) in made for value in given):
+            return False
+    around = site.module.source.parent(site.node)
+    call = site.module.source.parent(around) if isinstance(around, cst.Arg) else None
+    return not (isinstance(call, cst.Call) and asks_workers(plan, call))
+
+
 def obstacle(plan: Plan, site: Site) -> str:
     """Why the data of a call cannot be parted; empty where it can."""
     loader, kind = site.loader, site.kind
@@ -208,8 +247,10 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         yield from gluon_edits(plan, data)
     elif data.site.kind == ARRAYS:
         yield from array_edits(plan, data.site)
-    else:
+    elif not data.parted:
         yield from part_edits(plan, data.site)
+    else:
+        yield from length_edits(plan, data.site)
 
 
 def gluon_edits(plan: Plan, data: Shard) -> Iterator[Change]:
@@ -312,7 +353,12 @@ def part_edits(plan: Plan, site: Site) -> Iterator[Change]:
         for edit in add_argument(source, site.node, text, order):
             yield In(module, edit)
     if site.kind not in EQUAL and plan.options.kvstore != "dist_async":
-        yield Helper("agree_on_length", site.module)
-        opening = f"{plan.names_in(site.module).fresh('agree_on_length')}("
-        for edit in wrap_expression(source, site.node, opening, ")"):
-            yield In(module, edit)
+        yield from length_edits(plan, site)
+
+
+def length_edits(plan: Plan, site: Site) -> Iterator[Change]:
+    """The number of batches of an iterator that knows parts."""
+    yield Helper("agree_on_length", site.module)
+    opening = f"{plan.names_in(site.module).fresh('agree_on_length')}("
+    for edit in wrap_expression(site.module.source, site.node, opening, ")"):
+        yield In(site.module, edit)

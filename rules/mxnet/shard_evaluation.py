@@ -125,9 +125,8 @@ def scorings(plan: Plan) -> Iterator[tuple[Event, Argument, Argument | None]]:
         if event.kind != "call" or event.detached or id(event.node) in seen:
             continue
         if made_by(receivers_of(event, "score"), MODULES):
-            data, metric = event.arguments.get("eval_data", 0), event.arguments.get(
-                "eval_metric", 1
-            )
+            data = event.arguments.get("eval_data", 0)
+            metric = event.arguments.get("eval_metric", 1)
             if data is not None and metric is not None:
                 seen.add(id(event.node))
                 yield event, data, metric
@@ -136,7 +135,8 @@ def scorings(plan: Plan) -> Iterator[tuple[Event, Argument, Argument | None]]:
 def obstacle(plan: Plan, data: Argument, metric: Argument | None) -> str:
     """Why the workers cannot share a call that evaluates by itself; empty where they can."""
     if not can_reduce(plan):
-        return SERVERS
+        reason: str = SERVERS
+        return reason
     if any(fit.word.startswith("FeedForward") for fit in fits(plan)):
         return "a FeedForward counts the samples of its data itself"
     training = {id(loader) for loader in training_loaders(plan)}

@@ -193,6 +193,23 @@ def test_a_step_divides_by_the_samples_of_all_workers(script: str, step: str) ->
     assert step_of(script) == step
 
 
+def test_data_that_the_script_parts_gets_as_many_batches_everywhere() -> None:
+    made = (
+        "import argparse\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--batch', type=int, default=8)\n"
+        "def parsed():\n    return parser.parse_args()\n\n\nargs = parsed()\n"
+        "kv = mx.kv.create('device')\n"
+        "train = mx.io.LibSVMIter(data_libsvm='a', data_shape=(4,), batch_size=args.batch,\n"
+        "                         num_parts=kv.num_workers, part_index=kv.rank)\n"
+    )
+    resized = "train = mx.io.ResizeIter(train, 100)\n"
+    text = convert(HEAD + SYMBOL + made + FIT).text
+    assert "train = agree_on_length(mx.io.LibSVMIter(" in text
+    assert "args = parsed()\nargs.batch = split_batch(args.batch)\n" in text
+    assert convert(text, Options(respect_distributed=False)).text == text
+    assert "agree_on_length" not in convert(HEAD + SYMBOL + made + resized + FIT).text
+
+
 def test_a_step_with_a_batch_for_each_worker_counts_all_of_them() -> None:
     options = Options(batch_size="per-device")
     assert step_of(GLUON + STEP, options) == "trainer.step(batch_size * get_num_workers())"
