@@ -122,7 +122,7 @@ def not_done(plan: Plan) -> Iterator[Answer]:
 
 def versions(plan: Plan) -> Iterator[Remark]:
     """What the files beside the script say of the version, and of a store for several workers."""
-    for each in wanted(plan.memo["requirements"]()):
+    for each in wanted(plan.memo.get("requirements", dict)()):
         level, message = Level.NOTE, "its packages can share a store"
         if each.too_old:
             level, message = Level.ERROR, "1.2.1 is the first version that is converted for"
