@@ -35,6 +35,10 @@ from transpile.rules.mxnet._vocabulary import (
 )
 
 
+#: Stores of several workers that other libraries keep.
+OF_LIBRARIES = frozenset({"horovod", "byteps"})
+
+
 @dataclass(frozen=True, eq=False)
 class Fit:
     """A call that trains by itself, or that sets the optimizer of a module up.
@@ -322,7 +326,7 @@ def kinds(values: Values) -> set[str]:
 
 def is_shared(values: Values) -> bool:
     """Whether some value is, or may be, a store that several workers share."""
-    return any("dist" in kind for kind in kinds(values))
+    return any("dist" in kind or kind in OF_LIBRARIES for kind in kinds(values))
 
 
 def call_of(event: Event) -> cst.Call:

@@ -237,6 +237,7 @@ def test_a_store_for_devices_alone_is_no_reason_to_leave_a_script() -> None:
     result = convert(script)
     assert result.outcome is Outcome.CONVERTED
     assert "kvstore=store or 'device'" in result.text
-    shared = convert(script.replace("'device'", "'dist_device_sync'"))
-    assert shared.outcome is Outcome.UNCHANGED
-    assert codes(shared) == {"DT003"}
+    for kind in ("dist_device_sync", "p3store_dist", "horovod", "byteps"):
+        shared = convert(script.replace("'device'", f"'{kind}'"))
+        assert shared.outcome is Outcome.UNCHANGED
+        assert codes(shared) == {"DT003"}
