@@ -34,7 +34,6 @@ from transpile.rules.mxnet._vocabulary import (
     TRAINER_PARAMETERS,
 )
 
-
 #: Stores of several workers that other libraries keep.
 OF_LIBRARIES = frozenset({"horovod", "byteps"})
 
