@@ -42,6 +42,7 @@ from transpile.layout import add_argument, guard, wrap_expression
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, calls_of, statement_of
+from transpile.plan.second_passes import excluded
 from transpile.plan.start import find_start
 from transpile.records import dataclass
 from transpile.result import Verdict
@@ -171,15 +172,17 @@ def too_early(plan: Plan) -> Iterator[Answer]:
     start = find_start(plan)
     if start is None or start.function is None:
         return
-    inside = [
-        event.order
+    inside = (
+        event
         for event in plan.facts.events
         if not event.detached
         and any(frame.function.node is start.function for frame in calls_of(event.stack))
-    ]
-    entered = min(inside, default=0)
+    )
+    entered = next(inside, None)
     for event in calls(plan):
-        if event.detached or event.order >= entered or not moves_to_gpu(event):
+        if entered is None or event.order >= entered.order:
+            break
+        if event.detached or not moves_to_gpu(event) or excluded(event.stack, entered.stack):
             continue
         yield Ruling(
             "PT807",

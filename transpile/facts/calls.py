@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.builtin_calls import BuiltinCalls
-from transpile.facts.events import Call
+from transpile.facts.events import Branch, Call
 from transpile.facts.state import DEEPEST_CALLS, Activation, call_frames, unknown
 from transpile.facts.values import (
     Argument,
@@ -341,8 +341,28 @@ class Calls(BuiltinCalls):
                 return given[0]
             if given and not arguments.unknown_because:
                 return (Sequence("tuple", node, given),)
+        if name in self.dialect.runs_commands:
+            self.run_commands(arguments, node)
         self.escape(arguments, node)
         return (self.opaque("call", node, callee=(callee,), arguments=arguments),)
+
+    def run_commands(self, arguments: Arguments, node: cst.CSTNode) -> None:
+        """Run the functions that the command line may name: those of a dict, or of the module."""
+        given = arguments.items[0].values if arguments.items else ()
+        commands = [value for one in given if isinstance(one, Mapping) for value in one.every()]
+        scope = self.activation.module.scope
+        if not given and scope is not None:
+            # What later functions call is no command of its own, most likely.
+            commands = [value for values in reversed(scope.names.values()) for value in values]
+        before = self.stack
+        for value in commands:
+            if not isinstance(value, Function) or value.module is not self.activation.module:
+                continue
+            if given or id(value.node) not in self.entered:
+                # One command of them runs in a process, never one behind the other.
+                self.stack = (*before, Branch(node, value.name))
+                self.call_function(value, Arguments(), node, None)
+        self.stack = before
 
     def call_opaque(self, callee: Opaque, arguments: Arguments, node: cst.CSTNode) -> Values:
         """Call a method of something that cannot be looked into."""

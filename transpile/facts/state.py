@@ -54,6 +54,8 @@ class Dialect:
         called_iterables: classes whose objects, called without arguments, give what iterates
             over them: ``for batch in loader():``.
         buffers: how tensors are made once and filled anew.
+        runs_commands: callables that run the function that the command line names, one of a dict
+            or of the module that calls them.
     """
 
     canonical: Callable[[str], str]
@@ -66,6 +68,7 @@ class Dialect:
     base_of: Callable[[str], str] = lambda name: ""
     called_iterables: frozenset[str] = frozenset()
     buffers: BufferWords = BufferWords()
+    runs_commands: frozenset[str] = frozenset({"fire.Fire", "fire.core.Fire"})
 
 
 @dataclass(eq=False)
