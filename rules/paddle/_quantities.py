@@ -80,7 +80,8 @@ NOTHING, EQUAL, COUNT, SHAPE, SAMPLES, MEAN, SUM = (
 )  # fmt: skip
 AGREED = Quantity(Kind.EQUAL, agreed=True)
 #: More steps than this for one value, and nothing is told of it.
-MOST_STEPS = 200_000
+MOST_STEPS = 30_000
+TOO_MUCH = "it depends on too much"
 COLLECTIVES = frozenset({"paddle.distributed.all_reduce", "paddle.distributed.broadcast"})
 #: Numbers of one process whose counterpart over the global batch is known.
 REDUCIBLE = frozenset({Kind.MEAN, Kind.SUM})
@@ -195,6 +196,7 @@ class Analysis:
         self.pending: dict[int, int] = {}
         self.lowest = 0
         self.steps = 0
+        self.overrun: set[int] = set()
         self.all_reduced = set(all_reduced(plan))
         self.adding_up = {
             id(frame.function.node)
@@ -268,17 +270,23 @@ class Analysis:
             return EQUAL
         if id(value) in self.known:
             return self.known[id(value)]
+        if id(value) in self.overrun:
+            return unknown(TOO_MUCH)
         if id(value) in self.pending:
             self.lowest = min(self.lowest, self.pending[id(value)])
             return NOTHING
         self.steps += 1
         if self.steps > MOST_STEPS:
-            return unknown("it depends on too much")
+            # Whatever is on the way here is in the same knot, and need not be tried again.
+            self.overrun.update(self.pending)
+            return unknown(TOO_MUCH)
         depth = len(self.pending)
         self.pending[id(value)] = depth
         outer, self.lowest = self.lowest, depth
         found = self.transfer(value)
         del self.pending[id(value)]
+        if id(value) in self.overrun:
+            self.kept.append(value)
         if self.lowest >= depth:
             # What was found within a cycle holds only once all of it has been seen.
             self.known[id(value)] = found
