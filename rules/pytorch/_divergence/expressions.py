@@ -20,6 +20,7 @@ from transpile.rules.pytorch._conditions import (
     controls_of,
     tests_in_call,
 )
+from transpile.rules.pytorch._quantity import quantity
 from transpile.rules.pytorch._together import agreeing_calls
 
 from .causes import ON_DISK, Cause, Look, Place, worst
@@ -56,6 +57,7 @@ class Divergence:
         self.reductions = reduced
         self.agreeing = agreeing_calls(plan)
         self.bindings = Bindings()
+        self.taken_over_all = bool(plan.facts.calls_to("torch.distributed.all_reduce"))
         self.handlers = signal_handlers(plan)
         self.happening: dict[int, list[Event]] = {}
         self.stores: dict[str, list[Event]] = {}
@@ -116,6 +118,8 @@ class Divergence:
             return found
         if id(node) in self.reductions.nodes:
             return Look(self.reductions.causes(node))
+        if self.is_taken_over_all(node):
+            return found
         found.add(self.values.of(self.plan.facts.values_of(node), checks_numbers(node)))
         found.tests.extend(self.setting_tests(module, node))
         if self.set_by_signal(module, node):
@@ -127,6 +131,16 @@ class Divergence:
         elif isinstance(node, (cst.Attribute, cst.Subscript)):
             found.tests.extend(self.setting_tests(module, node.value))
         return found
+
+    def is_taken_over_all(self, node: cst.CSTNode) -> bool:
+        """Whether the script itself takes a number over all processes.
+
+        What does so gives back what it is given where there is one process alone.
+        """
+        if not self.taken_over_all:
+            return False
+        values = self.plan.facts.values_of(node)
+        return bool(values) and quantity(self.plan, values).agreed
 
     def returning_tests(self, module: Module, node: cst.Call) -> Iterator[Place]:
         """The conditions on which a call returns what it returns, or gets what it gets."""
