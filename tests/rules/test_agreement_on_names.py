@@ -75,3 +75,19 @@ def test_a_search_by_one_process_alone_stays() -> None:
     result = convert(text.encode())
     assert result.outcome is Outcome.CONVERTED
     assert not [each for each in result.findings if each.code == "DT010"]
+
+
+def test_what_another_program_has_written_is_waited_for() -> None:
+    """One process starts the program, and all read what it makes."""
+    text = SCRIPT.replace('    path = folder("run")\n', "").replace(
+        '    torch.save(model.state_dict(), os.path.join(path, "model.pt"))\n',
+        '    os.system("score answers > result.txt")\n'
+        '    with open("result.txt") as result:\n'
+        "        print(result.read())\n",
+    )
+    result = convert(text.encode())
+    assert (
+        '        os.system("score answers > result.txt")\n'
+        "    barrier()\n"
+        '    with open("result.txt") as result:\n'
+    ) in result.text

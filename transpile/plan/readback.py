@@ -91,7 +91,7 @@ def find_read_backs(once: Once, vocabulary: Vocabulary) -> list[ReadBack]:
 def written(once: Once, vocabulary: Vocabulary) -> Iterator[tuple[Effect, Event, Values]]:
     """What one process writes, with the path."""
     for effect in once.effects.values():
-        if effect.kind not in (Kind.WRITE, Kind.OPEN, Kind.CONTAINER):
+        if effect.kind not in (Kind.WRITE, Kind.OPEN, Kind.CONTAINER, Kind.PROCESS):
             continue
         if id(effect.node) in once.prepared or id(effect.node) in once.private:
             continue
@@ -202,6 +202,9 @@ def may_match(
     """Whether a file that is read may be the one that was written."""
     if effect.word in DIRECTORIES and not path:
         return not read.module.is_entry
+    if effect.kind is Kind.PROCESS:
+        # What another program writes is not seen: files read right behind it may be its.
+        return read.order > effect.event.order and read.function() is effect.event.function()
     if any(same(first, second, DEEPEST) for first in target for second in path):
         return True
     if effect.word in vocabulary.saves and any(
