@@ -52,7 +52,7 @@ from transpile.rules.pytorch._once import once_of
 from transpile.rules.pytorch._random_draws import Draws
 
 CODES = {
-    "PT733": "a name that is looked for is that of rank 0",
+    "PT737": "a name that is looked for is that of rank 0",
 }
 
 
@@ -88,7 +88,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         if agreed(plan, search):
             yield Ruling(
-                "PT733",
+                "PT737",
                 Verdict.ALREADY_DONE,
                 search.module,
                 search.loop,
@@ -96,7 +96,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             )
         elif draws.joined_before(event):
             yield Ruling(
-                "PT733",
+                "PT737",
                 Verdict.APPLY,
                 search.module,
                 search.loop,
@@ -105,7 +105,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             )
         else:
             yield Remark(
-                "PT733",
+                "PT737",
                 Level.WARNING,
                 search.module,
                 search.loop,
