@@ -37,6 +37,7 @@ from transpile.facts.events import Event
 from transpile.facts.values import Constant, Sequence
 from transpile.finding import Level
 from transpile.layout import insert_before
+from transpile.layout.imports import last_import
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement
@@ -208,8 +209,11 @@ def agreement(plan: Plan) -> str:
 
 
 def beginning(plan: Plan) -> Statement | None:
-    """The first statement of the script that does something."""
-    for statement in plan.entry.source.tree.body:
+    """The first statement behind the imports, and behind the helpers then, that does something."""
+    statements = list(plan.entry.source.tree.body)
+    last = last_import(plan.entry.source)
+    behind = next((i + 1 for i, each in enumerate(statements) if each is last), 0)
+    for statement in statements[behind:]:
         if isinstance(statement, cst.If) and is_main_guard(statement):
             body = statement.body.body
             return (

@@ -383,3 +383,9 @@ def test_counts_of_a_metric_are_the_trainers_own() -> None:
     script = SCRIPT.replace("exe.run(feed", step).replace("exe = ", auc + "exe = ", 1)
     assert "FL602" not in codes(script)
     assert "FL602" in codes(script.replace("state.name", '"w"'))
+
+
+def test_the_environment_is_checked_behind_calls_between_the_imports() -> None:
+    script = f"import random\n\nrandom.seed(5)\n{SCRIPT}"
+    text = written(script)
+    assert text.index("def setup_distributed") < text.index("\nsetup_distributed()\n")
