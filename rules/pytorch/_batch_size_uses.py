@@ -19,7 +19,7 @@ from transpile.facts.values import (
 )
 from transpile.facts.walk import children, descendants
 from transpile.plan.graph import identity, walk_back
-from transpile.plan.holders import trace
+from transpile.plan.holders import Holder, trace
 from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of
@@ -51,6 +51,13 @@ SHAPED_METHODS = VIEWS | {
     "new_zeros", "new_ones", "new_full", "new_empty", "new", "repeat", "repeat_interleave",
     "unflatten", "split",
 }  # fmt: skip
+SCALING = (
+    cst.Divide, cst.Multiply, cst.FloorDivide, cst.Modulo, cst.DivideAssign, cst.MultiplyAssign
+)  # fmt: skip
+COMPUTES = (
+    "this function takes the batch size for a shape and for a number that it computes: the shape "
+    "follows the share of a process, and what the number is of is not decided here"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,9 +150,35 @@ def read_at(
             read = holder.read or holder.node
             if id(read) in given:
                 break
+            if holder.is_parameter and computes_with(plan, holder):
+                return Use(event.module, node, COMPUTES)
             if not holder.is_parameter and isinstance(read, cst.BaseExpression):
                 return Use(holder.module, read, also_evaluates(plan, holder.module, read))
     return Use(event.module, node, also_evaluates(plan, event.module, node))
+
+
+def computes_with(plan: Plan, holder: Holder) -> bool:
+    """Whether a function multiplies or divides by a parameter, other than for a shape."""
+    if holder.function is None:
+        return False
+    for node in descendants(holder.function.body):
+        sides: list[cst.BaseExpression]
+        if isinstance(node, cst.BinaryOperation):
+            sides = [node.left, node.right]
+        elif isinstance(node, cst.AugAssign):
+            sides = [node.value]
+        else:
+            continue
+        if not isinstance(node.operator, SCALING):
+            continue
+        if not any(isinstance(side, cst.Name) and side.value == holder.text for side in sides):
+            continue
+        if not any(
+            isinstance(around, cst.Call) and shapes(plan.facts.values_of(around.func))
+            for around in ancestors(holder.module, node)
+        ):
+            return True
+    return False
 
 
 def also_evaluates(plan: Plan, module: Module, node: cst.CSTNode) -> str:

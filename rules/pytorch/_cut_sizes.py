@@ -92,15 +92,16 @@ def other_sizes(
     sizes = [
         (plan.facts.values_of(cut.size), cut.module.source.code(cut.size))
         for cut in backward.cuts
-        if cut.size is not None and cut.streams is None
+        if cut.size is not None and cut.streams is None and not cut.fresh
     ]
     cut_out = {id(cut.node) for cut in backward.cuts}
     reached = {id(value) for value in walk_back(backward.loss)}
     found: dict[int, tuple[Module, cst.BaseExpression]] = {}
     for cut in backward.cuts:
-        if cut.streams is None or cut.size is None:
+        if cut.size is None or not (cut.fresh or cut.streams is not None):
             continue
-        before = frozenset(id(value) for value in walk_back(tuple(cut.values)))
+        streams = () if cut.fresh else tuple(cut.values)
+        before = frozenset(id(value) for value in walk_back(streams))
         for each in all_uses(plan, Argument(cut.sizes, cut.size), set(), before):
             obstacle: str = each.obstacle
             if obstacle:

@@ -100,7 +100,7 @@ def find_sharing(plan: Plan, backward: Backward) -> Sharing:
         )
     takings: list[Taking] = []
     for cut in backward.cuts:
-        if cut.done:
+        if cut.done or cut.fresh:
             continue
         taking = taking_of(plan, backward, cut)
         if isinstance(taking, str):

@@ -6,6 +6,8 @@ What:
     rank 0. The last batch, where it is not full and does not come out even, is shared so that all
     parts are equal: they overlap by a few samples. Where the data is folded into streams of which
     each batch takes the next piece, every process has some of the streams, with their states.
+    Batches that each step makes up from random numbers are made up in shares, each process from
+    random numbers of its own.
 
 Why:
     Every process would train on every batch: N times the work for the same model.
@@ -39,17 +41,19 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from transpile.finding import Level
 from transpile.layout import insert_after, insert_at_start_of_body, wrap_expression
 from transpile.plan.model import Plan
 from transpile.plan.places import STATEMENTS
 from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._cuts import Taking, sharing
 from transpile.rules.pytorch.divide_batch_size import Share
 
 CODES = {
     "PT225": "every process takes its part of each batch that is cut out of the data",
     "PT226": "this shape follows the part of one process",
+    "PT228": "every process makes up its share of each batch by itself",
 }
 
 
@@ -63,6 +67,16 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if found.why_not:
             continue
         for cut in backward.cuts:
+            if cut.fresh and not cut.done and id(cut.node) not in seen:
+                seen.add(id(cut.node))
+                yield Remark(
+                    "PT228",
+                    Level.NOTE,
+                    cut.module,
+                    cut.node,
+                    "every process makes up its share of each batch from random numbers of its "
+                    "own: the samples are like those of one process, not the same",
+                )
             if cut.done and id(cut.node) not in seen:
                 seen.add(id(cut.node))
                 yield Ruling(

@@ -34,7 +34,8 @@ class Cut:
         bounds: those of the slice, where it is one.
         streams: the expression gives streams that lie beside each other along this dimension; each
             batch takes the next piece of all of them.
-        sizes: what the size of streams is where they are made.
+        sizes: what the size is here, for streams and for what is drawn anew.
+        fresh: the expression draws samples anew in each step, each process some for itself.
     """
 
     module: Module
@@ -47,6 +48,7 @@ class Cut:
     bounds: Bounds | None = None
     streams: int | None = None
     sizes: Values = ()
+    fresh: bool = False
 
 
 @dataclass(eq=False)

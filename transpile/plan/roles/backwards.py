@@ -14,6 +14,7 @@ from transpile.facts.values import (
 )
 from transpile.plan.cuts import find_cuts
 from transpile.plan.foreign_loaders import foreign_loaders, take_in_siblings
+from transpile.plan.fresh_batches import find_fresh_batches
 from transpile.plan.graph import (
     SIZE_OPERATIONS,
     called_names,
@@ -53,6 +54,7 @@ def find_backwards(plan: Plan) -> None:
         place_in_loops(plan, backward)
         if not loaders and not find_streams(plan, backward, happening):
             find_cuts(plan, backward, happening)
+            find_fresh_batches(plan, backward, happening)
         plan.backwards.append(backward)
     take_in_siblings(plan)
 

@@ -1,0 +1,74 @@
+"""Batches that each step makes up from random numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from transpile import Level, Options, Outcome, Result, convert
+
+SCRIPT = """\
+import torch
+import torch.nn as nn
+
+torch.manual_seed(0)
+size = 12
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(20):
+    {draw}
+    loss = {loss}
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+MEAN = "(model(x) - x.sum(1, keepdim=True)).pow(2).mean()"
+
+
+def result(draw: str, loss: str = MEAN) -> Result:
+    return convert(SCRIPT.format(draw=draw, loss=loss))
+
+
+@pytest.mark.parametrize(
+    ("draw", "line"),
+    [
+        ("x = torch.randn(size, 4)", "x = torch.randn(split_batch(size), 4)"),
+        ("x = torch.rand((12, 4))", "x = torch.rand((split_batch(12), 4))"),
+    ],
+)
+def test_each_process_draws_its_share(draw: str, line: str) -> None:
+    found = result(draw)
+    assert found.outcome is Outcome.CONVERTED
+    assert line in found.text
+    assert found.text.index("vary_seed()\nfor") < found.text.index(line)
+    assert "PT228" in {finding.code for finding in found.findings}
+    again = convert(found.data, Options(respect_distributed=False))
+    assert again.text == found.text
+
+
+@pytest.mark.parametrize(
+    ("draw", "why"),
+    [
+        ("torch.manual_seed(step); x = torch.randn(size, 4)", "seeds itself in each step"),
+        ("x = torch.randn(size, 4) + torch.randn(6, 4).mean(0)", "several sizes"),
+        ("x = torch.randn(size, 4, generator=torch.Generator().manual_seed(1))", "made up"),
+        ("x = torch.randn(1, 4)", "made up"),
+    ],
+)
+def test_what_is_no_fresh_batch_is_refused(draw: str, why: str) -> None:
+    found = result(draw)
+    assert found.outcome is Outcome.REFUSED
+    reasons = [f.message for f in found.findings if f.level is Level.ERROR]
+    assert any(why in each or "makes up" in each for each in reasons), reasons
+
+
+def test_a_size_that_shapes_and_divides_is_refused() -> None:
+    """The share would stand where the loss divides by the whole."""
+    text = SCRIPT.format(draw="pass", loss="of(size)").replace(
+        "optimizer =",
+        "def of(n):\n    x = torch.randn(n, 4)\n    return model(x).pow(2).sum() / n\n\n\n"
+        "optimizer =",
+    )
+    found = convert(text)
+    assert found.outcome is Outcome.REFUSED
+    messages = " ".join(finding.message for finding in found.findings)
+    assert "for a shape and for a number that it computes" in messages
