@@ -24,7 +24,11 @@ def step(x, y):
 
 {body}
 """
-MAKES_UP = "for _ in range(9):\n    x = torch.randn(4, 3)\n    step(x, x.sum(1, keepdim=True))"
+MAKES_UP = """\
+for _ in range(9):
+    x = torch.randn(4, 3, generator=torch.Generator())
+    step(x, x.sum(1, keepdim=True))
+"""
 OVERLAPS = "for i in range(0, 64, 4):\n    step(xs[i:i + 8], ys[i:i + 8])"
 CUTS_LATER = "for i in range(0, 64, 8):\n    step(xs.t()[:, i:i + 8].t(), ys[i:i + 8])"
 PICKS_ONE = "for i in torch.randperm(64):\n    step(xs[i], ys[i])"

@@ -50,6 +50,10 @@ def foreign_loaders(plan: Plan, backward: Backward) -> Iterator[Loader]:
             if maker is None or not may_make_loaders(plan, maker):
                 continue
             draws = draws_from(plan, source)
+            around = set(map(id, maker.module.source.parents(maker.node)))
+            if any(id(event.node) in around for event in draws):
+                # No variable could hold what is made in the head of the loop.
+                continue
             if any(e.node is element.node and may_deliver(e, innermost) for e in draws):
                 assert isinstance(source, Opaque)
                 loader = known.setdefault(id(source), Loader(source, maker, (), foreign=True))

@@ -1,7 +1,8 @@
 """Batches that are made up from random numbers in each step, as in ``x = torch.randn(size, 4)``.
 
-What a step trains on is a fresh sample then. A process that draws its share of each batch for
-itself, from random numbers of its own, trains on samples like those of one process.
+What a step of a script without loaders trains on is a fresh sample then. A process that draws its
+share of each batch for itself, from random numbers of its own, trains on samples like those of one
+process.
 """
 
 from __future__ import annotations

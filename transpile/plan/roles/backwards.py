@@ -54,7 +54,8 @@ def find_backwards(plan: Plan) -> None:
         place_in_loops(plan, backward)
         if not loaders and not find_streams(plan, backward, happening):
             find_cuts(plan, backward, happening)
-            find_fresh_batches(plan, backward, happening)
+            if not plan.loaders:
+                find_fresh_batches(plan, backward, happening)
         plan.backwards.append(backward)
     take_in_siblings(plan)
 
