@@ -53,7 +53,7 @@ from transpile.rules.pytorch.divide_batch_size import Share
 CODES = {
     "PT225": "every process takes its part of each batch that is cut out of the data",
     "PT226": "this shape follows the part of one process",
-    "PT228": "every process makes up its share of each batch by itself",
+    "PT219": "every process makes up its share of each batch by itself",
 }
 
 
@@ -70,7 +70,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             if cut.fresh and not cut.done and id(cut.node) not in seen:
                 seen.add(id(cut.node))
                 yield Remark(
-                    "PT228",
+                    "PT219",
                     Level.NOTE,
                     cut.module,
                     cut.node,

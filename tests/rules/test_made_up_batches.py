@@ -40,7 +40,7 @@ def test_each_process_draws_its_share(draw: str, line: str) -> None:
     assert found.outcome is Outcome.CONVERTED
     assert line in found.text
     assert found.text.index("vary_seed()\nfor") < found.text.index(line)
-    assert "PT228" in {finding.code for finding in found.findings}
+    assert "PT219" in {finding.code for finding in found.findings}
     again = convert(found.data, Options(respect_distributed=False))
     assert again.text == found.text
 
