@@ -160,3 +160,42 @@ def test_a_part_replaced_before_the_function_that_wraps_is_no_matter() -> None:
     late = TWO_MODELS.replace("        optimizer.step()\n", "        optimizer.step()\n"
                               "        model.head = nn.Linear(4, 1)\n")  # fmt: skip
     assert convert(late.encode()).outcome is Outcome.REFUSED
+
+
+def test_a_method_that_loads_the_model_again_is_not_where_it_is_wrapped() -> None:
+    """It runs behind the training: a wrap there would average nothing."""
+    result = convert(
+        b"""\
+import torch
+from transformers import AutoModel
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Trainer:
+    def __init__(self, device):
+        self.device = device
+        self.model = AutoModel.from_pretrained("start")
+        self.model.to(self.device)
+
+    def train(self):
+        loader = DataLoader(TensorDataset(torch.randn(32, 4)), batch_size=8)
+        optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        for epoch in range(2):
+            for (x,) in loader:
+                optimizer.zero_grad()
+                self.model(x)[0].backward()
+                optimizer.step()
+
+    def load(self):
+        self.model = AutoModel.from_pretrained("trained")
+        self.model.to(self.device)
+
+
+trainer = Trainer("cpu")
+trainer.train()
+trainer.load()
+"""
+    )
+    before, _, _ = result.text.partition("    def train(self)")
+    assert "self.model = DistributedDataParallel(self.model)" in before
+    assert result.text.count("DistributedDataParallel(") == 1

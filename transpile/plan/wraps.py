@@ -126,7 +126,10 @@ def search_wrap(plan: Plan, model: Model, thawed: bool = False) -> Wrap | str:
     for key in reversed([key for key in order if key in common]):
         found = wrap_at(plan, model, common[key], forwards, thawed)
         if isinstance(found, Wrap):
-            return found
+            if found.order <= min(event.order for event in forwards):
+                return found
+            # Another method sets the variable again, behind the training.
+            found = "it is set again behind its training"
         reason = found or reason
     return reason
 
