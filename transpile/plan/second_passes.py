@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from transpile.facts.events import Branch, Event, Stack
 from transpile.facts.values import Function, Instance, Opaque, Value
-from transpile.plan.graph import method_calls, walk_back
+from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.learning import outputs, training_forwards
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.roles.surroundings import gradients_off
@@ -42,9 +44,37 @@ def second_pass(plan: Plan, model: Model) -> Event | None:
     return None
 
 
-def used_by(backward: Backward, forwards: list[Event]) -> list[Event]:
-    """The calls of a model whose result a loss depends on."""
-    reached = {id(value) for value in walk_back(backward.loss, lets_gradients_through)}
+def reached_by_gradients_alone(plan: Plan, model: Model) -> bool:
+    """Whether a loss depends on a model through gradients of its output alone.
+
+    Those need not depend on all parameters, such as the last bias: a wrap waits for the rest.
+    """
+    forwards = training_forwards(plan, model)
+    functions = plan.table.gradient_functions
+
+    def enters(value: Value) -> bool:
+        return lets_gradients_through(value) and not any(
+            name in functions for name in called_names(value)
+        )
+
+    return any(
+        used_by(backward, forwards) and not used_by(backward, forwards, enters)
+        for backward in plan.backwards
+        if model in backward.models and not backward.event.detached
+    )
+
+
+def used_by(
+    backward: Backward, forwards: list[Event], enters: Callable[[Value], bool] | None = None
+) -> list[Event]:
+    """The calls of a model whose result a loss depends on.
+
+    Args:
+        backward: the backward pass from the loss.
+        forwards: the calls.
+        enters: through which values; all that gradients flow through where it is not given.
+    """
+    reached = {id(value) for value in walk_back(backward.loss, enters or lets_gradients_through)}
     return [
         forward
         for forward in forwards

@@ -22,7 +22,7 @@ from transpile.plan.places import (
     site_at,
     statement_in,
 )
-from transpile.plan.second_passes import second_pass
+from transpile.plan.second_passes import reached_by_gradients_alone, second_pass
 from transpile.records import dataclass, replace
 
 #: Attributes of a model or parameter whose setting replaces what learns.
@@ -104,6 +104,11 @@ def search_wrap(plan: Plan, model: Model, thawed: bool = False) -> Wrap | str:
         return (
             "two backward passes go through one call of it, and a wrap would average only what "
             "the first of them gives"
+        )
+    if reached_by_gradients_alone(plan, model):
+        return (
+            "a backward pass reaches it through gradients of its output alone, which not all of "
+            "its parameters need to be part of, and a wrap would wait for the rest"
         )
     common: dict[tuple[int, int, str], list[Holder]] | None = None
     order: list[tuple[int, int, str]] = []
