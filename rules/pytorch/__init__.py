@@ -198,6 +198,7 @@ TABLE = Table(
             "to_empty", "load_state_dict",
         }
     ),
+    loading_methods=frozenset({"load_state_dict"}),
     replacing=frozenset(
         {"torch.nn.DataParallel", "torch.nn.SyncBatchNorm.convert_sync_batchnorm"}
     ),

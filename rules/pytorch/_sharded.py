@@ -163,7 +163,7 @@ def of_its_optimizers(plan: Plan, model: Model, wrap: Wrap) -> Iterator[Obstacle
 
 
 def of_its_calls(plan: Plan, model: Model, wrap: Wrap) -> Iterator[Obstacle]:
-    """Calls that are given the model, load into it, or compile anything."""
+    """Calls that are given the model, or compile anything."""
     seen: set[int] = set()
     for event in plan.facts.calls:
         if event.detached or id(event.node) in seen:
@@ -193,14 +193,6 @@ def call_obstacle(plan: Plan, model: Model, wrap: Wrap, event: Event) -> Obstacl
                 "while it is called",
                 "call the model itself, or use --strategy ddp",
             )
-        if isinstance(callee, Opaque) and name == "load_state_dict":
-            if any(part_of(plan, value, model) for value in callee.operands[0]):
-                return Obstacle(
-                    event.module,
-                    event.node,
-                    "whole weights are loaded into a model that is sharded by then",
-                    "load them before the optimizer is made",
-                )
         if isinstance(callee, External) and name not in HARMLESS:
             given = (value for argument in event.arguments.items for value in argument.values)
             if any(origin(value) is model.value for value in given):

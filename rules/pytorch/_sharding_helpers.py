@@ -93,6 +93,20 @@ def $whole_norm(norm):
 ''',
         (DTENSOR,),
     ),
+    "own_parts": HelperSource(
+        '''
+def $own_parts(state, model):
+    """Return a saved state of a model with this process's shards for whole tensors."""
+    parts = $copy.copy(state)
+    for key, shard in model.state_dict().items():
+        if isinstance(shard, $dtensor.DTensor) and key in parts:
+            parts[key] = $dtensor.distribute_tensor(
+                parts[key].to(shard.device), shard.device_mesh, shard.placements
+            )
+    return parts
+''',
+        (DTENSOR, ("copy", "copy")),
+    ),
     "own_shards": HelperSource(
         '''
 def $own_shards(state, optimizer):

@@ -9,6 +9,7 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import External, Mapping, Opaque, Sequence, Value, Values
+from transpile.plan.graph import method_calls, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.parts import part_of
 from transpile.plan.wraps import Wrap, find_wrap, wrapped_already
@@ -27,14 +28,14 @@ class Place:
         module: where it is.
         node: the expression.
         helper: what makes it whole, or shards it.
-        optimizer: the text of the optimizer that a state is loaded into.
+        receiver: the text of the optimizer or model that a state is loaded into.
         used: the call that makes something else of a state than to write it.
     """
 
     module: Module
     node: cst.BaseExpression
     helper: str
-    optimizer: str = ""
+    receiver: str = ""
     used: Event | None = None
 
 
@@ -53,7 +54,7 @@ def meetings(plan: Plan) -> set[int]:
     """
     if plan.options.strategy != "fsdp":
         return set()
-    found = {id(place.node) for place in places(plan) if place.helper != "own_shards"}
+    found = {id(place.node) for place in places(plan) if not place.receiver}
     for model in plan.trained_models:
         found.update(id(event.node) for event in model.forwards)
     return found
@@ -91,11 +92,21 @@ def place_of(plan: Plan, model: Model, event: Event) -> Place | None:
         if callee.name == "state_dict" and (of_model or of_optimizer):
             used = user(plan, event.result, event)
             return Place(event.module, event.node, "gathered", used=used)
-        if callee.name == "load_state_dict" and of_optimizer and event.node.args:
+        if callee.name == "load_state_dict" and (of_model or of_optimizer) and event.node.args:
             assert isinstance(event.node.func, cst.Attribute)
             text = event.module.source.code(event.node.func.value)
-            return Place(event.module, event.node.args[0].value, "own_shards", text)
+            helper = "own_shards" if of_optimizer else "own_parts"
+            taken = of_model and is_taken(event.arguments.items[0].values)
+            node = event.node.args[0].value
+            return Place(event.module, node, helper, text, event if taken else None)
     return None
+
+
+def is_taken(state: Values) -> bool:
+    """Whether a state was taken from a model in the same run, rather than read from a file."""
+    return any(
+        name == "state_dict" for value in walk_back(state) for name, _ in method_calls(value)
+    )
 
 
 def user(plan: Plan, state: Values, made: Event) -> Event | None:

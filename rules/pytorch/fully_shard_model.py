@@ -25,7 +25,7 @@ Refuses when:
     several models learn; the optimizer is made before the model is ready, or does not update each
     element by itself; the model has batch norm, parts that a backward pass may leave out, or
     parameters that thaw; single parameters or gradients are looked at; the model is copied,
-    compiled, pickled or loaded after that; a GradScaler is used.
+    compiled or pickled after that; a GradScaler is used.
 
 Source:
     https://pytorch.org/docs/stable/distributed.fsdp.fully_shard.html

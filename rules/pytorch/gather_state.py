@@ -3,7 +3,8 @@
 What:
     With ``--strategy fsdp`` the states of the model and of its optimizer are gathered by all
     processes before rank 0 writes them, with the keys and the shapes that they have in one
-    process. A state that is loaded into the optimizer is cut into shards, and the norm that
+    process. A state that is loaded into the optimizer, or into the model behind it, is cut into
+    shards, and the norm that
     ``clip_grad_norm_`` returns is that of all gradients.
 
 Why:
@@ -70,6 +71,6 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     place: Place = ruling.data
     yield Helper(place.helper, place.module)
     name = plan.names_in(place.module).fresh(place.helper)
-    after = f", {place.optimizer})" if place.optimizer else ")"
+    after = f", {place.receiver})" if place.receiver else ")"
     for edit in wrap_expression(place.module.source, place.node, f"{name}(", after):
         yield In(place.module, edit)

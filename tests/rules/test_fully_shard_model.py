@@ -152,6 +152,28 @@ def test_a_checkpoint_of_several_goes_on_in_one(launcher: Launcher, tmp_path: Pa
         torch.testing.assert_close(a, b, rtol=1e-7, atol=1e-9)
 
 
+def test_weights_are_loaded_behind_the_optimizer(launcher: Launcher, tmp_path: Path) -> None:
+    """The model, then its optimizer, then the states of both."""
+    source = script(
+        ready="import os\nif os.path.exists('both.pt'):\n    both = torch.load('both.pt')\n"
+        "    model.load_state_dict(both['model'])\n"
+        "    optimizer.load_state_dict(both['optimizer'])",
+        end="torch.save({'model': model.state_dict(), 'optimizer': optimizer.state_dict()}, "
+        "'both.pt')",
+    )
+    result = convert(source, FSDP)
+    assert "model.load_state_dict(own_parts(both['model'], model))" in result.text
+    states = []
+    for text, processes in ((source, 1), (result.text, 2)):
+        folder = tmp_path / str(processes)
+        folder.mkdir()
+        for _ in range(2):
+            run(launcher, folder, text, processes)
+        states.append(tensors(torch.load(folder / "both.pt", weights_only=True)))
+    for one, several in zip(*states, strict=True):
+        torch.testing.assert_close(one, several, rtol=1e-7, atol=1e-9)
+
+
 @pytest.mark.parametrize("optimizer", ["SGD", "AdamW"])
 def test_training_is_that_of_one_process(auditor: Auditor, tmp_path: Path, optimizer: str) -> None:
     source = script(
@@ -238,7 +260,17 @@ def test_shared_parameters_stay_together(auditor: Auditor, tmp_path: Path, tied:
         ({"end": "print(model.first(x))"}, "other than by calling it"),
         ({"end": "torch.save(model, 'model.pt')"}, "is given a model that is sharded"),
         ({"ready": "best = copy.deepcopy(model)"}, "is given a model that is sharded"),
-        ({"end": "model.load_state_dict(torch.load('best.pt'))"}, "loaded into a model"),
+        (
+            {"end": "best = copy.deepcopy(model.state_dict())\nmodel.load_state_dict(best)"},
+            "of which rank 0 alone has the whole",
+        ),
+        (
+            {
+                "end": "best = {k: v.clone() for k, v in model.state_dict().items()}\n"
+                "model.load_state_dict(best)"
+            },
+            "of which rank 0 alone has the whole",
+        ),
         ({"ready": "model = torch.compile(model)"}, "torch.compile"),
         ({"ready": "scaler = torch.amp.GradScaler()"}, "GradScaler"),
         (

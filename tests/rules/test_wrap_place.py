@@ -164,8 +164,7 @@ def test_a_part_replaced_before_the_function_that_wraps_is_no_matter() -> None:
 
 def test_a_method_that_loads_the_model_again_is_not_where_it_is_wrapped() -> None:
     """It runs behind the training: a wrap there would average nothing."""
-    result = convert(
-        b"""\
+    result = convert(b"""\
 import torch
 from transformers import AutoModel
 from torch.utils.data import DataLoader, TensorDataset
@@ -194,8 +193,7 @@ class Trainer:
 trainer = Trainer("cpu")
 trainer.train()
 trainer.load()
-"""
-    )
+""")
     before, _, _ = result.text.partition("    def train(self)")
     assert "self.model = DistributedDataParallel(self.model)" in before
     assert result.text.count("DistributedDataParallel(") == 1

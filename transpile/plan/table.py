@@ -54,6 +54,7 @@ class Table:
         world_size_calls: calls whose result is the number of processes.
         wrappers: functions and classes that average the gradients of the model they are given.
         preparing_methods: methods that change where a model is or what of it learns.
+        loading_methods: those of them that give it whole weights.
         replacing: functions whose result takes a model's place.
         gradient_switches: attributes of parameters that switch their learning, to the value with
             which they learn.
@@ -103,6 +104,7 @@ class Table:
     world_size_calls: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
     preparing_methods: frozenset[str] = frozenset()
+    loading_methods: frozenset[str] = frozenset()
     replacing: frozenset[str] = frozenset()
     gradient_switches: Mapping[str, bool] = field(default_factory=dict)
     thaws: bool = False

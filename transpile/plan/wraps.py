@@ -368,11 +368,25 @@ def preparations(
             continue
         if thawed and next(switched(plan, event), None) is not None:
             continue
+        if loads_shards(plan, event, model):
+            continue
         frozen = frozen or event.name in plan.table.gradient_switches
         site = site_in_scope(holder, event)
         if site is not None:
             found.append(site)
     return found
+
+
+def loads_shards(plan: Plan, event: Event, model: Model) -> bool:
+    """Whether weights are loaded behind an optimizer, which must find the shards of the model."""
+    return (
+        plan.options.strategy == "fsdp"
+        and any(optimizer.event.order < event.order for optimizer in model.optimizers)
+        and any(
+            isinstance(callee, Opaque) and callee.name in plan.table.loading_methods
+            for callee in event.callee
+        )
+    )
 
 
 def preparing_events(plan: Plan) -> list[Event]:
