@@ -244,12 +244,15 @@ def test_own_device_changes_nothing_without_a_launcher(
 def test_own_device_drops_the_number_under_a_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANK", "2")
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 5)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     own_device = helper("own_device")
     assert own_device("cuda:1") == "cuda"
     assert own_device(torch.device("cuda", 1)) == torch.device("cuda")
     assert own_device(0) == 5
-    for other in ("cpu", "mps", torch.device("cpu"), None, torch.float16):
+    for other in ("cpu", "mps", torch.device("cpu"), None, torch.float16, -1):
         assert own_device(other) is other
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert own_device(0) == 0
 
 
 def test_own_location_moves_what_was_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
