@@ -52,3 +52,21 @@ def test_places_hold_other_samples_in_a_share(loss: str) -> None:
 )
 def test_other_pieces_hold_the_same(loss: str) -> None:
     assert "PT403" not in codes(loss)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "some = y > 0; loss = (model(x)[some, :] ** 2).mean()",
+        "some = y > 0; p = model(x)[some, :]; t = x[some, :2]; "
+        'loss = nn.functional.mse_loss(p, t, reduction="sum") / t.size(0)',
+    ],
+)
+def test_a_mask_among_several_indices_picks_samples(loss: str) -> None:
+    assert "PT403" in codes(loss)
+
+
+def test_positions_among_several_indices_pick_from_each_sample() -> None:
+    assert "PT403" not in codes(
+        "loss = -torch.log_softmax(model(x), 1)[torch.arange(x.size(0)), y].mean()"
+    )

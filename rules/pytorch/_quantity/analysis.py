@@ -369,7 +369,7 @@ class Analysis(Calls):
             return base
         if takes_by_place(base, value, self.plan) and not self.in_model(value):
             return domain.unknown(BY_PLACE, certain=True)
-        picked = self.look(value.index).kind is Kind.SAMPLE
+        picked = has_several(value.node) or self.look(value.index).kind is Kind.SAMPLE
         if isinstance(position, str) or (self.is_collection(value.operands[0]) and not picked):
             # The last states of a recurrent layer are one for each sample, however it was packed.
             states = position not in (None, 0) and self.is_model_call(value.operands[0])
@@ -505,6 +505,11 @@ def right_operand(node: cst.CSTNode) -> cst.CSTNode:
     if isinstance(node, cst.AugAssign):
         return node.value
     return node
+
+
+def has_several(node: cst.CSTNode) -> bool:
+    """Whether ``base[first, second]`` has several indices, which only a tensor takes."""
+    return isinstance(node, cst.Subscript) and len(node.slice) > 1
 
 
 def inner_entries(base: Values, key: object) -> Values:

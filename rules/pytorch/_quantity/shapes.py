@@ -174,8 +174,8 @@ def indexed(
         values = values_of(inner) if inner is not None else ()
         index = look(values)
         if index.kind is Kind.SAMPLE:
-            if place == dim and index.content != "index" and len(node.slice) == 1:
-                return replace(result, selection=True, dim=0)
+            if place == dim and index.content != "index":
+                return replace(result, selection=True, dim=dim + added - removed)
         elif index.kind is Kind.UNKNOWN:
             return index
         elif place == dim and is_single(index):
