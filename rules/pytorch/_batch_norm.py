@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from transpile.plan.graph import called_names
+from collections.abc import Iterator
+
+from transpile.facts.values import Opaque, Value
+from transpile.plan.graph import called_names, origin
 from transpile.plan.model import Model, Plan
 from transpile.plan.parts import walk_parts
 
@@ -10,21 +13,52 @@ BATCH_NORMS = (
     "torch.nn.BatchNorm1d", "torch.nn.BatchNorm2d", "torch.nn.BatchNorm3d",
     "torch.nn.LazyBatchNorm1d", "torch.nn.LazyBatchNorm2d", "torch.nn.LazyBatchNorm3d",
 )  # fmt: skip
+CONTAINERS = ("torch.nn.Sequential", "torch.nn.ModuleList")
 
 
 def has_batch_norm(plan: Plan, model: Model) -> bool | None:
-    """Whether a model has batch norm; None where its making cannot be looked into."""
-    answer: bool | None = False
-    for value in walk_parts(model.value):
-        for name in called_names(value):
-            if name in BATCH_NORMS:
-                return True
-            if not name.startswith(("torch.nn.", "builtins.")) and value is not model.value:
-                continue
-            if value is model.value and not name.startswith("torch.nn."):
-                answer = None
+    """Whether a model has batch norm; None where what it is made of cannot be looked into."""
+    parts = walk_parts(model.value)
+    if any(name in BATCH_NORMS for value in parts for name in called_names(value)):
+        return True
     for event in plan.facts.calls_to(*BATCH_NORMS):
         receivers = [value for frame in event.calls() for value in frame.receiver]
         if any(receiver is model.value for receiver in receivers):
             return True
-    return answer
+    modules = [model.value, *modules_inside(plan, parts)]
+    return None if any(cannot_be_looked_into(module) for module in modules) else False
+
+
+def modules_inside(plan: Plan, parts: list[Value]) -> Iterator[Value]:
+    """The parts of a model that are surely modules: what is called, and what a container holds."""
+    called = called_values(plan)
+    for part in parts:
+        if id(part) in called:
+            yield part
+        if isinstance(part, Opaque) and any(name in CONTAINERS for name in called_names(part)):
+            for argument in part.arguments.items:
+                yield from argument.values
+            yield from part.arguments.rest
+
+
+def called_values(plan: Plan) -> set[int]:
+    """The identities of everything that the script calls like a function."""
+    key = "called values"
+    if key not in plan.memo:
+        plan.memo[key] = {
+            id(origin(callee))
+            for event in plan.facts.events
+            if event.kind == "call"
+            for callee in event.callee
+            if isinstance(callee, Opaque)
+        }
+    found: set[int] = plan.memo[key]
+    return found
+
+
+def cannot_be_looked_into(value: Value) -> bool:
+    """Whether a module was made by something that is neither the script's nor a layer of torch."""
+    if not isinstance(value, Opaque):
+        return False
+    names = called_names(value)
+    return not names or any(not name.startswith("torch.nn.") for name in names)

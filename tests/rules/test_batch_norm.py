@@ -1,0 +1,66 @@
+"""Batch norm is synchronised wherever a model may have it."""
+
+from __future__ import annotations
+
+import pytest
+
+from transpile import convert
+
+SCRIPT = """\
+import networks
+import torch
+import torchvision
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Net(nn.Module):
+    def __init__(self, name, width):
+        super().__init__()
+        self.width = int(width)
+        self.body = {body}
+        self.head = nn.Linear(4, 1)
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+loader = DataLoader(TensorDataset(torch.randn(64, 3), torch.randn(64, 1)), batch_size=8)
+model = {model}
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    optimizer.zero_grad()
+    nn.functional.mse_loss(model(x), y).backward()
+    optimizer.step()
+"""
+NET = 'Net("a", 3)'
+
+
+def synchronised(body: str, model: str = NET) -> bool:
+    """Whether the output of a script with that model takes its statistics over all processes."""
+    return "convert_sync_batchnorm" in convert(SCRIPT.format(body=body, model=model).encode()).text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "nn.BatchNorm1d(3)",
+        "torchvision.models.resnet18()",
+        "torchvision.models.__dict__[name]()",
+        "nn.Sequential(*list(torchvision.models.resnet18().children())[:-1])",
+        'torch.hub.load("repository", name)',
+    ],
+)
+def test_parts_that_may_have_batch_norm(body: str) -> None:
+    assert synchronised(body)
+
+
+def test_a_model_that_nothing_is_known_of() -> None:
+    assert synchronised("nn.Linear(3, 4)", 'networks.__dict__["x"](3)')
+
+
+@pytest.mark.parametrize(
+    "body", ["nn.Linear(3, 4)", "nn.Sequential(nn.Linear(self.width, 4), nn.ReLU())"]
+)
+def test_parts_that_have_none(body: str) -> None:
+    assert not synchronised(body)
