@@ -537,6 +537,22 @@ class TestImports:
         expected = text.replace("None\n", "None\nimport torch\n")
         assert applied(source, insert_import(source, ["import torch"])) == expected
 
+    @pytest.mark.parametrize(
+        "cell",
+        [
+            "try:\n    get_ipython().system('ls')\nexcept NameError:\n    pass\n",
+            "SIZE = 2 * 8\n",
+        ],
+    )
+    def test_the_first_cell_of_a_notebook_stays_above_the_imports(self, cell: str) -> None:
+        source = read(f"{cell}import sys\nprint(sys)\n")
+        assert applied(source, insert_import(source, ["import torch"])).startswith(
+            f"{cell}import sys\nimport torch\n"
+        )
+        assert applied(source, insert_after_imports(source, "def f(): ...")).startswith(
+            f"{cell}import sys\n\n\ndef f(): ...\n"
+        )
+
     def test_two_askers_get_one_import(self) -> None:
         source = read("import torch\n")
         edits = [insert_import(source, [line]) for line in (*self.lines, *self.lines)]

@@ -40,6 +40,7 @@ from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._batch_size_uses import uses
+from transpile.rules.pytorch._before_set_up import runs_before_set_up
 from transpile.rules.pytorch._loaders import gives_batches, gives_parts, sharded_sibling
 
 CODES = {
@@ -172,7 +173,9 @@ def mapped_share(plan: Plan, site: Site, argument: Argument) -> Share | None:
     shared = any(use is not site.node for use in mapping.uses)
     entry = mapping.entries.get("batch_size")
     if not shared and argument.node is not None and entry is not None and entry.module is not None:
-        if is_the_loaders_own(plan, argument.node, entry.module):
+        own = is_the_loaders_own(plan, argument.node, entry.module)
+        # In place only where the number of processes is known by then.
+        if own and not runs_before_set_up(plan, entry.module, argument.node):
             return Share(entry.module, argument.node)
     if len(stars) != 1 or not is_simple(stars[0].value):
         return None
@@ -216,6 +219,17 @@ def other_uses(plan: Plan, site: Site, argument: Argument, divided: set[int]) ->
                 use.node,
                 use.obstacle,
                 "take the size from the batch itself, as in 'x.size(0)'",
+            )
+            continue
+        if runs_before_set_up(plan, use.module, use.node):
+            yield Ruling(
+                "PT224",
+                Verdict.REFUSE,
+                use.module,
+                use.node,
+                "this takes the size of the batch before the processes join: it cannot become that "
+                "of one process's share",
+                "take the size from the batch itself, as in 'x.size(0)', in the training step",
             )
             continue
         yield Ruling(

@@ -190,11 +190,18 @@ def _section(source: Source) -> Iterator[Statement]:
     """The statements of the leading import section, a docstring included.
 
     Calls and item assignments between imports (``sys.path.append``, ``os.environ[...] = ...``)
-    belong to the section but are not listed.
+    belong to the section but are not listed; neither is what stands above the first import, such
+    as the first cell of a notebook.
     """
+    begun = False
     for index, statement in enumerate(source.tree.body):
-        if (index == 0 and is_docstring(statement)) or _imports(statement):
+        if index == 0 and is_docstring(statement):
             yield statement
+        elif _imports(statement):
+            begun = True
+            yield statement
+        elif not begun and _is_plain(statement):
+            continue
         elif not isinstance(statement, libcst.SimpleStatementLine) or not all(
             _may_stand_between(small) for small in statement.body
         ):
@@ -211,6 +218,39 @@ def _imports(statement: Statement) -> bool:
             isinstance(small, libcst.For | libcst.While | libcst.With) for small in inner
         )
     return False
+
+
+def _is_plain(statement: Statement) -> bool:
+    """Whether a statement, or an ``if`` or ``try``, does no more than call or name constants."""
+    if isinstance(statement, libcst.SimpleStatementLine):
+        return all(
+            _may_stand_between(small) or isinstance(small, libcst.Pass) or _names_constant(small)
+            for small in statement.body
+        )
+    return (
+        isinstance(statement, libcst.If | libcst.Try)
+        and not _is_main_guard(statement)
+        and all(_is_plain(inner) for inner in _inner_statements(statement))
+    )
+
+
+def _names_constant(small: libcst.BaseSmallStatement) -> bool:
+    if not isinstance(small, libcst.Assign):
+        return False
+    pending: list[libcst.CSTNode] = [small.value]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, libcst.Name) and node.value not in {"True", "False", "None"}:
+            return False
+        pending.extend(node.children)
+    return True
+
+
+def _is_main_guard(statement: Statement) -> bool:
+    return isinstance(statement, libcst.If) and any(
+        isinstance(name, libcst.Name) and name.value == "__name__"
+        for name in statement.test.children
+    )
 
 
 def _inner_statements(node: libcst.CSTNode) -> Iterator[Statement]:
