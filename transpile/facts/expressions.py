@@ -31,6 +31,7 @@ from transpile.facts.values import (
 )
 
 BUILTINS = frozenset(dir(builtins))
+FRAMEWORKS = frozenset({"mxnet", "numpy", "paddle", "singa", "tensorflow", "torch"})
 SINGLETONS: dict[str, Values] = {
     "True": (Constant(True),),
     "False": (Constant(False),),
@@ -80,6 +81,9 @@ class Expressions(Comprehensions):
         if node.value in BUILTINS:
             return external(f"builtins.{node.value}")
         stars = self.module.star_externals
+        if stars and node.value in FRAMEWORKS:
+            # A module that cannot be found hands on what it has imported itself.
+            return external(node.value)
         if stars:
             return unknown(f"'{node.value}' may come from 'import *' of {', '.join(stars)}")
         return unknown(f"'{node.value}' is not bound anywhere in the script")
