@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import libcst as cst
 
 from transpile.facts.builtin_calls import BuiltinCalls
@@ -38,6 +40,7 @@ class Calls(BuiltinCalls):
         results: list[Value] = []
         for callee in callees or (Unknown("nothing is known of what is called"),):
             results.extend(self.invoke_one(callee, arguments, node))
+            self.run_each(self.commands.get(id(callee), ()), node)
         result = join(results)
         event.result = join(event.result, result)
         return result
@@ -354,14 +357,24 @@ class Calls(BuiltinCalls):
         if not given and scope is not None:
             # What later functions call is no command of its own, most likely.
             commands = [value for values in reversed(scope.names.values()) for value in values]
+        self.run_each(
+            (
+                value
+                for value in commands
+                if isinstance(value, Function) and value.module is self.activation.module
+                if given or id(value.node) not in self.entered
+            ),
+            node,
+        )
+
+    def run_each(self, commands: Iterable[Function], node: cst.CSTNode) -> None:
+        """Run functions of which the command line names one."""
         before = self.stack
-        for value in commands:
-            if not isinstance(value, Function) or value.module is not self.activation.module:
-                continue
-            if given or id(value.node) not in self.entered:
-                # One command of them runs in a process, never one behind the other.
-                self.stack = (*before, Branch(node, value.name))
-                self.call_function(value, Arguments(), node, None)
+        for function in commands:
+            # One command of them runs in a process, never one behind the other.
+            self.stack = (*before, Branch(node, function.name))
+            self.call_function(function, Arguments(), node, None)
+            self.run_each(self.commands.get(id(function), ()), node)
         self.stack = before
 
     def call_opaque(self, callee: Opaque, arguments: Arguments, node: cst.CSTNode) -> Values:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.imports import Imports
-from transpile.facts.values import Class, External, Function, Opaque, Scope, Values, join
+from transpile.facts.values import Class, External, Function, Opaque, Scope, Value, Values, join
 from transpile.source import Source
 
 
@@ -30,6 +30,8 @@ class Definitions(Imports):
             )
             self.nodes[key] = made
             self.functions[id(node)] = made
+            for group in groups_of(decorators):
+                self.commands.setdefault(id(group), []).append(made)
         self.bind_name(node.name.value, (made,))
         return True
 
@@ -66,6 +68,37 @@ class Definitions(Imports):
                     value.owner = made
         self.bind_name(node.name.value, (made,))
         return True
+
+
+def groups_of(decorators: tuple[Values, ...]) -> list[Value]:
+    """The groups of commands that decorators make a function a command of.
+
+    That is the base of ``@group.command()``: a function that ``click.group()`` decorates, or a
+    ``typer.Typer()``.
+    """
+    found: list[Value] = []
+    for value in join(*decorators):
+        for callee in value.callee if isinstance(value, Opaque) and value.kind == "call" else ():
+            if isinstance(callee, Opaque) and callee.kind == "attribute":
+                if callee.name in {"command", "group"}:
+                    found.extend(base for base in callee.operands[0] if is_group(base))
+    return found
+
+
+def is_group(value: Value) -> bool:
+    """Whether calling a value runs the commands that were added to it."""
+    if isinstance(value, Function):
+        makers: Values = join(*value.decorators)
+        makers = join(makers, *(m.callee for m in makers if isinstance(m, Opaque)))
+        return any(
+            (isinstance(maker, External) and maker.name == "click.group")
+            or (isinstance(maker, Opaque) and maker.kind == "attribute" and maker.name == "group")
+            for maker in makers
+        )
+    return isinstance(value, Opaque) and any(
+        isinstance(maker, External) and maker.name in {"typer.Typer", "click.Group"}
+        for maker in value.callee
+    )
 
 
 def is_dataclass_decorator(values: Values) -> bool:

@@ -14,6 +14,7 @@ from transpile.facts.values import (
     Arguments,
     Class,
     External,
+    Function,
     Instance,
     Opaque,
     Scope,
@@ -104,6 +105,7 @@ class State(ABC):
         self.executed: set[int] = set()
         self.passed_over: list[tuple[cst.CSTNode, Scope]] = []
         self.functions: dict[int, object] = {}
+        self.commands: dict[int, list[Function]] = {}
         self.detached = False
         self.modules: dict[str, Module] = {}
         self.call_memo: dict[tuple[object, ...], tuple[Values, int]] = {}
