@@ -131,6 +131,10 @@ CASES: dict[str, tuple[dict[str, str], list[str]]] = {
         {"top": "import sys\nsay = lambda text: sys.stdout.write(text)", "epoch": "say('x')"},
         ["say = lambda text: sys.stdout.write(text) if is_main_process() else None"],
     ),
+    "a configuration that is saved": (
+        {"top": "from omegaconf import OmegaConf", "end": "OmegaConf.save({'a': 1}, 'a.yaml')"},
+        [GUARD, "OmegaConf.save({'a': 1}, 'a.yaml')"],
+    ),
     "a file that is written at once": (
         {"top": "import json", "end": "with open('a.json', 'w') as f:\n    json.dump([1], f)"},
         [GUARD, "with open('a.json', 'w') as f:", "json.dump([1], f)"],

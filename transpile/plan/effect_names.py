@@ -59,7 +59,7 @@ WRITES = frozenset(
         "imageio.v2.mimsave", "imageio.v3.imwrite", "skimage.io.imsave", "scipy.misc.imsave",
         "scipy.io.savemat", "scipy.io.wavfile.write", "scipy.sparse.save_npz",
         "soundfile.write", "librosa.output.write_wav", "nibabel.save", "tifffile.imwrite",
-        "tifffile.imsave", "safetensors.numpy.save_file",
+        "tifffile.imsave", "safetensors.numpy.save_file", "omegaconf.OmegaConf.save",
     }
 )  # fmt: skip
 #: What writes nothing that can be read back.
