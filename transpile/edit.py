@@ -197,7 +197,8 @@ class _Renderer:
                 items.append(_Item(leaf.offset, _insertion_key(leaf), leaf))
         for edit in self.edits:
             if isinstance(edit, Move) and _innermost_at(self.root, edit.offset) is region:
-                items.append(_Item(edit.offset, (2, 0, edit.order, ""), edit))
+                key = (2, 0, edit.order, "", edit.span.start, edit.span.end)
+                items.append(_Item(edit.offset, key, edit))
         return sorted(items, key=lambda item: (item.start, item.key))
 
     def _child(self, region: _Region) -> list[_Chunk]:

@@ -112,7 +112,9 @@ def $shard_unknown_loader(loader):
     if not isinstance(loader, $data.DataLoader):
         # Some libraries put another object before their loader, which moves its batches.
         if not isinstance(getattr(loader, "loader", None), $data.DataLoader):
-            raise SystemExit(f"a {name} cannot be sharded: train from a DataLoader instead")
+            raise SystemExit(
+                f"a {name} cannot be sharded: train from a DataLoader instead"
+            )
         outer = $copy.copy(loader)
         outer.loader = $shard_unknown_loader(loader.loader)
         return outer
@@ -142,7 +144,8 @@ def $shard_unknown_loader(loader):
             f"the {type(order).__name__} of a {name} is not known: "
             "make a DataLoader with a sampler that shares its indices out"
         )
-    batches = $data.BatchSampler(sampler, $batch_size, loader.drop_last)
+    size = $batch_size
+    batches = $data.BatchSampler(sampler, size, loader.drop_last)
     shared = $copy.copy(loader)
     # The class lets nobody set these once a loader is made.
     vars(shared).update(
