@@ -223,6 +223,15 @@ TABLE = Table(
     ),
     pieces=frozenset({"torch.split", "torch.chunk", "numpy.array_split", "numpy.split"}),
     piece_methods=frozenset({"split", "chunk"}),
+    filling_functions=frozenset(
+        f"torch.nn.init.{name}{ending}"
+        for name in (
+            "uniform", "normal", "xavier_uniform", "xavier_normal", "kaiming_uniform",
+            "kaiming_normal", "trunc_normal", "orthogonal", "sparse",
+        )
+        for ending in ("", "_")
+    ),  # fmt: skip
+    redrawing_methods=frozenset({"reset_parameters"}),
     filling_methods=frozenset(
         {
             "normal_", "uniform_", "bernoulli_", "random_", "exponential_", "cauchy_",

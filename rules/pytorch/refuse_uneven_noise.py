@@ -2,7 +2,8 @@
 
 What:
     A change of a trained model's parameters or gradients by random numbers, inside the loops of
-    training, is an error, unless the numbers come from a generator that is given.
+    training, is an error, unless the numbers come from a generator that is given. So is drawing
+    the parameters of a wrapped model anew between two trainings, as cross-validation does.
 
 Why:
     In training every process draws random numbers of its own, and gradients are averaged within the
@@ -18,7 +19,8 @@ After:
         p.grad.add_(0.01 * torch.randn(p.shape, generator=shared))
 
 Refuses when:
-    random numbers change parameters or gradients where the model is trained.
+    random numbers change parameters or gradients where the model is trained, or layers that are
+    wrapped already are initialised again.
 
 Source:
     https://pytorch.org/docs/stable/notes/ddp.html

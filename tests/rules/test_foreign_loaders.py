@@ -167,6 +167,7 @@ for loader in (
         if dist.get_rank() == 0:
             print(error)
 dist.barrier()
+dist.destroy_process_group()
 """
 SAID = """\
 the Own of a DataLoader is not known: make a DataLoader with a sampler that shares its indices out

@@ -84,3 +84,100 @@ def test_noise_after_the_wrap_is_refused(parts: dict[str, str]) -> None:
 )
 def test_what_is_equal_everywhere_is_not(parts: dict[str, str]) -> None:
     assert errors(**parts) == []
+
+
+FOLDS = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 1)
+
+    def forward(self, x):
+        return self.layer(x)
+
+    def reset(self):
+        {own}
+
+
+def draw(layer):
+    if isinstance(layer, nn.Linear):
+        {layer}
+
+
+def train(model, loader, optimizer):
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = nn.functional.mse_loss(model(x), y)
+            loss.backward()
+            optimizer.step()
+
+
+even = torch.Generator().manual_seed(1)
+data = TensorDataset(torch.randn(64, 3), torch.randn(64, 1))
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+{before}
+for fold in range(2):
+    {fold}
+    train(model, DataLoader(data, batch_size=8), optimizer)
+{behind}
+"""
+
+
+def errors_of_folds(
+    fold: str = "pass",
+    own: str = "pass",
+    layer: str = "nn.init.zeros_(layer.bias)",
+    before: str = "",
+    behind: str = "",
+) -> list[str]:
+    source = FOLDS.format(fold=fold, own=own, layer=layer, before=before, behind=behind)
+    return [each.code for each in convert(source).findings if each.level is Level.ERROR]
+
+
+OPTIMIZER = "\n    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n    "
+FRESH = "model = Net()" + OPTIMIZER
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"fold": "for p in model.parameters():\n        nn.init.uniform_(p, -1, 1)"},
+        {"fold": "torch.nn.init.xavier_normal_(model.layer.weight)"},
+        {"fold": "model.layer.reset_parameters()"},
+        {"fold": "model.reset()", "own": "nn.init.normal_(self.layer.weight)"},
+        {"fold": "model.reset()", "own": "self.layer.reset_parameters()"},
+        {"fold": "model.apply(draw)", "layer": "nn.init.normal_(layer.weight)"},
+        {"fold": "model.apply(draw)", "layer": "layer.reset_parameters()"},
+        {"fold": "model.apply(draw)", "layer": "layer.weight.data.normal_()"},
+        {
+            "behind": "nn.init.normal_(model.layer.weight)\n"
+            "train(model, DataLoader(data, batch_size=8), optimizer)"
+        },
+    ],
+)
+def test_a_wrapped_model_drawn_anew_is_refused(parts: dict[str, str]) -> None:
+    assert errors_of_folds(**parts) == ["PT407"]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {"fold": "model.apply(draw)"},
+        {"fold": "nn.init.constant_(model.layer.bias, 0.0)"},
+        {"fold": "nn.init.normal_(model.layer.weight, generator=even)"},
+        {"before": "model.apply(draw)", "layer": "nn.init.normal_(layer.weight)"},
+        {"before": "model.layer.reset_parameters()"},
+        {"fold": FRESH + "model.apply(draw)", "layer": "nn.init.normal_(layer.weight)"},
+        {"fold": "model = Net()\n    model.layer.reset_parameters()" + OPTIMIZER},
+    ],
+)
+def test_a_model_drawn_before_its_wrap_is_not(parts: dict[str, str]) -> None:
+    assert errors_of_folds(**parts) == []

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.facts.events import Event
-from transpile.facts.values import Opaque, Values
+import libcst as cst
+
+from transpile.facts.events import Event, Loop
+from transpile.facts.values import External, Function, Opaque, Values
+from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, method_calls, origins, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.parts import part_of
@@ -29,6 +32,10 @@ def uneven_noise(plan: Plan) -> Iterator[Event]:
     for event in plan.facts.events:
         if event.detached or id(event.node) in seen:
             continue
+        if any(redrawn(plan, model, event) for model in plan.trained_models):
+            seen.add(id(event.node))
+            yield event
+            continue
         for changed, by, fills in changes(plan, event):
             if not (fills or draws(plan, by)):
                 continue
@@ -36,6 +43,63 @@ def uneven_noise(plan: Plan) -> Iterator[Event]:
                 seen.add(id(event.node))
                 yield event
                 break
+
+
+def redrawn(plan: Plan, model: Model, event: Event) -> bool:
+    """Whether an event draws parameters of a wrapped model anew, between passes of its training.
+
+    What is drawn before the training is drawn alike by all processes.
+    """
+    backwards = [each.event for each in plan.backwards if model in each.models]
+    around = {
+        id(frame.node) for each in backwards for frame in each.stack if isinstance(frame, Loop)
+    }
+    begun = any(each.order < event.order for each in backwards)
+    if not begun and not any(id(loop.node) in around for loop in event.loops()):
+        return False
+    wrap = find_wrap(plan, model)
+    if isinstance(wrap, Wrap) and event.order < wrap.order:
+        return False
+    return any(
+        part_of(plan, value, model) or model in models_of(plan, (value,))
+        for value in drawn_anew(plan, event)
+    )
+
+
+def drawn_anew(plan: Plan, event: Event) -> Values:
+    """The parameters, layers or models whose parameters a call draws anew."""
+    table = plan.table
+    if event.arguments.get("generator", None) is not None:
+        return ()
+    for callee in event.callee if event.kind == "call" else ():
+        if isinstance(callee, External) and callee.name in table.filling_functions:
+            return event.arguments.items[0].values if event.arguments.items else ()
+        if not isinstance(callee, Opaque) or callee.kind != "attribute":
+            continue
+        if callee.name in table.redrawing_methods:
+            return callee.operands[0]
+        if callee.name == "apply":
+            given = (value for item in event.arguments.items for value in item.values)
+            if any(isinstance(v, Function) and redraws(plan, v) for v in given):
+                return callee.operands[0]
+    return ()
+
+
+def redraws(plan: Plan, function: Function) -> bool:
+    """Whether a function that is given layers draws their parameters anew."""
+    table = plan.table
+    for node in descendants(function.node):
+        if not isinstance(node, cst.Call):
+            continue
+        if any(
+            isinstance(value, External) and value.name in table.filling_functions
+            for value in plan.facts.values_of(node.func)
+        ):
+            return True
+        if isinstance(node.func, cst.Attribute):
+            if node.func.attr.value in table.redrawing_methods | table.filling_methods:
+                return True
+    return False
 
 
 def is_wrapped(plan: Plan, model: Model, event: Event) -> bool:

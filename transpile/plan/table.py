@@ -63,6 +63,8 @@ class Table:
         filling_methods: methods of tensors that fill them with such numbers.
         assigning_methods: methods of tensors that give them other values, beside those whose name
             ends with an underscore.
+        filling_functions: functions that fill the tensor that they are given with such numbers.
+        redrawing_methods: methods of layers that draw their parameters anew.
         index_draws: functions that draw positions of samples at random.
         pieces: functions that cut data into batches, given the data and a size or a number.
         piece_methods: methods of data that do, given a size or a number.
@@ -111,6 +113,8 @@ class Table:
     draws: frozenset[str] = frozenset()
     filling_methods: frozenset[str] = frozenset()
     assigning_methods: frozenset[str] = frozenset()
+    filling_functions: frozenset[str] = frozenset()
+    redrawing_methods: frozenset[str] = frozenset()
     index_draws: frozenset[str] = frozenset()
     pieces: frozenset[str] = frozenset()
     piece_methods: frozenset[str] = frozenset()
