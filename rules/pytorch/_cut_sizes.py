@@ -102,7 +102,10 @@ def other_sizes(
             continue
         streams = () if cut.fresh else tuple(cut.values)
         before = frozenset(id(value) for value in walk_back(streams))
-        for each in all_uses(plan, Argument(cut.sizes, cut.size), set(), before):
+        uses = list(all_uses(plan, Argument(cut.sizes, cut.size), set(), before))
+        if cut.fresh and not cut.done and not uses:
+            return "where the size of the batches comes from that each step makes up is not known"
+        for each in uses:
             obstacle: str = each.obstacle
             if obstacle:
                 return obstacle

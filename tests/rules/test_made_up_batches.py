@@ -12,6 +12,7 @@ import torch.nn as nn
 
 torch.manual_seed(0)
 size = 12
+shape, template = (size, 4), torch.zeros(size, 4)
 model = nn.Linear(4, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for step in range(20):
@@ -33,6 +34,8 @@ def result(draw: str, loss: str = MEAN) -> Result:
     [
         ("x = torch.randn(size, 4)", "x = torch.randn(split_batch(size), 4)"),
         ("x = torch.rand((12, 4))", "x = torch.rand((split_batch(12), 4))"),
+        ("x = torch.rand([size, 4])", "x = torch.rand([split_batch(size), 4])"),
+        ("x = torch.rand(size=(size, 4))", "x = torch.rand(size=(split_batch(size), 4))"),
     ],
 )
 def test_each_process_draws_its_share(draw: str, line: str) -> None:
@@ -52,6 +55,13 @@ def test_each_process_draws_its_share(draw: str, line: str) -> None:
         ("x = torch.randn(size, 4) + torch.randn(6, 4).mean(0)", "several sizes"),
         ("x = torch.randn(size, 4, generator=torch.Generator().manual_seed(1))", "made up"),
         ("x = torch.randn(1, 4)", "made up"),
+        ("x = torch.randn(*shape)", "made up"),
+        ("x = torch.randn((*shape,))", "made up"),
+        ("x = torch.randn(shape)", "made up"),
+        ("x = torch.randn(size=shape)", "made up"),
+        ("x = torch.randn(template.shape)", "made up"),
+        ("x = torch.randn(template.size())", "made up"),
+        ("x = torch.randn(size // 2 * 2, 4)", "made up"),
     ],
 )
 def test_what_is_no_fresh_batch_is_refused(draw: str, why: str) -> None:

@@ -10,9 +10,18 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.events import Event, Loop
-from transpile.facts.values import Argument, Constant, Function, Instance, Opaque, Sequence, Values
+from transpile.facts.values import (
+    Argument,
+    Constant,
+    Function,
+    Instance,
+    Opaque,
+    Sequence,
+    Value,
+    Values,
+)
 from transpile.plan.cut_bounds import same
-from transpile.plan.graph import called_names, walk_back
+from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Backward, Cut, Plan
 from transpile.plan.roles.surroundings import inside_module
 from transpile.plan.sources import depends_on_world_size
@@ -81,7 +90,7 @@ def drawn(plan: Plan, value: Opaque) -> Cut | None:
     Draws from a generator of its own are no such batches: that is the same on all processes.
     """
     items = value.arguments.items
-    if not isinstance(value.node, cst.Call):
+    if not isinstance(value.node, cst.Call) or any(arg.star for arg in value.node.args[:1]):
         return None
     if value.arguments.unknown_because or value.arguments.keyword("generator") is not None:
         return None
@@ -94,9 +103,7 @@ def drawn(plan: Plan, value: Opaque) -> Cut | None:
         return None
     if not done and not isinstance(node, (cst.Name, cst.Attribute, cst.Integer)):
         return None
-    if sizes == (Constant(1),) or all(
-        isinstance(one, Constant) and one.value == 1 for one in sizes
-    ):
+    if all(one == Constant(1) for one in sizes):
         return None
     return Cut(value.module, value.node, node, [value], done=done, fresh=True, sizes=sizes)
 
@@ -106,10 +113,22 @@ def first_of(given: Argument) -> tuple[cst.CSTNode | None, Values]:
     node, values = given.node, given.values
     if isinstance(node, (cst.Tuple, cst.List)):
         sequence = values[0] if len(values) == 1 else None
-        if not node.elements or not isinstance(sequence, Sequence) or not sequence.elements:
+        if not isinstance(sequence, Sequence) or not sequence.elements:
+            return None, ()
+        if isinstance(node.elements[0], cst.StarredElement):
             return None, ()
         return node.elements[0].value, sequence.elements[0]
-    return node, values
+    return (None, ()) if any(map(is_shape, values)) else (node, values)
+
+
+def is_shape(value: Value) -> bool:
+    """Whether a value is a whole shape, not one number of it."""
+    if isinstance(value, Opaque) and value.kind == "attribute":
+        return value.name == "shape"
+    sized = any(name == "size" for name, _ in method_calls(value))
+    return isinstance(value, Sequence) or (
+        sized and isinstance(value, Opaque) and not value.arguments.items
+    )
 
 
 def seeded_within(plan: Plan, loops: list[Loop]) -> bool:
