@@ -31,14 +31,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.finding import Level
-from transpile.plan.collation import pads
+from transpile.plan.collation import Padding, pads
 from transpile.plan.model import Plan
 from transpile.plan.sources import sites
 from transpile.rule import Answer, Remark
 
 CODES = {"PD217": "each process pads its batches to the longest sample of its own share"}
-#: Functions that give the largest number, and collators that pad.
-PADDING = ("paddle.max", "paddle.amax", "paddlenlp.data.Pad", "paddlenlp.data.DataCollator")
+PADDING = Padding(
+    frozenset({"paddle.max", "paddle.amax"}), ("paddlenlp.data.Pad", "paddlenlp.data.DataCollator")
+)
 
 
 def decide(plan: Plan) -> Iterator[Answer]:

@@ -30,19 +30,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.finding import Level
-from transpile.plan.collation import pads
+from transpile.plan.collation import Padding, pads
 from transpile.plan.model import Plan
 from transpile.plan.sources import sites
 from transpile.rule import Answer, Remark
 
 CODES = {"PT217": "each process pads its batches to the longest sample of its own share"}
-#: Functions that pad, or give the largest number, and collators that pad.
-PADDING = (
-    "torch.nn.utils.rnn.pad_sequence",
-    "torch.max",
-    "torch.amax",
-    "transformers.DataCollator",
-    "transformers.data.data_collator.DataCollator",
+PADDING = Padding(
+    frozenset({"torch.nn.utils.rnn.pad_sequence", "torch.max", "torch.amax"}),
+    ("transformers.DataCollator", "transformers.data.data_collator.DataCollator"),
 )
 
 

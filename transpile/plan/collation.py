@@ -19,24 +19,42 @@ from transpile.facts.values import (
 from transpile.facts.walk import children
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Loader, Plan
+from transpile.records import dataclass
 
 #: Functions that give the largest of several numbers.
 LONGEST = frozenset({"builtins.max", "numpy.max", "numpy.amax"})
 
 
-def pads(plan: Plan, loader: Loader, padding: tuple[str, ...]) -> bool:
+@dataclass(frozen=True)
+class Padding:
+    """What a framework calls that which pads.
+
+    Args:
+        functions: functions that pad, or give the largest of several numbers.
+        collators: the beginnings of the names of collators that pad.
+    """
+
+    functions: frozenset[str]
+    collators: tuple[str, ...] = ()
+
+    def has(self, name: str) -> bool:
+        """Whether a dotted name is one of them."""
+        return name in self.functions or name in LONGEST or name.startswith(self.collators)
+
+
+def pads(plan: Plan, loader: Loader, padding: Padding) -> bool:
     """Whether the batches of a loader are as long as their longest sample.
 
     Args:
         plan: the plan.
         loader: the loader.
-        padding: what the framework calls collators and functions that pad, by their beginnings.
+        padding: what the framework calls that which pads.
     """
     argument = loader.argument("collate_fn")
     if argument is None:
         return False
     for value in argument.values:
-        if any(name.startswith(padding) for name in called_names(value)):
+        if any(padding.has(name) for name in called_names(value)):
             return True
     return any(
         asks_for_the_longest(value, padding)
@@ -46,10 +64,9 @@ def pads(plan: Plan, loader: Loader, padding: tuple[str, ...]) -> bool:
     )
 
 
-def asks_for_the_longest(value: Value, padding: tuple[str, ...]) -> bool:
+def asks_for_the_longest(value: Value, padding: Padding) -> bool:
     """Whether a call pads, or takes the largest of several numbers."""
-    names = called_names(value)
-    if any(name in LONGEST or name.startswith(padding) for name in names):
+    if any(padding.has(name) for name in called_names(value)):
         return True
     if any(name == "max" for name, _ in method_calls(value)):
         return True

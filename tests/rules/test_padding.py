@@ -1,0 +1,88 @@
+"""Loaders whose batches are as long as their longest sample."""
+
+from __future__ import annotations
+
+import pytest
+
+from transpile import convert
+
+SCRIPT = """\
+from functools import partial
+import torch
+import torch.nn as nn
+from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import DataLoader
+from samples import samples, tokenizer
+
+
+{collate}
+
+
+loader = DataLoader(samples, batch_size=8, collate_fn={given})
+model = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+"""
+
+
+def remarked(collate: str, given: str = "collate") -> bool:
+    """Whether the padding of a loader is remarked on."""
+    found = convert(SCRIPT.format(collate=collate, given=given).encode())
+    return "PT217" in {finding.code for finding in found.findings}
+
+
+def collate(body: str) -> str:
+    """A function that makes a batch."""
+    return f"def collate(batch):\n    {body}\n    return made, torch.tensor([y for _, y in batch])"
+
+
+PADS = (
+    "made = pad_sequence([x for x, _ in batch])",
+    "longest = max(len(x) for x, _ in batch)\n    "
+    "made = torch.stack([nn.functional.pad(x, (0, longest - len(x))) for x, _ in batch])",
+    "longest = torch.tensor([len(x) for x, _ in batch]).max()\n    "
+    "made = torch.stack([nn.functional.pad(x, (0, longest - len(x))) for x, _ in batch])",
+    "made = tokenizer([x for x, _ in batch], padding=True)",
+)
+
+
+@pytest.mark.parametrize("body", PADS)
+def test_padding_to_the_longest_sample_is_remarked_on(body: str) -> None:
+    assert remarked(collate(body))
+
+
+KEEPS_LENGTH = (
+    "made = torch.stack([x for x, _ in batch])",
+    "made = torch.stack([torch.maximum(x, torch.zeros(4)) for x, _ in batch])",
+    "made = tokenizer([x for x, _ in batch], padding='max_length')",
+)
+
+
+@pytest.mark.parametrize("body", KEEPS_LENGTH)
+def test_batches_of_one_length_are_not(body: str) -> None:
+    assert not remarked(collate(body))
+
+
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [
+        (collate(PADS[0]).replace("(batch)", "(flag, batch)"), "partial(collate, True)"),
+        (f"collate = lambda batch: ({PADS[0].removeprefix('made = ')}, batch[1])", "collate"),
+        (
+            "class Collator:\n    def __call__(self, batch):\n        "
+            "return pad_sequence(batch), batch[1]",
+            "Collator()",
+        ),
+        (
+            "class Collator:\n    def collate(self, batch):\n        "
+            "return pad_sequence(batch), batch[1]",
+            "Collator().collate",
+        ),
+        ("from transformers import DataCollatorWithPadding", "DataCollatorWithPadding(tokenizer)"),
+    ],
+)
+def test_a_batch_may_be_made_by_whatever_can_be_called(function: str, given: str) -> None:
+    assert remarked(function, given)
