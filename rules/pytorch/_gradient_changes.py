@@ -86,14 +86,9 @@ class Changes:
             for target in node.targets:
                 self.assign(target.target, given)
         elif isinstance(node, cst.AugAssign):
-            before, given = self.kind(node.target), self.kind(node.value)
-            scales = (
-                isinstance(node.operator, (cst.MultiplyAssign, cst.DivideAssign))
-                and before + given <= Kind.MULTIPLE
-            )
-            if max(before, given) > Kind.NOT and not (scales and given is Kind.NOT):
-                given = Kind.OTHERWISE if isinstance(node.target, cst.Name) else Kind.UNTOLD
-                self.assign(node.target, given)
+            name = type(node.operator).__name__.removesuffix("Assign")
+            given = combined(name, self.kind(node.target), self.kind(node.value))
+            self.assign(node.target, given)
         elif isinstance(node, cst.Expr) and isinstance(node.value, cst.Call):
             func = node.value.func
             if isinstance(func, cst.Attribute) and func.attr.value.endswith("_"):
@@ -124,7 +119,8 @@ class Changes:
         if isinstance(node, cst.UnaryOperation):
             return self.kind(node.expression)
         if isinstance(node, cst.BinaryOperation):
-            return self.operation(node)
+            name = type(node.operator).__name__
+            return combined(name, self.kind(node.left), self.kind(node.right))
         if isinstance(node, cst.Call):
             return self.call(node)
         if isinstance(node, cst.Subscript):
@@ -136,21 +132,6 @@ class Changes:
             return self.kind(node.elt)
         inside = max(map(self.kind, children(node)), default=Kind.NOT)
         return min(inside, Kind.UNTOLD) if inside is not Kind.OTHERWISE else inside
-
-    def operation(self, node: cst.BinaryOperation) -> Kind:
-        """What an operator makes of its sides."""
-        left, right = self.kind(node.left), self.kind(node.right)
-        worst = max(left, right)
-        if worst is Kind.NOT or worst is Kind.OTHERWISE:
-            return worst
-        operator = node.operator
-        if isinstance(operator, (cst.Multiply, cst.MatrixMultiply)):
-            return worst if Kind.NOT in (left, right) else Kind.OTHERWISE
-        if isinstance(operator, (cst.Divide, cst.FloorDivide)):
-            return worst if right is Kind.NOT else Kind.OTHERWISE
-        if isinstance(operator, (cst.Add, cst.Subtract)):
-            return worst if Kind.NOT not in (left, right) else Kind.UNTOLD
-        return Kind.OTHERWISE
 
     def call(self, node: cst.Call) -> Kind:
         """What a call makes of what it is given."""
@@ -172,6 +153,20 @@ class Changes:
         if word in ("masked_fill", "masked_fill_", "where") and several == 1:
             return worst
         return Kind.OTHERWISE if word in BENDS else Kind.UNTOLD
+
+
+def combined(operator: str, left: Kind, right: Kind) -> Kind:
+    """What an operator, by its name in the tree, makes of its sides."""
+    worst = max(left, right)
+    if worst is Kind.NOT or worst is Kind.OTHERWISE:
+        return worst
+    if operator in ("Multiply", "MatrixMultiply"):
+        return worst if Kind.NOT in (left, right) else Kind.OTHERWISE
+    if operator == "Divide":
+        return worst if right is Kind.NOT else Kind.OTHERWISE
+    if operator in ("Add", "Subtract"):
+        return worst if Kind.NOT not in (left, right) else Kind.UNTOLD
+    return Kind.OTHERWISE
 
 
 def statements(body: cst.CSTNode) -> Iterator[cst.CSTNode]:
