@@ -14,6 +14,7 @@ TABLE = Table(
     versions=VERSIONS,
     packages=frozenset({"paddle.fluid", "paddle.v2"}),
     dialect=Dialect(
+        packages=frozenset({"numpy", "paddle"}),
         canonical=canonical,
         iterates_argument=frozenset({"tqdm.tqdm", "itertools.islice"}),
     ),

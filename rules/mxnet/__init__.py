@@ -66,6 +66,7 @@ TABLE = Table(
     versions=VERSIONS,
     packages=frozenset({"mxnet"}),
     dialect=Dialect(
+        packages=frozenset({"numpy", "mxnet"}),
         canonical=canonical,
         instance_call={"mxnet.gluon.Block": "forward", "mxnet.gluon.HybridBlock": "forward"},
         iterates_argument=frozenset(

@@ -70,6 +70,7 @@ TABLE = Table(
     versions=VERSIONS,
     packages=frozenset({"paddle"}),
     dialect=Dialect(
+        packages=frozenset({"numpy", "paddle"}),
         canonical=canonical,
         instance_call={"paddle.nn.Layer": "forward"},
         returns_receiver={"paddle.nn.Layer": SAME_LAYER},

@@ -123,6 +123,7 @@ TABLE = Table(
     versions=VERSIONS,
     packages=frozenset({"torch"}),
     dialect=Dialect(
+        packages=frozenset({"numpy", "torch"}),
         buffers=BUFFERS,
         canonical=canonical,
         base_of=base_of,

@@ -31,7 +31,6 @@ from transpile.facts.values import (
 )
 
 BUILTINS = frozenset(dir(builtins))
-FRAMEWORKS = frozenset({"mxnet", "numpy", "paddle", "singa", "tensorflow", "torch"})
 SINGLETONS: dict[str, Values] = {
     "True": (Constant(True),),
     "False": (Constant(False),),
@@ -81,7 +80,7 @@ class Expressions(Comprehensions):
         if node.value in BUILTINS:
             return external(f"builtins.{node.value}")
         stars = self.module.star_externals
-        if stars and node.value in FRAMEWORKS:
+        if stars and node.value in self.dialect.packages:
             # A module that cannot be found hands on what it has imported itself.
             return external(node.value)
         if stars:

@@ -55,6 +55,8 @@ class Dialect:
         called_iterables: classes whose objects, called without arguments, give what iterates
             over them: ``for batch in loader():``.
         buffers: how tensors are made once and filled anew.
+        packages: packages that go by their own name where a module that cannot be found hands
+            them on: ``from common import *``.
         runs_commands: callables that run the function that the command line names, one of a dict
             or of the module that calls them.
     """
@@ -69,6 +71,7 @@ class Dialect:
     base_of: Callable[[str], str] = lambda name: ""
     called_iterables: frozenset[str] = frozenset()
     buffers: BufferWords = BufferWords()
+    packages: frozenset[str] = frozenset()
     runs_commands: frozenset[str] = frozenset({"fire.Fire", "fire.core.Fire"})
 
 

@@ -19,7 +19,7 @@ from transpile.facts.values import (
     Value,
     Values,
 )
-from transpile.plan.graph import walk_back
+from transpile.plan.graph import identity, walk_back
 from transpile.plan.model import Backward, Loader, Plan
 
 #: Operations whose elements are those of what they are given.
@@ -69,8 +69,13 @@ def take_in_siblings(plan: Plan) -> None:
     Args:
         plan: the plan, its backward passes found.
     """
-    names = {called_text(loader.event) for loader in plan.loaders if loader.foreign}
-    if not names:
+    ways = {
+        way_to(callee)
+        for loader in plan.loaders
+        if loader.foreign
+        for callee in loader.event.callee
+    }
+    if not ways:
         return
     known = {id(loader.value) for loader in plan.loaders}
     for event in plan.facts.events:
@@ -78,7 +83,9 @@ def take_in_siblings(plan: Plan) -> None:
             continue
         for source in sources(event.callee):
             maker = made_by(plan, source)
-            if maker is None or id(source) in known or called_text(maker) not in names:
+            if maker is None or id(source) in known:
+                continue
+            if ways.isdisjoint(map(way_to, maker.callee)):
                 continue
             assert isinstance(source, Opaque)
             known.add(id(source))
@@ -87,9 +94,18 @@ def take_in_siblings(plan: Plan) -> None:
             plan.loaders.append(sibling)
 
 
-def called_text(event: Event) -> str:
-    """What a call calls, as it is written."""
-    return event.module.source.code(event.node.func) if isinstance(event.node, cst.Call) else ""
+def way_to(callee: Value) -> tuple[str, ...]:
+    """What is called: a function, or the method and the calls that give what it belongs to."""
+    way: list[str] = []
+    seen: set[int] = set()
+    while isinstance(callee, Opaque) and id(callee) not in seen:
+        seen.add(id(callee))
+        behind = callee.callee if callee.kind == "call" else next(iter(callee.operands), ())
+        if len(behind) != 1:
+            break
+        way.append(f"{callee.kind} {callee.name}")
+        (callee,) = behind
+    return (*way, str(identity(callee)))
 
 
 def draws_from(plan: Plan, source: Value) -> list[Event]:
