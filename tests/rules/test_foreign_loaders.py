@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from ranks import run_ranks
+from single_rule import plan_of
 
 from transpile import Level, Options, Outcome, Result, convert
 
 SCRIPT = """\
 import json
-import library
+import package
 import torch
 import torch.nn as nn
 
@@ -31,7 +29,7 @@ for epoch in range(3):
     with torch.no_grad():
         print(sum((model(x).argmax(1) == y).sum().item() for x, y in {tested}))
 """
-BOTH = "train, test = library.get_loaders(16)"
+BOTH = "train, test = package.get_loaders(16)"
 
 
 def result(made: str = BOTH, drawn: str = "train", tested: str = "test") -> Result:
@@ -44,12 +42,12 @@ def result(made: str = BOTH, drawn: str = "train", tested: str = "test") -> Resu
         (BOTH, "train", "train = shard_unknown_loader(train)"),
         (BOTH, "enumerate(train)", "train = shard_unknown_loader(train)"),
         (
-            "train = library.Data(16).loader(True)\ntest = library.Data(16).loader(False)",
+            "train = package.Data(16).loader(True)\ntest = package.Data(16).loader(False)",
             "train",
             "train = shard_unknown_loader(train)",
         ),
         (
-            "loaders = library.get_loaders(16)\ntrain, test = loaders['train'], loaders['test']",
+            "loaders = package.get_loaders(16)\ntrain, test = loaders['train'], loaders['test']",
             "train",
             "train = shard_unknown_loader(train)",
         ),
@@ -80,9 +78,24 @@ def test_data_that_is_no_loader_is_not_taken_for_one(made: str) -> None:
 
 
 def test_a_loader_without_a_variable_is_refused() -> None:
-    found = result("data = library.Data(16)", "data.train", "data.test")
+    found = result("data = package.Data(16)", "data.train", "data.test")
     assert found.outcome is Outcome.REFUSED
     assert "PT206" in {finding.code for finding in found.findings}
+
+
+@pytest.mark.parametrize("drawn", ["train + test", "reversed(train)"])
+def test_what_is_computed_from_a_loader_is_not_taken_for_it(drawn: str) -> None:
+    found = result(drawn=drawn)
+    assert found.outcome is Outcome.REFUSED
+    assert "PT213" not in {finding.code for finding in found.findings}
+
+
+def test_only_loops_draw_from_a_loader() -> None:
+    text = SCRIPT.format(made=BOTH, drawn="train", tested="test")
+    plan = plan_of(text.replace("model =", "if train:\n    train.note = 'kept'\nmodel ="))
+    assert [loader.training for loader in plan.loaders] == [True, False]
+    for loader in plan.loaders:
+        assert [event.kind for event in loader.iterations] == ["iterate"]
 
 
 RUN = """\
@@ -186,28 +199,9 @@ a Moving cannot be sharded: train from a DataLoader instead
 def test_what_is_rebuilt_draws_the_batches_of_one_process(tmp_path: Path) -> None:
     """Two processes together draw what one would, or are told why they cannot."""
     text = result().text
-    helpers = text[: text.index("\ntorch.manual_seed(0)")].replace("import library\n", "")
+    helpers = text[: text.index("\ntorch.manual_seed(0)")].replace("import package\n", "")
     script = tmp_path / "run.py"
     script.write_text(RUN.format(helpers=helpers))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    ranks = [
-        subprocess.Popen(
-            [sys.executable, str(script)],
-            env={
-                **os.environ,
-                "RANK": str(rank),
-                "WORLD_SIZE": "2",
-                "MASTER_ADDR": "127.0.0.1",
-                "MASTER_PORT": port,
-            },
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    outputs = [rank.communicate(timeout=120) for rank in ranks]
-    assert [rank.returncode for rank in ranks] == [0, 0], outputs
-    assert outputs[0][0] == SAID
+    ranks = run_ranks(script, 2)
+    assert [rank.status for rank in ranks] == [0, 0], ranks
+    assert ranks[0].output == SAID

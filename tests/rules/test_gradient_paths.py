@@ -94,12 +94,30 @@ def test_second_pass_through_a_call_is_averaged_by_hand(step: str) -> None:
         "F.cross_entropy(out, y).backward()\nF.cross_entropy(model(x), y).backward()",
         "other = model(x)\n(F.cross_entropy(out, y) + other.pow(2).mean()).backward()",
         "out.detach().mean()\nF.cross_entropy(out, y).backward()",
+        "F.cross_entropy(out, y).backward()\n(scale * out.data.mean()).sum().backward()",
+        "F.cross_entropy(out, y).backward()\n(scale * out.detach().mean()).sum().backward()",
     ],
 )
 def test_one_pass_for_each_call_is_left_to_the_wrap(step: str) -> None:
-    text = result(step=step).text
+    text = result(step=step, setup="scale = torch.ones(1, requires_grad=True)").text
     assert "DistributedDataParallel(model)" in text
     assert "average_gradients" not in text
+
+
+PENALTY = (
+    "x.requires_grad_(True)\nout = model(x)\n"
+    "(g,) = torch.autograd.grad(out.sum(), x, create_graph=True)\nloss = g.pow(2).mean()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("more", "by_hand"),
+    [("", True), (" + out.detach().mean()", True), (" + F.cross_entropy(out, y)", False)],
+)
+def test_a_loss_of_gradients_alone_is_averaged_by_hand(more: str, by_hand: bool) -> None:
+    text = result(step=f"{PENALTY}loss = loss{more}\nloss.backward()").text
+    assert ("average_gradients(optimizer)" in text) is by_hand
+    assert ("DistributedDataParallel(model)" in text) is not by_hand
 
 
 def test_second_pass_is_refused_where_gradients_are_read_in_between() -> None:
@@ -121,6 +139,13 @@ HOOKS = {
     "model.first.weight.register_hook(lambda g: g * 2)": False,
     "model.first.weight.register_hook(lambda g: -0.5 * g)": False,
     "model.first.weight.register_hook(lambda g: g * (model.first.weight > 0))": False,
+    "model.first.weight.register_hook(lambda g: g // 2)": True,
+    "model.first.weight.register_hook(lambda g: 1 / g)": True,
+    "model.first.weight.register_hook(lambda g: g + 1)": True,
+    "model.first.weight.register_hook(lambda g: g + 2 * g)": False,
+    "def more(g):\n    g += 2 * g\n    g *= 3\n    return g\n"
+    "model.first.weight.register_hook(more)": False,
+    "def more(g):\n    g *= g\n    return g\nmodel.first.weight.register_hook(more)": True,
     "kept = []\nmodel.first.weight.register_hook(lambda g: kept.append(g))": True,
     "kept = {}\ndef keep(g):\n    kept['g'] = g.detach()\n"
     "model.first.weight.register_hook(keep)": False,

@@ -334,11 +334,11 @@ def step(x, y):
         ("print((out @ out.t()).mean().item())", "compares the samples"),
         ("print(out.max().item())", "looks at all samples"),
         ("print(f1_score(y.tolist(), out.argmax(1).tolist()))", "nothing is known of sklearn"),
-        ("print(library.score(out, y))", "nothing is known of library.score"),
+        ("print(package.score(out, y))", "nothing is known of package.score"),
     ],
 )
 def test_numbers_that_cannot_be_told_are_reported(body: str, reason: str) -> None:
-    found = numbers(body, top="import library\nfrom sklearn.metrics import f1_score")
+    found = numbers(body, top="import package\nfrom sklearn.metrics import f1_score")
     assert [code for code, _ in found.remarks] == ["PT603"]
     assert reason in found.remarks[0][1]
     assert found.after == found.before

@@ -327,12 +327,12 @@ def test_a_shared_loss_is_rewritten_once() -> None:
         ("out[mask > 0].mean().backward()", "how many differs"),
         ("nn.HuberLoss()(out[mask > 0], out[mask > 0]).backward()", "how many differs"),
         ("((out * 2).sum() / out.sum()).backward()", "denominator"),
-        ("library.loss(out, y).backward()", "nothing is known of library.loss"),
+        ("package.loss(out, y).backward()", "nothing is known of package.loss"),
         ("out.backward()", "not seen how"),
     ],
 )
 def test_other_losses_are_left_with_a_warning(body: str, reason: str) -> None:
-    found = scaled(body, top="import library")
+    found = scaled(body, top="import package")
     assert [code for code, _ in found.remarks] == ["PT403"]
     assert reason in found.remarks[0][1]
     assert found.verdicts == [("PT403", Verdict.ALREADY_DONE)]

@@ -15,6 +15,7 @@ SAVED = [
     "torch.save([{}, 1], 'm.pt')",
     "kept = []\nkept.append({})\ntorch.save(kept, 'm.pt')",
     "torch.save({{'all': {{'model': {}}}}}, 'm.pt')",
+    "state = {{'model': {}}}\nstate['all'] = state\ntorch.save(state, 'm.pt')",
 ]
 
 

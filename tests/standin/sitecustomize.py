@@ -27,11 +27,11 @@ def _declare_operators(spec: ModuleSpec) -> None:
         except OSError:
             continue
         return
-    library = torch.library.Library("torchvision", "DEF")
-    library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    library.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    operators = torch.library.Library("torchvision", "DEF")
+    operators.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    operators.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
     # The declarations last as long as this object.
-    _kept.append(library)
+    _kept.append(operators)
 
 
 def _replace_mnist(module: ModuleType) -> None:

@@ -21,9 +21,7 @@ from transpile.plan.roles.surroundings import inside_module
 from transpile.records import dataclass
 
 FOLDS = frozenset({"view", "reshape"})
-RANDOM = (
-    "how long a piece of the streams is hangs on random numbers, which differ between the processes"
-)
+RANDOM = "how long a piece of the streams is depends on random numbers, which differ between the processes"
 #: What draws plain numbers.
 NUMBERS = ("numpy.random.", "random.")
 WHOLE = "what a step takes is no piece of all streams, one behind the other in time"
@@ -117,7 +115,7 @@ def trouble(plan: Plan, node: cst.Subscript, fold: Fold) -> str:
     """Why a slice of streams is no piece of all of them; empty where it is."""
     parts = [element.slice for element in node.slice]
     time = 1 - fold.dim
-    if len(parts) > 2 or len(parts) <= time or not isinstance(parts[time], cst.Slice):
+    if len(parts) > 2 or len(parts) <= time:
         return WHOLE
     for place, part in enumerate(parts):
         if not isinstance(part, cst.Slice) or (place != time and (part.lower or part.upper)):
