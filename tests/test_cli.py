@@ -873,5 +873,8 @@ def is_running(process_id: int) -> bool:
         os.kill(process_id, 0)
     except ProcessLookupError:
         return False
-    status = Path(f"/proc/{process_id}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    return status != "Z"
+    try:
+        status = Path(f"/proc/{process_id}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False  # It has ended since it was asked.
+    return status.rsplit(")", 1)[1].split()[0] != "Z"

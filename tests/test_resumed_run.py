@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from cases import FIXTURES
+from ranks import run_ranks
 
 CASE = FIXTURES / "pytorch" / "resume_automatic"
 FIRST, LAST = "3", "6"
@@ -19,31 +16,9 @@ FIRST, LAST = "3", "6"
 
 def run(script: Path, world_size: int, epochs: str) -> str:
     """Run a script in its folder as so many processes; return what they print together."""
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        port = str(server.getsockname()[1])
-    processes = []
-    for rank in range(world_size):
-        ranks = {
-            "RANK": str(rank),
-            "LOCAL_RANK": str(rank),
-            "WORLD_SIZE": str(world_size),
-            "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": port,
-        }
-        environment = {**os.environ, "EPOCHS": epochs, "OMP_NUM_THREADS": "1"}
-        processes.append(
-            subprocess.Popen(
-                [sys.executable, script.name],
-                cwd=script.parent,
-                env={**environment, **(ranks if world_size > 1 else {})},
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-        )
-    said = [process.communicate(timeout=120)[0] for process in processes]
-    assert [process.returncode for process in processes] == [0] * world_size
-    return "".join(said)
+    ranks = run_ranks(script, world_size, EPOCHS=epochs)
+    assert [rank.status for rank in ranks] == [0] * world_size, ranks
+    return "".join(rank.output for rank in ranks)
 
 
 def numbers(text: str) -> list[float]:
@@ -52,6 +27,7 @@ def numbers(text: str) -> list[float]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_second_start_continues(tmp_path: Path) -> None:
     original, output = tmp_path / "original", tmp_path / "output"
     for folder, name in ((original, "train.py"), (output, "train_dist.py")):

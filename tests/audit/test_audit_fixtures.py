@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import socket
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 
 import pytest
 from cases import FIXTURES, Case, cases
+from ranks import run_ranks
 
 from transpile import catalog
 from transpile.audit.check import Check
@@ -21,10 +19,8 @@ from transpile.report.text import render_findings
 FOLDERS = sorted(path for path in (FIXTURES / "audit").iterdir() if path.is_dir())
 HEADINGS = ("What", "Why", "Before", "After", "Refuses when", "Source")
 OUTPUTS = [case for case in cases("pytorch") if case.expected_output.is_file()]
-#: Long enough for both processes to import PyTorch and train.
+#: A process that has not come to its end by then never will.
 SECONDS = 60
-#: A process that has not come this long after the other never will.
-PATIENCE = 20
 
 
 def findings(script: Path) -> tuple[Finding, ...]:
@@ -75,41 +71,13 @@ def test_a_script_that_is_not_distributed_is_said_to_be_none(script: str) -> Non
     assert [f.code for f in found] == (["AU001"] if script == "train.py" else [])
 
 
-def launch(script: Path, folder: Path) -> list[int | None]:
-    """The exit statuses of two processes; None for one that waits for ever."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    shared = {**os.environ, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
-    shared |= {"MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, str(script)],
-            cwd=folder,
-            env={**shared, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        for rank in range(2)
-    ]
-    statuses: list[int | None] = []
-    try:
-        for process in processes:
-            try:
-                statuses.append(process.wait(PATIENCE if statuses else SECONDS))
-            except subprocess.TimeoutExpired:
-                statuses.append(None)
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-    return statuses
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["some_ranks_meet", "local_decisions", "part_of_the_numbers"])
 def test_what_is_right_runs_to_its_end(name: str, tmp_path: Path) -> None:
-    assert launch(FIXTURES / "audit" / name / "right.py", tmp_path) == [0, 0]
+    script = tmp_path / "right.py"
+    shutil.copy(FIXTURES / "audit" / name / "right.py", script)
+    ranks = run_ranks(script, 2)
+    assert [rank.status for rank in ranks] == [0, 0], ranks
 
 
 @pytest.mark.slow
@@ -122,4 +90,4 @@ def test_what_is_said_to_hang_hangs(tmp_path: Path) -> None:
     script = tmp_path / "lonely.py"
     script.write_text(lonely, "utf-8")
     assert [f.code for f in findings(script)] == ["AU101"]
-    assert launch(script, tmp_path) != [0, 0]
+    assert [rank.status for rank in run_ranks(script, 2, limit=SECONDS)] != [0, 0]

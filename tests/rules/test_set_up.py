@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from ranks import held_port
 from small_scripts import converted, findings, script, undone
 
 from transpile import Options, Outcome, convert
@@ -27,12 +27,6 @@ def emitted(**options: object) -> str:
     before, _, rest = text.partition("parser = argparse")
     assert rest
     return before.replace("from torch.utils.data import DataLoader, TensorDataset\n", "")
-
-
-def free_port() -> str:
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return str(server.getsockname()[1])
 
 
 def start(file: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:
@@ -101,6 +95,22 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     return process.returncode, out, error
 
 
+def finish_all(processes: list[subprocess.Popen[str]]) -> list[tuple[int, str, str]]:
+    """What each process left; none is left running."""
+    try:
+        return [finish(process) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+
+
+def together(file: Path) -> list[tuple[int, str, str]]:
+    """What two ranks of a script left."""
+    with held_port() as port:
+        group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        return finish_all([start(file, RANK=str(rank), **group) for rank in range(2)])
+
+
 @pytest.fixture(scope="module")
 def helper(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("set_up") / "train.py"
@@ -162,11 +172,9 @@ def test_a_wrong_launch_ends_with_a_failure(helper: Path) -> None:
 
 
 def test_processes_join_without_local_rank(helper: Path) -> None:
-    group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
-    processes = [start(helper, RANK=str(rank), **group) for rank in range(2)]
-    for rank, process in enumerate(processes):
-        code, out, error = finish(process)
-        assert (code, out) == (0, f"world 2 rank {rank}\n"), error
+    answers = together(helper)
+    assert [code for code, _, _ in answers] == [0, 0], answers
+    assert [out for _, out, _ in answers] == ["world 2 rank 0\n", "world 2 rank 1\n"]
 
 
 def test_the_chosen_backend_and_timeout_are_used() -> None:
@@ -225,10 +233,12 @@ def with_arguments(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_arguments_take_the_place_of_a_launcher(with_arguments: Path) -> None:
-    group = ["--backend", "gloo", "--init-method", f"tcp://127.0.0.1:{free_port()}"]
-    group += ["--world-size", "2", "--lr", "0.5"]
-    processes = [start(with_arguments, *group, "--rank", str(rank)) for rank in range(2)]
-    answers = [finish(process) for process in processes]
+    with held_port() as port:
+        group = ["--backend", "gloo", "--init-method", f"tcp://127.0.0.1:{port}"]
+        group += ["--world-size", "2", "--lr", "0.5"]
+        answers = finish_all(
+            [start(with_arguments, *group, "--rank", str(rank)) for rank in range(2)]
+        )
     assert [code for code, _, _ in answers] == [0, 0], answers
     assert answers[0][1] == "trained 0.5\nworld 2 rank 0 True\n"
     assert answers[1][1] == "world 2 rank 1 False\n"
@@ -399,9 +409,7 @@ def test_workers_that_import_the_script_again_do_not_join(tmp_path: Path) -> Non
     assert "setup_distributed()" in result.text
     file = tmp_path / "train.py"
     file.write_text(result.text)
-    group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
-    processes = [start(file, RANK=str(rank), **group) for rank in range(2)]
-    answers = [finish(process) for process in processes]
+    answers = together(file)
     assert [code for code, _, _ in answers] == [0, 0], answers
     assert [out for _, out, _ in answers] == ["trained True\n", ""]
 
