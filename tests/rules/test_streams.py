@@ -103,11 +103,14 @@ def test_streams_of_an_evaluation_stay_whole() -> None:
 @pytest.mark.parametrize(
     ("parts", "why"),
     [
-        ({"length": "n = length if random.random() < 0.9 else 2"}, "on random numbers"),
-        ({"length": "n = max(2, int(np.random.normal(length, 2)))"}, "on random numbers"),
+        ({"length": "n = length if random.random() < 0.9 else 2"}, "random numbers, which differ"),
+        (
+            {"length": "n = max(2, int(np.random.normal(length, 2)))"},
+            "random numbers, which differ",
+        ),
         (
             {"length": "n = length if torch.rand(1).item() < 0.9 else 2"},
-            "on random numbers",
+            "random numbers, which differ",
         ),
         ({"x": "streams[i : i + n, :4]"}, "no piece of all streams"),
         ({"fold": "data.view(size, -1)"}, "no piece of all streams"),

@@ -21,7 +21,9 @@ from transpile.plan.roles.surroundings import inside_module
 from transpile.records import dataclass
 
 FOLDS = frozenset({"view", "reshape"})
-RANDOM = "how long a piece of the streams is depends on random numbers, which differ between the processes"
+RANDOM = (
+    "random numbers, which differ between the processes, decide how long a piece of the streams is"
+)
 #: What draws plain numbers.
 NUMBERS = ("numpy.random.", "random.")
 WHOLE = "what a step takes is no piece of all streams, one behind the other in time"
