@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from transpile.facts.events import Call, Event
 from transpile.facts.values import BoundMethod, External, Instance, Opaque, Value
-from transpile.plan.graph import called_names, origins
-from transpile.plan.learning import reached_by_losses
+from transpile.plan.graph import called_names, method_calls, origins, walk_back
+from transpile.plan.learning import outputs, reached_by_losses, training_forwards
 from transpile.plan.model import Model, Plan
 from transpile.plan.roles.surroundings import gradients_off, inside_module
 
@@ -41,6 +41,34 @@ def side_doors(plan: Plan, model: Model) -> Iterator[tuple[Event, str]]:
             if why:
                 seen.add(id(event.node))
                 yield event, why
+
+
+def parameters_beside(plan: Plan, model: Model) -> Iterator[Opaque]:
+    """The model's own parameters that losses depend on, but not through its call."""
+    given = tuple(value for event in training_forwards(plan, model) for value in outputs(event))
+    ends = {id(value) for value in given}
+    losses = tuple(value for backward in plan.backwards for value in backward.loss)
+    inside = {id(value) for value in walk_back(given, is_no_instance)}
+    for value in walk_back(losses, lambda v: is_no_instance(v) and id(v) not in ends):
+        if isinstance(value, Opaque) and id(value) not in inside and is_parameter_of(value, model):
+            yield value
+
+
+def is_no_instance(value: Value) -> bool:
+    """Whether a value is none of the project's objects, which hold more than they give."""
+    return not isinstance(value, Instance)
+
+
+def is_parameter_of(value: Opaque, model: Model) -> bool:
+    """Whether a value is a parameter that a model made and holds."""
+    made = "paddle.create_parameter" in called_names(value) or any(
+        name == "create_parameter" for name, _ in method_calls(value)
+    )
+    return (
+        made
+        and isinstance(model.value, Instance)
+        and any(value is part for held in model.value.attributes.values() for part in held)
+    )
 
 
 def door(plan: Plan, event: Event, callee: Value, model: Model) -> str:

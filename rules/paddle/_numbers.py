@@ -11,7 +11,7 @@ import libcst as cst
 from transpile.facts.events import Branch, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import BoundMethod, Constant, External, Function, Opaque
-from transpile.facts.walk import children
+from transpile.facts.walk import children, returned
 from transpile.plan.graph import called_names
 from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Plan
@@ -129,6 +129,14 @@ def find_numbers(plan: Plan) -> Numbers:
         for node in counted(event, settled(), used):
             found.leaves[id(node)] = Leaf(event.module, node, Change.COUNT)
     for event in events:
+        for node in closure_losses(event):
+            quantity = settled().of(plan.facts.values_of(node))
+            if quantity.kind in REDUCIBLE:
+                consider(plan, found, settled(), event, node, quantity)
+            elif quantity.kind in (Kind.SAMPLES, Kind.UNKNOWN):
+                reason = quantity.reason or "it is made of this process's samples"
+                found.doubts[id(node)] = Doubt(event.module, node, reason)
+    for event in events:
         if convert_number(plan, found, settled(), event, used):
             converted.add(id(event.node))
         for node in kept(event, used):
@@ -140,6 +148,16 @@ def find_numbers(plan: Plan) -> Numbers:
             look(plan, found, settled(), event, node, quantity, used)
     found.after = settled()
     return found
+
+
+def closure_losses(event: Event) -> Iterator[cst.BaseExpression]:
+    """The losses that a closure gives to an optimizer, which compares them and hands one on."""
+    if calls_method(event, frozenset({"step"})):
+        for argument in event.arguments.items:
+            for function in argument.values:
+                if isinstance(function, Function) and function.module is event.module:
+                    if isinstance(function.node, cst.FunctionDef):
+                        yield from returned(function.node)
 
 
 def convert_number(

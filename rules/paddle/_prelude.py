@@ -331,8 +331,10 @@ def $unwrap(model):
 def $share_buffers(model):
     """Give every process the buffers of rank 0, such as the statistics of batch norm."""
     if $dist.get_world_size() > 1:
-        for buffer in model.buffers():
-            $dist.broadcast(buffer, src=0)
+        # Batch norm keeps its statistics in parameters that do not learn.
+        kept = [value for value in model.parameters() if value.stop_gradient]
+        for value in [*model.buffers(), *kept]:
+            $dist.broadcast(value, src=0)
 ''',
         (DIST,),
     ),

@@ -50,7 +50,7 @@ from transpile.plan.places import start
 from transpile.plan.wraps import Wrap, find_wrap, wrapped_already
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, In, Remark, Ruling, Rulings
-from transpile.rules.paddle._doors import side_doors
+from transpile.rules.paddle._doors import parameters_beside, side_doors
 from transpile.rules.paddle._high_level import MODEL, is_static
 from transpile.rules.paddle._static import static_of
 from transpile.rules.paddle._unused import may_leave_parameters_out
@@ -97,6 +97,16 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 event.node,
                 why,
                 "call the model itself in training, so that DataParallel sees it",
+            )
+        for parameter in parameters_beside(plan, model):
+            yield Ruling(
+                "PD303",
+                Verdict.REFUSE,
+                parameter.module,
+                parameter.node,
+                "this parameter of the model is used in a loss, but not in the model's call, past "
+                "the wrap that averages gradients",
+                "compute what needs it in the model's forward",
             )
         found = find_wrap(plan, model)
         if isinstance(found, str):

@@ -9,7 +9,7 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import External, Function, Instance, Opaque, Value, Values
-from transpile.facts.walk import children
+from transpile.facts.walk import returned
 from transpile.plan.effects import Effect, Vocabulary, find_effects
 from transpile.plan.effects import Kind as EffectKind
 from transpile.plan.graph import called_names, is_instance_of, method_calls
@@ -177,14 +177,3 @@ def checks_for_nan(value: Value) -> bool:
     """Whether a value tells that something is not a number; processes agree on that elsewhere."""
     names = [*called_names(value), *(name for name, _ in method_calls(value))]
     return any(name.rpartition(".")[2] in ("isnan", "isinf", "isfinite") for name in names)
-
-
-def returned(function: cst.FunctionDef) -> Iterator[cst.BaseExpression]:
-    """What a function returns, without functions inside it."""
-    stack: list[cst.CSTNode] = [function.body]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, cst.Return) and node.value is not None:
-            yield node.value
-        elif not isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
-            stack.extend(children(node))

@@ -135,6 +135,7 @@ def holds(owner: Instance, part: Value, table: Table) -> bool:
 def updated_by_hand(plan: Plan) -> list[Value]:
     """The models whose parameters the script changes itself, one by one."""
     found: list[Value] = []
+    switches = {"requires_grad", "grad", *plan.table.gradient_switches}
     for event in plan.facts.events:
         if event.kind == "call":
             bases = [
@@ -145,7 +146,7 @@ def updated_by_hand(plan: Plan) -> list[Value]:
                 and callee.name.endswith("_")
                 and callee.name not in ("requires_grad_", "zero_", "copy_")
             ]
-        elif event.kind in ("operate", "store") and event.name not in ("requires_grad", "grad"):
+        elif event.kind in ("operate", "store") and event.name not in switches:
             bases = [event.callee]
         else:
             continue

@@ -143,6 +143,8 @@ def loose_parameters(values: Values, table: Table) -> str:
         elif isinstance(value, Mapping):
             entry = value.entries.get("params")
             pending.extend(entry.values if entry is not None else ())
+        elif isinstance(value, Opaque) and value.kind == "operation" and value.name == "Add":
+            pending.extend(part for operand in value.operands for part in operand)
         elif isinstance(value, Opaque):
             if not parameter_owners((value,), table):
                 return "it is given a tensor that belongs to no model"

@@ -1,0 +1,112 @@
+"""What stands beside a trained model of Paddle: parameters, frozen models, closures."""
+
+from __future__ import annotations
+
+import pytest
+
+from transpile import convert
+
+SCRIPT = """\
+import paddle
+from paddle import nn
+from paddle.io import DataLoader, TensorDataset
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(4, 2)
+        self.heat = self.create_parameter([1])
+
+    def forward(self, x):
+        return self.body(x){inside}
+
+
+paddle.seed(1)
+data = TensorDataset([paddle.randn([48, 4]), paddle.randint(0, 2, [48])])
+loader = DataLoader(data, batch_size=12)
+model = Net()
+teacher = Net()
+{before}
+optimizer = paddle.optimizer.{optimizer}(0.1, parameters={parameters})
+for epoch in range(2):
+    for x, y in loader:
+        loss = nn.functional.cross_entropy(model(x){outside}, y)
+        {more}
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+"""
+
+
+def script(**parts: str) -> bytes:
+    """The script with some of its parts given."""
+    plain = {
+        "inside": "",
+        "outside": "",
+        "before": "",
+        "more": "",
+        "optimizer": "SGD",
+        "parameters": "model.parameters()",
+    }
+    return SCRIPT.format_map({**plain, **parts}).encode()
+
+
+def errors(data: bytes) -> set[str]:
+    """The codes of what refuses a script."""
+    result = convert(data, path="train.py")
+    return {finding.code for finding in result.findings if finding.level.label == "error"}
+
+
+LOOSE = "heat = paddle.create_parameter([1], 'float32')"
+
+
+@pytest.mark.parametrize(
+    "parameters", ["model.parameters() + [heat]", "[heat] + model.parameters()", "[heat]"]
+)
+def test_a_tensor_of_no_model_would_learn_apart_on_each_process(parameters: str) -> None:
+    data = script(before=LOOSE, outside=" * heat", parameters=parameters)
+    assert "PD306" in errors(data)
+
+
+def test_parameters_of_two_models_are_those_of_models() -> None:
+    both = "model.parameters() + teacher.parameters()"
+    assert errors(script(outside=" + teacher(x)", parameters=both)) == set()
+
+
+@pytest.mark.parametrize(
+    ("inside", "outside", "told"),
+    [
+        ("", " * model.heat", {"PD303"}),
+        (" * self.heat", "", set()),
+        (" * self.heat", " * model.heat", set()),
+        ("", "", set()),
+    ],
+)
+def test_a_parameter_is_used_past_the_wrap(inside: str, outside: str, told: set[str]) -> None:
+    assert errors(script(inside=inside, outside=outside)) == told
+
+
+@pytest.mark.parametrize("switch", ["stop_gradient = True", "trainable = False"])
+def test_a_model_that_is_frozen_one_by_one_does_not_learn(switch: str) -> None:
+    frozen = f"for p in teacher.parameters():\n    p.{switch}"
+    hint = "loss = loss + nn.functional.mse_loss(model(x), teacher(x))"
+    assert errors(script(before=frozen, more=hint)) == set()
+
+
+CLOSURE = """\
+def closure():
+            optimizer.clear_grad()
+            loss = nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+            return {given}
+        loss = optimizer.step(closure)
+        print(loss)
+        continue"""
+
+
+def test_a_closure_gives_the_loss_of_all_processes() -> None:
+    data = script(optimizer="LBFGS", more=CLOSURE.format(given="loss"))
+    result = convert(data, path="train.py")
+    assert "            return reduce_mean(loss)\n" in result.text
+    assert "print_once(loss)" in result.text
