@@ -14,6 +14,7 @@ from transpile.rules.fluid._events import names_of
 from transpile.rules.fluid._learning_rate import is_given_to_trainers, is_outside_schedule
 from transpile.rules.fluid._minimizes import NOT_OPTIMIZERS, OPTIMIZERS
 from transpile.rules.fluid._questions import trained_unseen
+from transpile.rules.fluid._requirements import without_fluid
 from transpile.rules.fluid._roles import roles_of
 
 AVERAGES = frozenset(NOT_OPTIMIZERS)
@@ -102,6 +103,15 @@ def refusals(plan: Plan) -> Iterator[Ruling]:
                 "this asks for Paddle 2.5 or later, which has no Fluid and no transpiler any more",
                 "run the script with Paddle 1.8, or move it to paddle.distributed",
             )
+    for line in without_fluid(plan.memo.get("requirements", dict)()):
+        yield refuse(
+            plan,
+            "FL106",
+            None,
+            f'{line.path}, line {line.line}, asks for "{line.text}": Paddle 2.5 and later have no '
+            "Fluid and no transpiler any more",
+            "ask for paddlepaddle 1.8, or move the script to paddle.distributed",
+        )
     for run in roles.training:
         if run.whole:
             yield refuse(

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+
+from transpile.plan.requirements import Required, required
 
 #: The first version whose packages can share a store, by ``USE_DIST_KVSTORE``.
 OLDEST = (1, 2, 1)
 PACKAGE = r"mxnet(?:-(?:cu\d+(?:mkl)?|mkl|native|gpu|cpu))?"
-WANTED = re.compile(
-    rf"""^[\s\-"']*{PACKAGE}["']?\s*(?:\[[^\]]*\])?(?:\s*=\s*["'])?
-    (?P<versions>(?:\s*(?:[<>=!~^]=?=?|(?<=["']))\s*v?\d[\w.*]*\s*,?\s*)*)""",
-    re.VERBOSE,
-)
-BUILT = re.compile(rf"""^[\s\-"']*(?:{PACKAGE}\s*@|.*\bmxnet\b[^\s"']*\.(?:whl|git|zip|tar\.gz))""")
-VERSION = re.compile(r"([<>=!~^]=?=?)?\s*v?(\d+(?:\.\d+)*)")
 
 
 @dataclass(frozen=True)
@@ -39,26 +33,13 @@ class Wanted:
 
 def wanted(files: Mapping[str, str]) -> Iterator[Wanted]:
     """Every line of some files that asks for MXNet."""
-    for path, text in sorted(files.items()):
-        for number, line in enumerate(text.splitlines(), 1):
-            stripped = line.split("#")[0].rstrip()
-            if BUILT.match(stripped):
-                yield Wanted(path, number, line.strip(), built=True)
-                continue
-            found = WANTED.match(stripped)
-            if found is not None and ends(stripped[found.end() :]):
-                yield Wanted(path, number, line.strip(), is_too_old(found["versions"]))
+    for each in required(files, PACKAGE, "mxnet"):
+        yield Wanted(each.path, each.line, each.text, is_too_old(each), each.built)
 
 
-def ends(rest: str) -> bool:
-    """Whether nothing but the end of an item follows: another name would be another package."""
-    return re.match(r"""["',;\]\s]*(;.*)?$""", rest) is not None
-
-
-def is_too_old(versions: str) -> bool:
+def is_too_old(asked: Required) -> bool:
     """Whether all versions that are allowed are older than those that can share a store."""
-    for operator, text in VERSION.findall(versions):
-        version = tuple(int(part) for part in text.split("."))
+    for operator, version in asked.bounds:
         if operator in ("", "=", "==", "===") and older(version):
             return True
         if operator == "<=" and older(version):
