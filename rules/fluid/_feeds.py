@@ -77,12 +77,32 @@ class Feeds:
                 "this run stands in another module of the project",
                 "run the program in the script",
             )
+        if run.feed.values and all(map(is_nothing, run.feed.values)):
+            return Undivided(
+                module,
+                node,
+                "nothing is fed here, so that there is nothing to divide",
+                "feed batches of a reader to each run that trains",
+            )
         if any(isinstance(value, (Sequence, Constant)) for value in run.feed.values):
             return Undivided(
                 module,
                 node,
                 "one feed for each device is built here",
                 "feed one dict, which the executor divides between the devices itself",
+            )
+        if any(
+            name.startswith("pgl.")
+            for value in walk_back(run.feed.values)
+            for each in (value, *receivers_behind(value))
+            for name in called_names(each)
+        ):
+            return Undivided(
+                module,
+                node,
+                "a graph is fed here, whose edges count the nodes of all of it: its rows cannot be "
+                "divided",
+                "train on samples of the graph that a reader makes, one subgraph for each sample",
             )
         if any(
             name.endswith(("LoDTensor", "create_lod_tensor"))
@@ -127,6 +147,16 @@ class Feeds:
             isinstance(value, Function) and id(value.node) in self.sharding
             for value in self.plan.facts.values_of(node.func)
         )
+
+
+def is_nothing(value: Value) -> bool:
+    """Whether a value is an empty dict."""
+    return isinstance(value, Mapping) and not value.entries and value.open_because is None
+
+
+def receivers_behind(value: Value) -> tuple[Value, ...]:
+    """What a value's method is called on."""
+    return tuple(each for _, receivers in method_calls(value) for each in receivers)
 
 
 def feeder_of(value: Value) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from transpile.facts.events import Event, Within
 from transpile.facts.values import Opaque, Value, Values
@@ -81,6 +81,18 @@ def is_outside_schedule(plan: Plan, minimize: Minimize) -> bool:
         if of_program and not SCHEDULES.intersection(names):
             return True
     return False
+
+
+def is_read(plan: Plan, runs: Iterable[Event]) -> Event | None:
+    """A training run that fetches the rate of a schedule; None where none is seen to."""
+    for event in runs:
+        fetched = event.arguments.get("fetch_list", 2)
+        for value in walk_back(fetched.values if fetched is not None else ()):
+            names = called_names(value)
+            methods = [method for method, _ in method_calls(value)]
+            if SCHEDULES.intersection(names) or "_global_learning_rate" in methods:
+                return event
+    return None
 
 
 def sets_variable(event: Event) -> bool:

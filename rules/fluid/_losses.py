@@ -31,10 +31,6 @@ CURVES = frozenset(
     )
 )  # fmt: skip
 MEANS = frozenset({f"{LAYERS}mean", f"{LAYERS}reduce_mean"})
-#: Layers whose result for one sample depends on the other samples of its batch.
-COUPLING = frozenset(
-    {f"{LAYERS}npair_loss", f"{LAYERS}center_loss", f"{LAYERS}sampled_softmax_with_cross_entropy"}
-)
 LABELLED = frozenset(
     f"{LAYERS}{name}"
     for name in (
@@ -198,30 +194,6 @@ def multiplied(one: Kind, other: Kind, divides: bool) -> Kind:
     if one is other and one in (Kind.SAMPLES, Kind.RESHAPED):
         return one
     return Kind.OTHER
-
-
-def couples(values: Values) -> str:
-    """What makes the loss of a sample depend on the others; empty where nothing is seen to."""
-    for value in walk_back(values):
-        for name in called_names(value):
-            if name in COUPLING:
-                return name.rpartition(".")[2]
-            if name == f"{LAYERS}matmul" and isinstance(value, Opaque) and is_all_pairs(value):
-                return "matmul of two batches"
-    return ""
-
-
-def is_all_pairs(value: Opaque) -> bool:
-    """Whether a product is of all samples of one batch with all of another."""
-    transposed = value.arguments.get("transpose_y", 3)
-    if transposed is None or transposed.values != (Constant(True),):
-        return False
-    sides = [value.arguments.get("x", 0), value.arguments.get("y", 1)]
-    return all(
-        side is not None
-        and any(DATA.intersection(called_names(each)) for each in walk_back(side.values))
-        for side in sides
-    )
 
 
 def counts_tokens(values: Values) -> bool:

@@ -11,7 +11,12 @@ from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Ruling
 from transpile.rules.fluid._events import names_of
-from transpile.rules.fluid._learning_rate import is_given_to_trainers, is_outside_schedule
+from transpile.rules.fluid._learning_rate import (
+    follows_schedule,
+    is_given_to_trainers,
+    is_outside_schedule,
+    is_read,
+)
 from transpile.rules.fluid._minimizes import NOT_OPTIMIZERS, OPTIMIZERS
 from transpile.rules.fluid._questions import trained_unseen
 from transpile.rules.fluid._requirements import without_fluid
@@ -210,6 +215,17 @@ def rates(plan: Plan) -> Iterator[Ruling]:
                 "to them",
                 "let the program compute the learning rate, as fluid.layers.piecewise_decay does, "
                 "or convert with --mode nccl2",
+            )
+        elif follows_schedule(minimize) and (
+            reading := is_read(plan, (run.event for run in roles_of(plan).training))
+        ):
+            yield refuse(
+                plan,
+                "FL109",
+                reading,
+                "the servers compute the learning rate of this schedule: a trainer that fetches it "
+                "has none and crashes (seen with Fluid 1.8)",
+                "leave it out of fetch_list, or convert with --mode nccl2",
             )
         elif is_outside_schedule(plan, minimize):
             yield refuse(

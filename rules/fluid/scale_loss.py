@@ -34,10 +34,11 @@ from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.fluid._coupling import chosen_rows, couples
 from transpile.rules.fluid._events import calls_method, names_of
 from transpile.rules.fluid._learning_rate import follows_schedule
 from transpile.rules.fluid._loaders import LOADERS
-from transpile.rules.fluid._losses import Kind, counts_tokens, couples, kind_of, normalisers
+from transpile.rules.fluid._losses import Kind, counts_tokens, kind_of, normalisers
 from transpile.rules.fluid._minimizes import Minimize, loss_of
 from transpile.rules.fluid._roles import roles_of
 
@@ -50,6 +51,7 @@ CODES = {
     "FL306": "statistics of batches are those of each trainer's share",
     "FL307": "each trainer clips its own gradients",
     "FL309": "the schedule of the learning rate counts other steps than in one process",
+    "FL310": "rows of the whole batch are chosen",
     "FL308": "updates of a sparse embedding depend on the order of ids",
 }
 
@@ -59,6 +61,7 @@ CLIPS = frozenset(
         "GradientClipByGlobalNorm", "GradientClipByNorm", "GradientClipByValue", "ErrorClipByValue"
     )
 )  # fmt: skip
+PY_FUNC = "paddle.fluid.layers.py_func"
 METRICS = ("paddle.fluid.metrics.", "paddle.fluid.average.", "paddle.fluid.evaluator.")
 EMBEDDINGS = frozenset({"paddle.fluid.layers.embedding", "paddle.fluid.embedding"})
 #: Optimizers whose sparse updates depend on the order of the ids.
@@ -123,6 +126,18 @@ def answers(plan: Plan, minimize: Minimize) -> Iterator[Answer]:
             "the average of the trainers' gradients is that of the batch for a mean only",
             "make sure that it is a mean over the samples",
         )
+    chosen = chosen_rows(minimize.loss)
+    if chosen is not None:
+        yield Ruling(
+            "FL310",
+            Verdict.REFUSE,
+            chosen.module,
+            chosen.node,
+            "this chooses rows of the batch by numbers that are fed: they count the rows of the "
+            "whole batch, and a trainer's share has others",
+            "feed positions inside each sample, or compute the numbers from the batch in the "
+            "program",
+        )
     coupling = couples(minimize.loss)
     if coupling:
         yield remark(
@@ -153,6 +168,15 @@ def reported(plan: Plan) -> Iterator[Remark]:
                 "FL305",
                 "what is fetched here and shown is of trainer 0's share of the batch",
                 "read it as a sample of the batch, or evaluate with a test program",
+            )
+    for event in plan.facts.events:
+        if event.kind == "call" and not event.detached and PY_FUNC in names_of(event):
+            yield remark(
+                event,
+                "FL303",
+                "what this function makes of a batch cannot be seen, and each trainer gives it its "
+                "own share alone",
+                "see that it takes each sample by itself",
             )
     if normalisers(plan):
         minimize = roles_of(plan).minimizes[0]

@@ -124,3 +124,46 @@ def test_helpers_for_arrays_are_what_black_writes() -> None:
     text = written(script)
     assert "shard_feed" in text
     assert black.format_str(text, mode=black.Mode()) == text
+
+
+def test_graphs_are_not_cut_into_rows() -> None:
+    fed = SCRIPT.replace("    exe.run(feed=feeder.feed(batch))", "    exe.run(feed=fed)")
+    script = fed.replace("exe = fluid", "fed = wrapper.to_feed(graph)\nexe = fluid", 1)
+    graphs = "import pgl\nwrapper = pgl.graph_wrapper.GraphWrapper('graph')\n"
+    assert "FL202" in codes(script.replace("x = fluid", graphs + "x = fluid", 1))
+    assert "FL202" not in codes(script.replace("x = fluid", "wrapper = {}\nx = fluid", 1))
+
+
+def test_runs_that_are_fed_nothing_are_refused() -> None:
+    script = SCRIPT.replace("    exe.run(feed=feeder.feed(batch))", "    exe.run(feed={})")
+    assert "FL202" in codes(script)
+    filled = script.replace("feed={}", 'feed={"x": [[1.0]], "y": [[2.0]]}')
+    assert "FL202" not in codes(filled)
+
+
+def test_learning_rates_that_a_trainer_fetches_are_refused() -> None:
+    schedule = "rate = fluid.layers.piecewise_decay([3], [0.1, 0.05])\n"
+    script = SCRIPT.replace("fluid.optimizer.SGD(0.1)", "fluid.optimizer.SGD(rate)")
+    script = script.replace("fluid.optimizer", schedule + "fluid.optimizer", 1)
+    fetched = script.replace("feeder.feed(batch))", "feeder.feed(batch), fetch_list=[loss, rate])")
+    assert fetched != script
+    assert "FL109" in codes(fetched)
+    assert "FL109" not in codes(fetched, mode="nccl2")
+    assert "FL109" not in codes(script)
+    constant = SCRIPT.replace(
+        "fluid.optimizer.SGD(0.1).minimize(loss)",
+        "sgd = fluid.optimizer.SGD(0.1)\nsgd.minimize(loss)\nrate = sgd._global_learning_rate()",
+    )
+    constant = constant.replace(
+        "feeder.feed(batch))", "feeder.feed(batch), fetch_list=[loss, rate])"
+    )
+    assert "FL109" not in codes(constant)
+    named = script.replace(
+        "fluid.optimizer.SGD(rate).minimize(loss)",
+        "sgd = fluid.optimizer.SGD(rate)\nsgd.minimize(loss)\n"
+        "learned = sgd._global_learning_rate()",
+    )
+    named = named.replace(
+        "feeder.feed(batch))", "feeder.feed(batch), fetch_list=[loss, learned.name])"
+    )
+    assert "FL109" in codes(named)
