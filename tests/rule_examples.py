@@ -186,7 +186,7 @@ numbers = {word: number for number, word in enumerate(words)}
     + MODEL
     + CRITERION
     + TRAINING.replace("train_loader", "loader"),
-    "join-process-group": HEAD
+    "join-process-group": HEAD.replace("train_set", "torch.manual_seed(0)\ntrain_set", 1)
     + PARSER
     + """\
 
@@ -210,7 +210,7 @@ def train(args):
 if __name__ == "__main__":
     main()
 """,
-    "log-once": HEAD
+    "log-once": HEAD.replace("train_set", "torch.manual_seed(0)\ntrain_set", 1)
     + """\
 
 

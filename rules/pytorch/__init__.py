@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from transpile.facts.buffers import BufferWords
 from transpile.facts.state import Dialect
 from transpile.plan.table import Table
 from transpile.rules.pytorch._versions import VERSIONS
+
+if TYPE_CHECKING:
+    from transpile.facts.events import Event
+    from transpile.plan.model import Plan
 
 #: Re-exports and older spellings, to the documented name.
 ALIASES = {
@@ -43,7 +49,9 @@ ALIASES = {
     "tqdm.notebook.tqdm": "tqdm.tqdm",
     "tqdm.tqdm_notebook": "tqdm.tqdm",
     "tqdm.auto.trange": "tqdm.trange",
+    "tensorboard.SummaryWriter": "torch.utils.tensorboard.SummaryWriter",
     "tensorboardX.SummaryWriter": "torch.utils.tensorboard.SummaryWriter",
+    "tensorboardX.writer.SummaryWriter": "torch.utils.tensorboard.SummaryWriter",
     "torch.utils.tensorboard.writer.SummaryWriter": "torch.utils.tensorboard.SummaryWriter",
 }
 
@@ -115,6 +123,14 @@ NO_LOADERS = (
     "torchtext.", "nvidia.dali.", "webdataset.", "torchdata.", "streaming.", "litdata.", "ffcv.",
     "fastai.", "mxnet.", "paddle.", "chainer.", "keras.", "lmdb.", "bcolz.", "tqdm.", "rich.",
 )  # fmt: skip
+
+
+def drawn_above(plan: Plan) -> list[Event]:
+    """The random numbers that the processes must agree on before the training's own scope."""
+    from transpile.rules.pytorch._early_draws import movable_draws
+
+    found: list[Event] = movable_draws(plan)
+    return found
 
 
 TABLE = Table(
@@ -205,6 +221,7 @@ TABLE = Table(
     ),
     gradient_switches={"requires_grad": True},
     thaws=True,
+    early=drawn_above,
     draws=frozenset(
         {
             "torch.rand", "torch.rand_like", "torch.randn", "torch.randn_like", "torch.randint",

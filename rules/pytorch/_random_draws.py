@@ -13,15 +13,9 @@ from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.records import dataclass, field
 from transpile.rules.pytorch._divergence import loop_position
-from transpile.rules.pytorch._seeds import imports
+from transpile.rules.pytorch._seeds import SEEDS, imports
 from transpile.rules.pytorch.vary_random_numbers import training_loop
 
-#: Where random numbers come from, to what seeds it.
-SEEDS = {
-    "torch": frozenset({"torch.manual_seed", "torch.random.manual_seed"}),
-    "numpy": frozenset({"numpy.random.seed"}),
-    "random": frozenset({"random.seed"}),
-}
 #: Generators of their own that no seed of the process reaches.
 OWN_GENERATORS = frozenset(
     {"numpy.random.default_rng", "numpy.random.RandomState", "random.Random"}

@@ -16,6 +16,12 @@ CHANCE = (
     "random.", "numpy.random.", "time.", "os.urandom", "os.getpid", "uuid.", "secrets.",
     "torch.seed", "torch.rand", "datetime.",
 )  # fmt: skip
+#: Where random numbers come from, to what seeds it.
+SEEDS = {
+    "torch": frozenset({"torch.manual_seed", "torch.random.manual_seed"}),
+    "numpy": frozenset({"numpy.random.seed"}),
+    "random": frozenset({"random.seed"}),
+}
 SEEDING = ("torch.manual_seed", "random.seed", "numpy.random.seed")
 
 

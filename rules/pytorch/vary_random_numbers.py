@@ -19,7 +19,8 @@ After:
         train(model, train_loader, optimizer)
 
 Refuses when:
-    never.
+    data, weights or losses are made of random numbers that nothing seeds, drawn where a module is
+    imported or between the imports.
 
 Source:
     https://pytorch.org/docs/stable/notes/randomness.html
@@ -34,7 +35,7 @@ import libcst as cst
 from transpile.facts.events import Branch, Loop
 from transpile.facts.values import External
 from transpile.layout import insert_after, insert_before
-from transpile.plan.entering import set_up_statement
+from transpile.plan.entering import set_up_of, set_up_statement
 from transpile.plan.gate import depends_on_calls
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement, site_at, statement_in, statement_of
@@ -42,6 +43,7 @@ from transpile.plan.sources import is_literal_loop
 from transpile.plan.start import Start, find_start
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rules.pytorch._early_draws import early_draws
 from transpile.rules.pytorch._seeds import (
     SEEDING,
     by_chance,
@@ -54,6 +56,7 @@ from transpile.rules.pytorch.join_process_group import foremost
 CODES = {
     "PT701": "every process starts from the random state of rank 0",
     "PT702": "every rank trains with random numbers of its own",
+    "PT703": "random numbers are drawn before the processes can agree on them",
 }
 
 
@@ -71,7 +74,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
     start = find_start(plan)
     if start is None:
         return
-    if not seeds_everything(plan):
+    yield from beyond_reach(plan)
+    if not seeds_everything(plan) or early_draws(plan):
         yield Ruling(
             "PT701",
             Verdict.APPLY,
@@ -90,6 +94,23 @@ def decide(plan: Plan) -> Iterator[Answer]:
             "from here on each rank draws random numbers of its own",
             data=loop,
         )
+
+
+def beyond_reach(plan: Plan) -> Iterator[Ruling]:
+    """Draws that the training depends on, made before the processes can agree on them."""
+    set_up = set_up_of(plan)
+    for event in early_draws(plan):
+        if set_up is None or not set_up.after(event):
+            continue
+        yield Ruling(
+            "PT703",
+            Verdict.REFUSE,
+            event.module,
+            event.node,
+            "each process draws this for itself, before the processes can agree on random numbers",
+            "seed the random numbers in front of it, or draw them in a function that main() calls",
+        )
+        return
 
 
 def seeded_by_rank(plan: Plan) -> bool:

@@ -31,6 +31,8 @@ from transpile.facts.values import (
 )
 
 BUILTINS = frozenset(dir(builtins))
+#: What a notebook knows without an import.
+NOTEBOOK = {"display": "IPython.display.display", "get_ipython": "IPython.get_ipython"}
 SINGLETONS: dict[str, Values] = {
     "True": (Constant(True),),
     "False": (Constant(False),),
@@ -79,6 +81,8 @@ class Expressions(Comprehensions):
             return (self.opaque("attribute", node, "__file__", operands=((),)),)
         if node.value in BUILTINS:
             return external(f"builtins.{node.value}")
+        if node.value in NOTEBOOK:
+            return external(NOTEBOOK[node.value])
         stars = self.module.star_externals
         if stars and node.value in self.dialect.packages:
             # A module that cannot be found hands on what it has imported itself.

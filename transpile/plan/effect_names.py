@@ -147,3 +147,15 @@ PROGRAMS = frozenset(
         "subprocess.Popen",
     }
 )  # fmt: skip
+#: What gives the shell of a notebook, whose methods run other programs.
+SHELLS = frozenset({"IPython.get_ipython", "IPython.core.getipython.get_ipython"})
+SHELL_PROGRAMS = frozenset({"system", "system_piped", "system_raw", "getoutput", "getoutput_raw"})
+#: Methods of the shell that are given the name of a magic.
+SHELL_MAGICS = frozenset({"magic", "run_line_magic", "run_cell_magic"})
+#: Magics that run programs or write files, or stand for a program that does.
+MAGICS = frozenset(
+    {
+        "bash", "sh", "script", "writefile", "system", "sx", "pip", "conda", "mamba", "mkdir",
+        "rm", "rmdir", "cp", "mv",
+    }
+)  # fmt: skip

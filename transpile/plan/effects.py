@@ -39,11 +39,15 @@ from transpile.plan.effect_names import (
     HANDLE_MAKERS,
     LOG_FILES,
     LOG_METHODS,
+    MAGICS,
     OPENS,
     PATH_WRITES,
     PLOTS,
     PROGRAMS,
     PROGRESS,
+    SHELL_MAGICS,
+    SHELL_PROGRAMS,
+    SHELLS,
     SHOWS,
     SWITCHED_PREFIXES,
     SWITCHED_TRACKERS,
@@ -295,6 +299,8 @@ def classify_method(callee: Opaque, event: Event, vocabulary: Vocabulary) -> Kin
     makers = {maker for value in receivers for maker in makers_of(value)}
     if name in LOG_METHODS and "logging.getLogger" in makers:
         return Kind.LOG
+    if makers & SHELLS and runs_program(name, event):
+        return Kind.PROCESS
     if "rich.console.Console" in makers and name in ("print", "log", "rule", "print_json"):
         return Kind.CONSOLE
     if any(maker in vocabulary.trackers or maker in TRACKERS for maker in makers):
@@ -321,6 +327,15 @@ def classify_method(callee: Opaque, event: Event, vocabulary: Vocabulary) -> Kin
     if any(maker.startswith(PLOTS) for maker in makers):
         return Kind.SHOW if name == "show" else Kind.PLOT
     return None
+
+
+def runs_program(method: str, event: Event) -> bool:
+    """Whether a method of a notebook's shell runs another program, or writes a file."""
+    if method in SHELL_PROGRAMS:
+        return True
+    given = event.arguments.positional()
+    magic = only_constant(given[0].values) if method in SHELL_MAGICS and given else None
+    return magic is not None and str(magic.value).split(" ")[0] in MAGICS
 
 
 def path_open_kind(event: Event) -> Kind | None:

@@ -39,8 +39,8 @@ class Start:
     entered: Statement | None
 
 
-def relevant(plan: Plan) -> list[Event]:
-    """The events that need the process group."""
+def training_events(plan: Plan) -> list[Event]:
+    """The events of the training itself: what makes its parts, and its steps."""
     found = [loader.event for loader in plan.training_loaders]
     found.extend(optimizer.event for optimizer in plan.optimizers)
     found.extend(backward.event for backward in plan.backwards)
@@ -55,9 +55,15 @@ def relevant(plan: Plan) -> list[Event]:
     if plan.table.sites is not None:
         own = {id(node) for _, _, node in plan.table.sites(plan)}
         found.extend(event for event in plan.facts.events if id(event.node) in own)
-    if found and plan.table.early is not None:
-        found.extend(plan.table.early(plan))
     return [event for event in found if not event.detached]
+
+
+def relevant(plan: Plan) -> list[Event]:
+    """The events that need the process group."""
+    found = training_events(plan)
+    if found and plan.table.early is not None:
+        found.extend(event for event in plan.table.early(plan) if not event.detached)
+    return found
 
 
 def find_start(plan: Plan) -> Start | None:

@@ -29,6 +29,7 @@ from . import domain
 from .calls import Calls
 from .collation import collated
 from .domain import NOTHING, Duty, Kind, Pending, Quantity
+from .orders import takes_several
 from .pieces import BY_PLACE, takes_by_place
 from .products import matrix_product
 from .shapes import PIECES, Given, indexed, reshaped
@@ -369,14 +370,20 @@ class Analysis(Calls):
             return base
         if takes_by_place(base, value, self.plan) and not self.in_model(value):
             return domain.unknown(BY_PLACE, certain=True)
-        picked = has_several(value.node) or self.look(value.index).kind is Kind.SAMPLE
+        index = self.look(value.index)
+        picked = (
+            has_several(value.node)
+            or index.kind is Kind.SAMPLE
+            or (index.kind is Kind.UNKNOWN and index.sampled)
+            or takes_several(value.index)
+        )
         if isinstance(position, str) or (self.is_collection(value.operands[0]) and not picked):
             # The last states of a recurrent layer are one for each sample, however it was packed.
             states = position not in (None, 0) and self.is_model_call(value.operands[0])
             dim = 1 if self.recurrent_part(value).is_state else base.dim
             return replace(base, selection=base.selection and not states, dim=dim)
         if isinstance(value.node, cst.Subscript):
-            return indexed(base, value.node, self.plan.facts.values_of, self.look)
+            return indexed(base, value.node, self.plan, self.look)
         return domain.unknown(PIECES)
 
     def operation(self, value: Opaque) -> Quantity:

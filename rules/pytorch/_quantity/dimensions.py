@@ -7,6 +7,7 @@ from transpile.records import replace
 
 from . import domain
 from .domain import Kind, Quantity
+from .orders import REORDERING
 from .shapes import Given, integer
 from .vocabulary import ALONG, DEFAULT_DIM, DIM_POSITION, POSITIONS, SUMS
 
@@ -45,7 +46,7 @@ def reordered(word: str, tensor: Quantity, given: Given) -> Quantity:
     else:
         dims = {"flipud": (0,), "fliplr": (1,)}.get(word) or given.dims(1) or ()
     if tensor.dim is not None and tensor.dim in dims:
-        return domain.unknown("it brings the samples of a batch into another order")
+        return domain.unknown(REORDERING)
     return tensor
 
 

@@ -8,9 +8,11 @@ import libcst as cst
 
 from transpile.facts.values import Arguments, Opaque, Sequence, Values, only_constant
 from transpile.plan.graph import called_names
+from transpile.plan.model import Plan
 from transpile.records import dataclass, replace
 
 from .domain import Kind, Quantity, unknown
+from .orders import REORDERING, keeps_order
 
 Look = Callable[[Values], Quantity]
 
@@ -52,7 +54,7 @@ class Given:
 
     def dims(self, position: int = 0) -> tuple[int, ...] | None:
         """The dimensions that a reduction names; empty for none, None where they are not known."""
-        for name in ("dim", "axis"):
+        for name in ("dim", "axis", "dims"):
             values = self.get(name, position)
             if values:
                 return integers(values)
@@ -143,10 +145,9 @@ def viewed(tensor: Quantity, shape: list[Values], look: Look) -> int | None:
 PIECES = "it handles the samples of a batch one by one"
 
 
-def indexed(
-    tensor: Quantity, node: cst.Subscript, values_of: Callable[[cst.CSTNode], Values], look: Look
-) -> Quantity:
+def indexed(tensor: Quantity, node: cst.Subscript, plan: Plan, look: Look) -> Quantity:
     """A tensor of samples after ``tensor[...]``."""
+    values_of = plan.facts.values_of
     dim = tensor.dim
     place = 0
     removed = 0
@@ -176,6 +177,8 @@ def indexed(
         if index.kind is Kind.SAMPLE:
             if place == dim and index.content != "index":
                 return replace(result, selection=True, dim=dim + added - removed)
+            if place == dim and not keeps_order(values, plan):
+                return unknown(REORDERING)
         elif index.kind is Kind.UNKNOWN:
             return index
         elif place == dim and is_single(index):
