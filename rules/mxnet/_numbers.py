@@ -14,6 +14,8 @@ from transpile.plan.effects import Effect, Kind, Vocabulary, find_effects
 from transpile.plan.graph import parents, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.roles.backwards import data_sources
+from transpile.rules.mxnet._batch_shapes import unshared_noise
+from transpile.rules.mxnet._draws import noise
 from transpile.rules.mxnet._loaders import from_store
 from transpile.rules.mxnet._losses import Reader, Reduction
 from transpile.rules.mxnet._roles import can_reduce, receivers_of
@@ -135,6 +137,8 @@ def find_readings(numbers: Numbers) -> None:
             continue
         if any(apart(plan, event) for event, _ in chosen):
             continue
+        if Reduction.SUM in kinds and any(not is_parted(plan, event) for event, _ in chosen):
+            continue
         for event, kind in chosen:
             node: cst.CSTNode | None = event.node
             module = event.module
@@ -144,6 +148,12 @@ def find_readings(numbers: Numbers) -> None:
             if isinstance(node, cst.BaseExpression):
                 number = Number(module, node, mean=kind is Reduction.MEAN)
                 numbers.readings.update((id(value), number) for value in event.result)
+
+
+def is_parted(plan: Plan, event: Event) -> bool:
+    """Whether what a call reads adds up over the workers to what one process would read."""
+    behind = tuple(value for name in READING for value in receivers_of(event, name))
+    return not unshared_noise(plan, behind)
 
 
 def called_in_training(
@@ -198,8 +208,8 @@ def in_training(plan: Plan, values: Values) -> bool:
     """Whether values depend on training batches, of loaders or cut by index."""
     if any(loader.training for loader, _ in data_sources(values, plan)):
         return True
-    cut = cut_values(plan)
-    return bool(cut) and any(id(value) in cut for value in walk_back(values, holds_data))
+    own = cut_values(plan) | noise(plan)
+    return bool(own) and any(id(value) in own for value in walk_back(values, holds_data))
 
 
 def holds_data(value: Value) -> bool:
@@ -209,7 +219,7 @@ def holds_data(value: Value) -> bool:
 
 def is_batch(plan: Plan, value: Value) -> bool:
     """Whether a value is what a loop draws from training data."""
-    return id(value) in cut_values(plan) or (
+    return id(value) in cut_values(plan) | noise(plan) or (
         isinstance(value, Opaque)
         and value.kind == "element"
         and any(loader.training for loader, _ in data_sources((value,), plan))

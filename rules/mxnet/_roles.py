@@ -159,6 +159,11 @@ def receivers_of(event: Event, name: str) -> Values:
     return tuple(found)
 
 
+def gathers(event: Event) -> bool:
+    """Whether a call only adds gradients up."""
+    return bool(receivers_of(event, "allreduce_grads"))
+
+
 def made_by(values: Values, makers: frozenset[str]) -> bool:
     """Whether some value is what one of these calls gives."""
     return any(name in makers for value in values for name in called_names(value))

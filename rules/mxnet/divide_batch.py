@@ -30,21 +30,19 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from transpile.facts.events import Event
 from transpile.facts.module import Module
-from transpile.facts.values import Argument, External, Opaque, Unknown
-from transpile.facts.walk import children
+from transpile.facts.values import Argument, Opaque, Unknown
 from transpile.finding import Level
 from transpile.layout import add_argument, insert_after, wrap_expression
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
-from transpile.plan.roles.backwards import data_sources
 from transpile.plan.roles.loaders import enters_iterator
 from transpile.plan.start import PARSERS
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.mxnet._batch_shapes import Share, batch_size, other_uses
 from transpile.rules.mxnet._loaders import ARRAYS, Site, counts_workers, from_store, sites, written
-from transpile.rules.mxnet._roles import fits, receivers_of, training_loaders
+from transpile.rules.mxnet._roles import fits
 from transpile.rules.mxnet._shares import SAMPLER, way
 
 CODES = {
@@ -56,21 +54,6 @@ CODES = {
 BY_HAND = "divide the batch size of the training data by the number of workers by hand"
 #: What the record iterators and MNISTIter take without an argument.
 DEFAULTS = {ARRAYS: "1", "mxnet.io.MNISTIter": "128"}
-#: What takes its shape from a batch size.
-SHAPED = (
-    "mxnet.nd.zeros", "mxnet.nd.ones", "mxnet.nd.full", "mxnet.nd.empty", "mxnet.nd.random",
-    "mxnet.np.zeros", "mxnet.np.ones", "mxnet.np.full", "mxnet.np.random", "mxnet.random.",
-)  # fmt: skip
-SHAPED_METHODS = frozenset({"begin_state", "reshape", "bind", "simple_bind"})
-
-
-@dataclass(frozen=True, eq=False)
-class Share:
-    """An expression to divide; where it is missing, the default that stands for it."""
-
-    module: Module
-    node: cst.BaseExpression
-    default: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,12 +172,6 @@ def divided(plan: Plan) -> list[Site]:
     return found
 
 
-def batch_size(site: Site) -> Argument | None:
-    """The argument that says how large a batch is."""
-    named: Argument | None = site.loader.argument("batch_size")
-    return named or site.loader.event.arguments.keyword("batch_size")
-
-
 def share_of(site: Site, argument: Argument | None) -> Ruling:
     """The answer for one call."""
     why = ""
@@ -219,125 +196,6 @@ def share_of(site: Site, argument: Argument | None) -> Ruling:
         "the workers share this batch",
         data=Share(site.module, node, default),
     )
-
-
-def other_uses(plan: Plan, site: Site, argument: Argument) -> Iterator[Answer]:
-    """Shapes in training that follow the batch size: they take the share, too."""
-    losses = tuple(value for backward in plan.backwards for value in backward.loss)
-    reached = {id(value) for value in walk_back(losses)}
-    text = site.module.source.code(argument.node) if argument.node is not None else ""
-    seen: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or not shapes(event):
-            continue
-        if not isinstance(event.node, cst.Call):
-            continue
-        if not any(id(value) in reached for value in event.result) and not any(
-            loader.training
-            for name in SHAPED_METHODS
-            for loader, _ in data_sources(receivers_of(event, name), plan)
-        ):
-            continue
-        for given in event.node.args:
-            for node in mentions(plan, event.module, given.value, argument, text):
-                if id(node) not in seen:
-                    seen.add(id(node))
-                    yield Ruling(
-                        "MX211",
-                        Verdict.APPLY,
-                        event.module,
-                        node,
-                        "this shape follows the batch of one worker",
-                        data=Share(event.module, node),
-                    )
-    yield from in_symbols(plan, argument, text)
-    yield from in_models(plan, argument, text)
-    yield from counted(plan, {id(loader.value) for loader in training_loaders(plan)})
-
-
-def in_symbols(plan: Plan, argument: Argument, text: str) -> Iterator[Answer]:
-    """Symbols that are made for the batch of the script."""
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or not isinstance(event.node, cst.Call):
-            continue
-        symbol = any(
-            isinstance(callee, External) and callee.name.startswith("mxnet.sym.")
-            for callee in event.callee
-        )
-        if symbol and any(
-            mentions(plan, event.module, given.value, argument, text) for given in event.node.args
-        ):
-            yield Remark(
-                "MX214",
-                Level.ERROR,
-                event.module,
-                event.node,
-                "the batch size shapes this symbol, which a batch of one worker would not fit",
-                "use -1 or 0 in its shape, or choose --batch-size per-device",
-            )
-
-
-def in_models(plan: Plan, argument: Argument, text: str) -> Iterator[Answer]:
-    """Models that are made for the batch of the script."""
-    trained = {id(model.value) for model in plan.models if model.optimizers}
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or not isinstance(event.node, cst.Call):
-            continue
-        if any(id(value) in trained for value in event.result) and any(
-            mentions(plan, event.module, given.value, argument, text) for given in event.node.args
-        ):
-            yield Remark(
-                "MX214",
-                Level.ERROR,
-                event.module,
-                event.node,
-                "this model is made for the batch of the script: what it does with that number "
-                "would not fit the batch of one worker",
-                "let the model take the number of samples from its input, or choose "
-                "--batch-size per-device",
-            )
-
-
-def mentions(
-    plan: Plan, module: Module, node: cst.CSTNode, argument: Argument, text: str
-) -> list[cst.BaseExpression]:
-    """The outermost names below an expression that are the batch size itself."""
-    if isinstance(node, (cst.Name, cst.Attribute)):
-        values = plan.facts.values_of(node)
-        same = bool(values) and all(value in argument.values for value in values)
-        opaque = all(isinstance(value, Opaque) for value in values)
-        return [node] if same and (opaque or module.source.code(node) == text) else []
-    return [
-        found for child in children(node) for found in mentions(plan, module, child, argument, text)
-    ]
-
-
-def counted(plan: Plan, made: set[int]) -> Iterator[Answer]:
-    """Uses of the number of samples that a part of the data has."""
-    for module in plan.facts.modules.values():
-        for node in module.source.nodes:
-            if not isinstance(node, cst.Attribute) or node.attr.value != "num_data":
-                continue
-            if any(id(value) in made for value in plan.facts.values_of(node.value)):
-                yield Remark(
-                    "MX214",
-                    Level.ERROR,
-                    module,
-                    node,
-                    "num_data of the training data is that of one worker's part, and is used here "
-                    "for something else",
-                    "use the number of samples of the arrays themselves",
-                )
-
-
-def shapes(event: Event) -> bool:
-    """Whether a call's result takes its shape from its arguments."""
-    for callee in event.callee:
-        if isinstance(callee, External) and callee.name.startswith(SHAPED):
-            return True
-        if isinstance(callee, Opaque) and callee.name in SHAPED_METHODS:
-            return bool(receivers_of(event, callee.name))
-    return False
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

@@ -26,35 +26,30 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
-from transpile.facts.events import Branch, Call, Event, Loop
-from transpile.facts.module import Module
-from transpile.facts.values import Argument, External, Mapping, Opaque, Unknown, Values
+from transpile.facts.events import Event, Loop
 from transpile.finding import Level
 from transpile.layout import replace_expression, wrap_expression
-from transpile.plan.graph import walk_back
 from transpile.plan.model import Backward, Plan
-from transpile.plan.roles.backwards import data_sources
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.mxnet._loaders import constant_of, counts_workers, from_store
-from transpile.rules.mxnet._losses import Reader, Reduction, is_size
-from transpile.rules.mxnet._numbers import in_training, numbers_of
-from transpile.rules.mxnet._once import VOCABULARY
+from transpile.rules.mxnet._batch_shapes import made_whole, unshared_noise
+from transpile.rules.mxnet._divisors import Divisor, divisor_of, divisor_unknown
+from transpile.rules.mxnet._early import early_exits, early_gradients
+from transpile.rules.mxnet._loaders import constant_of, from_store
+from transpile.rules.mxnet._losses import Reader, Reduction
+from transpile.rules.mxnet._module_divisors import module_divisors
+from transpile.rules.mxnet._numbers import in_training
 from transpile.rules.mxnet._roles import (
     Update,
-    can_reduce,
     fits,
-    receivers_of,
+    gathers,
     trainers,
-    training_loaders,
     unknown_fits,
     updates,
 )
-from transpile.rules.mxnet._vocabulary import MODULES
 
 CODES = {
     "MX301": "each update is the average over the batch of all workers",
@@ -65,26 +60,8 @@ CODES = {
     "MX307": "no trainer takes the gradients of a backward pass",
     "MX306": "how the loss is reduced cannot be told",
     "MX308": "a term of the loss would count once for each worker",
+    "MX309": "random numbers behind a loss have a shape that does not follow the batch",
 }
-#: What gives gradients to the script.
-GRADIENTS = frozenset({"grad", "list_grad"})
-
-
-@dataclass(frozen=True, eq=False)
-class Divisor:
-    """What a step is divided by.
-
-    Args:
-        module: where it is.
-        node: the expression.
-        times: how often it is to be multiplied by the number of workers.
-        shared: it is this worker's share of the script's batch instead.
-    """
-
-    module: Module
-    node: cst.BaseExpression
-    times: int
-    shared: bool = False
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -153,11 +130,6 @@ def by_hand(plan: Plan) -> Iterator[Ruling]:
             return
 
 
-def gathers(event: Event) -> bool:
-    """Whether a call only adds gradients up."""
-    return bool(receivers_of(event, "allreduce_grads"))
-
-
 def settled(event: Event, reason: str, claims: tuple[cst.CSTNode, ...]) -> Ruling:
     """The answer for an update that is right as it is."""
     return Ruling("MX301", Verdict.ALREADY_DONE, event.module, event.node, reason, claims=claims)
@@ -224,7 +196,19 @@ def step_answers(
             f"{'1' if mean else 'a number of samples'} here",
             f"with {'a sum' if mean else 'a mean'}, correct what this step is given",
         )
-    divisor = divisor_of(plan, event.module, argument, mean)
+    losses = tuple(value for backward in backwards for value in backward.loss)
+    divisor = divisor_of(plan, event.module, argument, losses, mean)
+    if not made_whole(plan, losses) and unshared_noise(plan, losses):
+        yield Remark(
+            "MX309",
+            Level.WARNING,
+            event.module,
+            event.node,
+            "behind this loss are samples of the training data, of which each worker has its "
+            "share, and random numbers, which each worker draws as many of as one process: they "
+            "count once for each worker",
+            "let the shape of the random numbers follow the batch size of the training data",
+        )
     if divisor.times == 0 and not divisor.shared:
         yield settled(event, "the divisor is the batch of all workers", claims)
         return
@@ -237,188 +221,6 @@ def step_answers(
         data=divisor,
         claims=claims,
     )
-
-
-def divisor_unknown(event: Event, argument: Argument | None) -> str:
-    """Why it is not known what a step divides by; empty where it is."""
-    if argument is None or event.arguments.unknown_because:
-        return "it is not known what this step divides by"
-    if any(isinstance(value, Unknown) for value in argument.values):
-        return "it is not known what this step divides by"
-    if not isinstance(argument.node, cst.BaseExpression):
-        return "what this step divides by has no place in the text"
-    return ""
-
-
-def divisor_of(plan: Plan, module: Module, argument: Argument, mean: bool) -> Divisor:
-    """How the divisor of a step is to be changed."""
-    assert isinstance(argument.node, cst.BaseExpression)
-    local = bool(data_sources(argument.values, plan)) or reads_loader(plan, argument.values)
-    batch = is_batch_size(plan, argument.values)
-    local = local or (is_size(argument.values) and not batch)
-    if plan.options.kvstore == "dist_async":
-        share = batch and not local and plan.options.batch_size == "global"
-        return Divisor(module, argument.node, 0, share)
-    if batch and (plan.options.batch_size == "per-device" or counts_workers(plan)):
-        local = True
-    return Divisor(module, argument.node, int(local) + int(mean))
-
-
-def reads_loader(plan: Plan, values: Values) -> bool:
-    """Whether values are read off the training data, as in ``train_iter.batch_size``."""
-    loaders = {id(loader.value) for loader in training_loaders(plan)}
-    return any(
-        isinstance(value, Opaque)
-        and value.kind == "attribute"
-        and any(id(base) in loaders for base in value.operands[0])
-        for value in walk_back(values)
-    )
-
-
-def is_batch_size(plan: Plan, values: Values) -> bool:
-    """Whether values are made of the batch size of some training data."""
-    sizes = [
-        value
-        for loader in training_loaders(plan)
-        for argument in (
-            loader.argument("batch_size") or loader.event.arguments.keyword("batch_size"),
-        )
-        if argument is not None
-        for value in argument.values
-    ]
-    return any(value in sizes for value in walk_back(values))
-
-
-def early_gradients(plan: Plan, update: Update) -> Iterator[Ruling]:
-    """Refusals of gradients that are read in a training loop before they are added up."""
-    if update.loop is None or update.trainer is None:
-        return
-    inside = [event for event in plan.facts.events if within(event, update.loop)]
-    if any(event.kind == "call" and gathers(event) for event in inside):
-        return
-    for event in inside:
-        if event.kind != "call":
-            continue
-        clips = any(
-            isinstance(callee, External) and callee.name.endswith("clip_global_norm")
-            for callee in event.callee
-        )
-        if clips or any(receivers_of(event, name) for name in GRADIENTS):
-            yield Ruling(
-                "MX304",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
-                "gradients are used here that are those of one worker: they are added up over the "
-                "workers only in the step",
-                "call trainer.allreduce_grads() before, and trainer.update() instead of step()",
-            )
-            return
-
-
-def within(event: Event, loop: Loop) -> bool:
-    """Whether an event happens inside a loop."""
-    return any(isinstance(frame, Loop) and frame.node is loop.node for frame in event.stack)
-
-
-def early_exits(plan: Plan, update: Update) -> Iterator[Ruling]:
-    """Refusals of exits that depend on what one worker has seen."""
-    if update.loop is None:
-        return
-    outer = {id(frame.node) for frame in update.event.stack if isinstance(frame, Loop)}
-    for event in (*exits_of(plan, outer), update.event):
-        for test in tests_inside(event, outer):
-            values = plan.facts.values_of(test)
-            if in_training(plan, values) and not agreed(plan, values):
-                yield Ruling(
-                    "MX305",
-                    Verdict.REFUSE,
-                    event.module,
-                    event.node,
-                    "whether training goes on here depends on what one worker has seen: workers "
-                    "that stop at different batches wait for each other for ever",
-                    "decide on a number that all workers have in common",
-                )
-                return
-
-
-def agreed(plan: Plan, values: Values) -> bool:
-    """Whether a condition is made of numbers that are added up over the workers."""
-    explained: bool = can_reduce(plan) and numbers_of(plan, VOCABULARY).explain(values)
-    return explained
-
-
-def exits_of(plan: Plan, loops: set[int]) -> Iterator[Event]:
-    """The exits that leave one of these loops, or one of its rounds."""
-    for event in plan.facts.events:
-        if event.kind != "exit" or event.detached or event.name == "raise":
-            continue
-        around = [frame for frame in event.stack if isinstance(frame, Loop | Call)]
-        if event.name == "return":
-            # It leaves the loops of its own function alone.
-            calls = [index for index, frame in enumerate(around) if isinstance(frame, Call)]
-            around = around[calls[-1] + 1 :] if calls else around
-        elif around:
-            around = around[-1:]
-        if any(isinstance(frame, Loop) and id(frame.node) in loops for frame in around):
-            yield event
-
-
-def tests_inside(event: Event, loops: set[int]) -> Iterator[cst.BaseExpression]:
-    """The conditions inside the outermost of these loops on which an event depends."""
-    inside = False
-    for frame in event.stack:
-        if isinstance(frame, Loop) and id(frame.node) in loops:
-            inside = True
-        elif inside and isinstance(frame, Branch) and isinstance(frame.node, cst.If):
-            yield frame.node.test
-
-
-def module_divisors(plan: Plan) -> Iterator[Ruling]:
-    """Refusals of modules that would divide by the batch of one worker."""
-    for fit in fits(plan):
-        argument = fit.argument("optimizer_params")
-        for value in argument.values if argument is not None else ():
-            entry = value.entries.get("rescale_grad") if isinstance(value, Mapping) else None
-            if entry is not None and (
-                reads_loader(plan, entry.values) or data_sources(entry.values, plan)
-            ):
-                yield module_refusal(
-                    fit.event,
-                    "rescale_grad divides by the batch of one worker, but the store adds up the "
-                    "gradients of all",
-                    "leave rescale_grad out: the module divides by the batch of all workers",
-                )
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or not fits(plan):
-            continue
-        normalised = event.arguments.keyword("normalization")
-        symbol = any(
-            isinstance(callee, External) and callee.name.startswith("mxnet.sym.")
-            for callee in event.callee
-        )
-        if symbol and constant_of(normalised, "null") != "null":
-            yield module_refusal(
-                event,
-                "this loss divides by the batch of one worker, but the store adds up the "
-                "gradients of all",
-                'use normalization="null": the module divides by the batch of all workers',
-            )
-        modules = [v for v in receivers_of(event, "bind") if isinstance(v, Opaque)]
-        shapes = event.arguments.get("data_shapes", 0)
-        if any(External(name) in value.callee for value in modules for name in MODULES):
-            if shapes is not None and not reads_loader(plan, shapes.values):
-                yield module_refusal(
-                    event,
-                    "the module is bound to shapes that are not those of the training data, so "
-                    "that it would divide by another batch than a worker has",
-                    "bind it to provide_data and provide_label of the training data",
-                )
-
-
-def module_refusal(event: Event, why: str, advice: str) -> Ruling:
-    """The refusal of something that divides by the batch of one worker."""
-    return Ruling("MX303", Verdict.REFUSE, event.module, event.node, why, advice)
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
