@@ -56,6 +56,14 @@ EXAMPLES = {
     + LOADER
     + "@\n"
     + TRAINING,
+    "mxnet/track-once": HEAD.replace(
+        "import mxnet as mx\n", "import mxnet as mx\nfrom mxboard import SummaryWriter\n"
+    )
+    + LOADER
+    + TRAINER
+    + "@\n"
+    + TRAINING
+    + '    writer.add_scalar("rate", trainer.learning_rate)\n',
     "mxnet/divide-batch": HEAD + SYMBOL + "@\nmodule.fit(train_iter, num_epoch=1)\n",
     "mxnet/log-on-one-worker": HEAD
     + "@\n"

@@ -9,7 +9,7 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
-from transpile.facts.values import Argument, Constant, External, Opaque, Values, only_constant
+from transpile.facts.values import Argument, External, Opaque, Values, only_constant
 from transpile.facts.walk import children
 from transpile.finding import Level
 from transpile.plan.graph import walk_back
@@ -85,18 +85,18 @@ def shaped_by(
             for given in event.node.args
             for node in mentions(plan, event.module, given.value, argument, text)
         ]
-        found.extend(literal(plan, event, argument))
+        found.extend(same_number(plan, event, argument))
         for node in found:
             if id(node) not in seen:
                 seen.add(id(node))
                 yield event, node
 
 
-def literal(plan: Plan, event: Event, argument: Argument) -> Iterator[cst.Integer]:
+def same_number(plan: Plan, event: Event, argument: Argument) -> Iterator[cst.BaseExpression]:
     """The first axis of what a call makes up, where it is the number that the batch size is."""
     size, length = only_constant(argument.values), first_axis(event)
-    if isinstance(length, cst.Integer) and size is not None and not isinstance(size.value, bool):
-        if Constant(length.evaluated_value) == size:
+    if size is not None and length is not None and not isinstance(size.value, bool):
+        if plan.facts.values_of(length) == (size,):
             yield length
 
 

@@ -23,7 +23,9 @@ from transpile.rules.mxnet._slices import cut_values
 
 #: Methods that read a number, or numbers, off a device.
 READING = ("asscalar", "asnumpy", "item")
-REPORTING = frozenset({Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.TRACK, Kind.PLOT})
+REPORTING = frozenset(
+    {Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.TRACK, Kind.SWITCHED_TRACK, Kind.PLOT}
+)
 
 
 @dataclass(frozen=True, eq=False)

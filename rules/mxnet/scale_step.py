@@ -76,7 +76,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if update.trainer is None or gathers(update.event):
             yield settled(update.event, "a module divides by the samples of all workers", claims)
         else:
-            yield from step_answers(plan, update, backwards, claims)
+            yield from step_answers(plan, update, latest(plan, update, backwards), claims)
         yield from early_gradients(plan, update)
         yield from early_exits(plan, update)
     yield from by_hand(plan)
@@ -147,6 +147,19 @@ def backwards_of(plan: Plan, update: Update) -> list[Backward]:
             for frame in backward.event.stack
         )
     ]
+
+
+def latest(plan: Plan, update: Update, backwards: list[Backward]) -> list[Backward]:
+    """Those of some backward passes that come right before an update, after the update before it.
+
+    Gradients of earlier ones are written over. All of them, where none comes right before.
+    """
+    earlier = [
+        other.event.order for other in updates(plan) if other.event.order < update.event.order
+    ]
+    since = max(earlier, default=-1)
+    found = [each for each in backwards if since < each.event.order < update.event.order]
+    return found or backwards
 
 
 def step_answers(

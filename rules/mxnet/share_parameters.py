@@ -4,8 +4,9 @@ What:
     What a Gluon trainer is given goes through a helper that gives every worker the parameters of
     rank 0, those that get values later as soon as they have them. Behind
     the loop over the batches the running statistics of batch norm, which no trainer updates,
-    become their mean over the workers. Dropout and noise differ from worker to worker then. A
-    module takes the parameters of rank 0 by itself.
+    become their mean over the workers. Dropout, noise and augmentations differ from worker to
+    worker then; where random numbers become data or decide something, all workers go on drawing
+    the same ones. A module takes the parameters of rank 0 by itself.
 
 Why:
     A store hands out the initial parameters inside the first step only: the gradients of that step
@@ -32,12 +33,11 @@ import libcst as cst
 
 from transpile.facts.events import Loop
 from transpile.facts.module import Module
-from transpile.facts.values import External
 from transpile.layout import insert_after, wrap_expression
 from transpile.plan.model import Optimizer, Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.mxnet._helpers.parameters import SHARE_AND_VARY
+from transpile.rules.mxnet._helpers.parameters import share_and_vary
 from transpile.rules.mxnet._helpers.samplers import adds_up
 from transpile.rules.mxnet._roles import (
     receivers_of,
@@ -45,8 +45,7 @@ from transpile.rules.mxnet._roles import (
     trainers,
     updates,
 )
-from transpile.rules.mxnet._shares import VARIED
-from transpile.rules.mxnet._slices import cut_values
+from transpile.rules.mxnet._streams import augments_on_its_own, draws_on_its_own
 
 CODES = {
     "MX311": "every worker starts from the same parameters",
@@ -142,22 +141,6 @@ def follows(plan: Plan, loop: Loop) -> bool:
     )
 
 
-def draws_on_its_own(plan: Plan) -> bool:
-    """Whether workers may draw random numbers of their own once parameters are shared.
-
-    Not where data is made later, which must be the same on all of them.
-    """
-    first = min(trainer.event.order for trainer in trainers(plan))
-    if cut_values(plan) and any(
-        isinstance(callee, External) and callee.name.startswith(VARIED)
-        for event in plan.facts.events
-        if event.kind == "call" and event.order > first
-        for callee in event.callee
-    ):
-        return False
-    return all(loader.event.order < first for loader in plan.loaders)
-
-
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The helper around the parameters, or behind the loop."""
     module, node = ruling.data
@@ -167,8 +150,8 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         for edit in insert_after(module.source, node, [line], order=-5):
             yield In(module, edit)
         return
-    if draws_on_its_own(plan):
-        plan.memo.setdefault("helpers", {})["share_parameters"] = SHARE_AND_VARY
+    helpers = plan.memo.setdefault("helpers", {})
+    helpers["share_parameters"] = share_and_vary(draws_on_its_own(plan), augments_on_its_own(plan))
     yield Helper("share_parameters", module)
     opening = f"{plan.names_in(module).fresh('share_parameters')}("
     for edit in wrap_expression(module.source, node, opening, ")"):

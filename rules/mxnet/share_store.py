@@ -38,7 +38,7 @@ from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, Remark, Ruling, Rulings
 from transpile.rules.mxnet._helpers.exchange import NAMED_KEYS, STRING_KEYS
-from transpile.rules.mxnet._helpers.store import made_store, plain_store
+from transpile.rules.mxnet._helpers.store import made_store, plain_store, worker_store
 from transpile.rules.mxnet._once import VOCABULARY
 from transpile.rules.mxnet._requirements import wanted
 from transpile.rules.mxnet._roles import (
@@ -53,6 +53,7 @@ from transpile.rules.mxnet._roles import (
 )
 from transpile.rules.mxnet._shares import shares_batches
 from transpile.rules.mxnet._slices import cut_values
+from transpile.rules.mxnet._streams import SEEDS, augments_on_its_own, draws_on_its_own, drops_out
 
 CODES = {
     "MX101": "the workers share one store",
@@ -64,8 +65,7 @@ CODES = {
     "MX110": "which MXNet is asked for",
     "MX109": "each worker would draw random numbers of its own",
 }
-#: What sets the state that random numbers are drawn from, and what each process has of its own.
-SEEDS = frozenset({"numpy.random.seed", "random.seed", "mxnet.random.seed", "mxnet.np.random.seed"})
+#: What each process has of its own.
 OWN = ("time.", "datetime.", "os.getpid", "os.urandom", "secrets.", "uuid.")
 #: Methods of a store that a script calls where it spreads its training over devices by itself.
 BY_HAND = frozenset({"push", "pull", "pushpull", "broadcast", "init", "row_sparse_pull"})
@@ -254,6 +254,10 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     if has_worker_stores(plan):
         helpers["keys"] = STRING_KEYS
         helpers["create_store"] = plain_store(plan.options, not has_modules(plan))
+        if has_modules(plan):
+            helpers["WorkerStore"] = worker_store(
+                drops_out(plan) and draws_on_its_own(plan), augments_on_its_own(plan)
+            )
     elif has_modules(plan):
         helpers["keys"] = NAMED_KEYS
         helpers["create_store"] = made_store(plan.options, False)

@@ -46,13 +46,12 @@ CODES = {
     "MX512": "something is written in every worker",
 }
 OPENING = frozenset({Kind.OPEN, Kind.LOG_FILE})
-TRACKING = frozenset({Kind.TRACKER, Kind.SWITCHED_TRACKER})
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each group of statements that write, and each file that is opened."""
     once = once_of(plan)
-    for effect, how in once.finished(*NEEDING, *OPENING, *TRACKING):
+    for effect, how in once.finished(*NEEDING, *OPENING):
         yield settled(effect, f"{effect.word} {effect.kind.value} {how}")
     for run in once.runs:
         words = sorted({effect.word for effect in run.effects})
@@ -65,7 +64,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             data=run,
             claims=tuple(effect.node for effect in run.effects),
         )
-    for effect in (*once.inline, *once.pending(*OPENING, *TRACKING)):
+    for effect in (*once.inline, *once.pending(*OPENING)):
         yield single(plan, effect)
     for effect in once.pending(Kind.MODIFY):
         if not all(event.detached for event in effect.events):

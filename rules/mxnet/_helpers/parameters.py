@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from transpile.prelude import HelperSource, HelperTemplate
-from transpile.rules.mxnet._helpers.names import MX, NUMPY
+from transpile.rules.mxnet._helpers.names import MX, NUMPY, RANDOM
 
 PARAMETERS = '''
 def $share_parameters(params):
     """Give every worker the initial parameters of rank 0, whenever they get values."""
     if $store is None:
         return params
-    waiting = []
+@host    waiting = []
 
     def share_later(param):
         initialise = param._init_impl
@@ -43,15 +43,22 @@ LATER = """            if not waiting:
 NOW = """    if not waiting:
         $vary_random_numbers()
 """
-SHARE_PARAMETERS = HelperSource(
-    PARAMETERS.replace("@later", "").replace("@now", ""), (MX,), ("store", "broadcast")
-)
-#: The same where dropout and noise may differ from worker to worker from then on.
-SHARE_AND_VARY = HelperSource(
-    PARAMETERS.replace("@later", LATER).replace("@now", NOW),
-    (MX,),
-    ("store", "broadcast", "vary_random_numbers"),
-)
+HOST = "    $vary_augmentations()\n"
+
+
+def share_and_vary(own: bool, augmentations: bool) -> HelperSource:
+    """The helper that shares parameters.
+
+    Args:
+        own: random numbers of MXNet may differ from worker to worker from then on.
+        augmentations: those of numpy and of Python may.
+    """
+    code = PARAMETERS.replace("@later", LATER if own else "").replace("@now", NOW if own else "")
+    code = code.replace("@host", HOST if augmentations else "")
+    helpers = ["store", "broadcast"]
+    helpers += ["vary_random_numbers"] * own + ["vary_augmentations"] * augmentations
+    return HelperSource(code, (MX,), tuple(helpers))
+
 
 PARAMETER_HELPERS: dict[str, HelperTemplate] = {
     "vary_random_numbers": HelperSource(
@@ -64,7 +71,18 @@ def $vary_random_numbers():
         (MX,),
         ("get_rank",),
     ),
-    "share_parameters": SHARE_PARAMETERS,
+    "vary_augmentations": HelperSource(
+        '''
+def $vary_augmentations():
+    """Let each worker augment its samples in its own way."""
+    if $get_rank() > 0:
+        $np.random.seed($np.random.randint(2**30) + $get_rank())
+        $random.seed($random.getrandbits(30) + $get_rank())
+''',
+        (NUMPY, RANDOM),
+        ("get_rank",),
+    ),
+    "share_parameters": share_and_vary(False, False),
     "share_statistics": HelperSource(
         '''
 def $share_statistics():

@@ -97,8 +97,7 @@ def plain_store(options: Options, workers_update: bool) -> HelperSource:
     return HelperSource(code.replace("@kind", options.kvstore), (MX, OS))
 
 
-WORKER_STORE = HelperSource(
-    '''
+WORKER_STORE = '''
 class $WorkerStore($mx.kv.KVStore):
     """The store that the workers share, under names of its own for one trainer or module.
 
@@ -157,11 +156,23 @@ class $WorkerStore($mx.kv.KVStore):
 
     def set_optimizer(self, optimizer):
         self._updater = $mx.optimizer.get_updater(optimizer)
-''',
-    (MX,),
-)
+@vary'''
+
+
+def worker_store(own: bool, augmentations: bool) -> HelperSource:
+    """The store of one trainer or module.
+
+    Args:
+        own: workers draw random numbers of MXNet of their own once a module is set up.
+        augmentations: and those of numpy and of Python.
+    """
+    names = ["vary_random_numbers"] * own + ["vary_augmentations"] * augmentations
+    lines = "".join(f"        ${name}()\n" for name in names)
+    return HelperSource(WORKER_STORE.replace("@vary", lines), (MX,), tuple(names))
+
+
 STORE: dict[str, HelperTemplate] = {
-    "WorkerStore": WORKER_STORE,
+    "WorkerStore": worker_store(False, False),
     "create_store": create_store,
     "store": HelperSource("$store = $create_store()", (), ("create_store",)),
 }
