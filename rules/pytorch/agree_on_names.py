@@ -40,9 +40,9 @@ from transpile.facts.module import Module
 from transpile.facts.walk import descendants
 from transpile.finding import Level
 from transpile.layout import insert_after
+from transpile.plan.file_reads import event_asks
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of
-from transpile.plan.preparation import event_asks
 from transpile.plan.readback import places_of
 from transpile.records import dataclass
 from transpile.result import Verdict

@@ -4,10 +4,12 @@ What:
     A statement that downloads data or weights, unpacks an archive, or makes a file where it is
     missing goes into a block in which the processes take turns: rank 0 first, then the first
     process of every other node (which finds the outcome on a shared file system, and fetches it
-    on a local one), then the rest.
+    on a local one), then the rest. The test for the file belongs to the block, be it around the
+    statement or an early exit before it, and so does the attempt to read the file.
 
 Why:
     Processes that download into one folder at the same time find each other's half-written files.
+    One that comes late must not take such a file for a whole one.
 
 Before:
     train_set = datasets.MNIST("data", train=True, download=True)

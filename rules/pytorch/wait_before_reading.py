@@ -2,7 +2,8 @@
 
 What:
     A barrier before the statement in which every process reads a file that the script has
-    written before: by then one process alone has written it.
+    written before: by then one process alone has written it. Where one statement writes and reads,
+    the barrier stands in the function that reads, or behind the write.
 
 Why:
     The others would find no file, an old one, or half of it.

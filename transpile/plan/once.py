@@ -8,6 +8,7 @@ from transpile.layout.imports import last_import
 from transpile.plan.effects import Effect, Kind, Vocabulary, find_effects
 from transpile.plan.foreign import find_calls, find_idle, give_up
 from transpile.plan.guards import Guards
+from transpile.plan.missing_files import MissingFiles
 from transpile.plan.model import Plan
 from transpile.plan.places import function_of
 from transpile.plan.preparation import PREPARING, Preparations
@@ -59,7 +60,7 @@ def find_once(
     once.idle.update(id(effect.node) for effect in once.early)
     find_calls(once)
     find_holders(once)
-    once.preparations = Preparations(once, joined).find()
+    once.preparations = Preparations(once, MissingFiles(once, vocabulary), joined).find()
     once.grades.clear()
     Guards(once, plan.entry).block(plan.entry.source.tree)
     refused = [effect for effect, _ in once.loose if effect.kind is Kind.CALL]

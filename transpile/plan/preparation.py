@@ -12,21 +12,20 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
-from transpile.facts.events import Branch, Call, Event
+from transpile.facts.events import Event
 from transpile.facts.module import Module
-from transpile.facts.values import Constant, External, Opaque
-from transpile.facts.walk import children
+from transpile.facts.values import Constant, External
 from transpile.plan.effect_names import REMOVALS
 from transpile.plan.effects import Effect, Kind
 from transpile.plan.foreign import site_in_entry
 from transpile.plan.graph import walk_back
 from transpile.plan.guards import Guards
+from transpile.plan.missing_files import MissingFiles, calls_in
 from transpile.plan.model import Plan
 from transpile.plan.treatment import Grade, Once, Preparation, Statement, statements_of
 
 #: Effects that, where something is prepared, belong to it.
 PREPARING = frozenset({Kind.DOWNLOAD, Kind.OPEN, Kind.WRITE, Kind.CONTAINER, Kind.PROCESS})
-EXISTENCE = frozenset({"os.path.exists", "os.path.isfile", "os.path.isdir", "os.path.lexists"})
 DIRECTORIES = frozenset({"os.makedirs", "os.mkdir", "mkdir()"})
 #: What clears the way for something new: in turns, the last process would clear what the first
 #: one has made by then.
@@ -47,12 +46,16 @@ class Preparations:
 
     Args:
         once: the effects.
+        missing: what decides whether files are made.
         before: the order of the first event that the process group exists for.
         module: where the processes take turns; default: the script.
     """
 
-    def __init__(self, once: Once, before: int, module: Module | None = None) -> None:
+    def __init__(
+        self, once: Once, missing: MissingFiles, before: int, module: Module | None = None
+    ) -> None:
         self.once = once
+        self.missing = missing
         self.plan: Plan = once.plan
         self.before = before
         self.module = module or self.plan.entry
@@ -75,36 +78,39 @@ class Preparations:
                 here.append((effect, node))
         result: list[Preparation] = []
         for module, places in inside.items():
-            there = Preparations(self.once, self.before, module)
+            there = Preparations(self.once, self.missing, self.before, module)
             for preparation in there.grouped(there.placed(places.values())):
                 sites = list(self.sites_of(preparation.effects))
                 if preparation.why_not and sites:
                     here.extend(sites)
                 else:
                     result.append(preparation)
-        return [*self.grouped(self.placed(here)), *result]
+        return self.apart([*self.grouped(self.placed(here)), *result])
+
+    def apart(self, found: list[Preparation]) -> list[Preparation]:
+        """The preparations, those told why not that happen within another one, too."""
+        for each in found:
+            sites = {id(site) for site in each.sites}
+            for other in found:
+                if other is each or other.why_not or each.why_not:
+                    continue
+                if any(id(event.node) in sites for event in self.events_in(other)):
+                    each.why_not = "the processes take turns around one call of it, but not all"
+                    self.once.prepared.difference_update(id(one.node) for one in each.effects)
+        return found
 
     def decision(self, effect: Effect) -> tuple[Module, cst.CSTNode | None]:
-        """Where the first test for a file stands that leads to an effect; else the effect itself.
+        """Where it is first decided whether an effect happens; else the effect itself.
 
         None where that is a different place each time.
         """
         found: dict[int, tuple[Module, cst.CSTNode]] = {}
         for event in effect.events:
-            module = effect.module
-            place: cst.CSTNode = effect.node
-            entered = self.plan.entry
-            for frame in event.stack:
-                if isinstance(frame, Call):
-                    entered = frame.function.module
-                elif self.asks(frame) and isinstance(frame.node, cst.If):
-                    module, place = entered, frame.node.test
-                    break
-            found[id(place)] = (module, place)
+            place = self.missing.decider(event) or (effect.module, effect.node)
+            found[id(place[1])] = place
         if len(found) != 1:
             return effect.module, None
-        ((module, place),) = found.values()
-        return module, place
+        return next(iter(found.values()))
 
     def sites_of(self, effects: Iterable[Effect]) -> Iterator[tuple[Effect, cst.CSTNode]]:
         """The calls in the script that lead to some effects."""
@@ -119,8 +125,8 @@ class Preparations:
         found: dict[int, Preparation] = {}
         for effect, node in sites:
             known_here = self.source.has(node)
-            statement = self.statement_for(node) if known_here else None
-            if statement is None:
+            statements = self.statements_for(node) if known_here else []
+            if not statements:
                 found[id(node)] = Preparation(
                     effect.module,
                     [],
@@ -129,20 +135,21 @@ class Preparations:
                     "it stands where no statement can be put around it",
                 )
                 continue
-            known = found.setdefault(id(statement), Preparation(self.module, [statement]))
+            known = found.setdefault(id(statements[0]), Preparation(self.module, statements))
+            known.statements = max(known.statements, statements, key=len)
             known.effects.append(effect)
             known.sites.append(node)
         for preparation in found.values():
             if preparation.statements:
                 preparation.why_not = self.obstacle(preparation)
-                preparation.draws = self.draws(preparation.statements[0])
+                preparation.draws = self.draws(preparation)
                 if not preparation.why_not:
                     self.take_over(preparation)
         return list(found.values())
 
     def take_over(self, preparation: Preparation) -> None:
         """Take every effect that happens in a preparation alone out of the guards' hands."""
-        inside = {id(event) for event in self.events_in(preparation.statements[0])}
+        inside = {id(event) for event in self.events_in(preparation)}
         for effect in self.once.effects.values():
             if not all(id(event) in inside for event in effect.events):
                 continue
@@ -151,11 +158,12 @@ class Preparations:
                 if effect not in preparation.effects:
                     preparation.effects.append(effect)
 
-    def events_in(self, statement: Statement) -> Iterator[Event]:
-        """Everything that happens in a statement, in the project's functions, too."""
-        for call in calls_in(statement):
-            yield from self.once.reads.calls.get(id(call), ())
-            yield from self.once.reads.within.get(id(call), ())
+    def events_in(self, preparation: Preparation) -> Iterator[Event]:
+        """Everything that happens in the statements, in the project's functions, too."""
+        for statement in preparation.statements:
+            for call in calls_in(statement):
+                yield from self.once.reads.calls.get(id(call), ())
+                yield from self.once.reads.within.get(id(call), ())
 
     def sites(self) -> Iterator[tuple[Effect, cst.CSTNode]]:
         """Each effect that prepares something, and the place in the entry that it happens at."""
@@ -172,24 +180,12 @@ class Preparations:
 
     def site(self, effect: Effect, event: Event) -> cst.CSTNode | None:
         """The place in the entry at which a file is missing, or a download happens."""
-        if effect.kind is not Kind.DOWNLOAD:
-            module = self.plan.entry
-            for frame in event.stack:
-                if isinstance(frame, Call):
-                    module = frame.function.module
-                elif module.is_entry and self.asks(frame) and isinstance(frame.node, cst.If):
-                    return frame.node.test
+        decider = self.missing.decider(event, self.plan.entry)
+        if decider is not None:
+            return decider[1]
         if effect.module.is_entry:
             return effect.node
         return site_in_entry(event, self.plan.entry) or effect.node
-
-    def asks(self, frame: object) -> bool:
-        """Whether a frame is an ``if`` that looks for a file."""
-        return (
-            isinstance(frame, Branch)
-            and isinstance(frame.node, cst.If)
-            and self.asks_for_file(frame.node.test)
-        )
 
     def prepares(self, effect: Effect) -> bool:
         """Whether an effect is a download, or makes a file only where it is missing."""
@@ -212,7 +208,7 @@ class Preparations:
 
     def where_missing(self, event: Event) -> bool:
         """Whether something happens before training, where a file is missing."""
-        return self.comes_first(event) and any(self.asks(frame) for frame in event.stack)
+        return self.comes_first(event) and self.missing.decider(event) is not None
 
     def comes_first(self, event: Event) -> bool:
         """Whether something happens before training."""
@@ -220,15 +216,33 @@ class Preparations:
             return False
         return not event.detached
 
-    def asks_for_file(self, test: cst.CSTNode) -> bool:
-        """Whether a condition looks for a file."""
-        return any(
-            event_asks(event)
-            for call in calls_in(test)
-            for event in self.once.reads.calls.get(id(call), ())
-        )
-
     # Statements.
+
+    def statements_for(self, node: cst.CSTNode) -> list[Statement]:
+        """The statements to take turns in; none where no statement can be put around a node.
+
+        Behind an early exit they begin with it, and go on to the last that has an effect.
+        """
+        statement = self.statement_for(node)
+        if statement is None:
+            return []
+        behind = self.missing.behind_exit(self.source, node)
+        if not behind or statement in self.source.parents(behind[-1]):
+            return [statement]
+        following = statements_of(self.block_of(behind[0]))
+        following = following[following.index(behind[-1]) + 1 :]
+        while following and not self.has_effects(following[-1]):
+            following.pop()
+        return [*behind, *following]
+
+    def has_effects(self, statement: Statement) -> bool:
+        """Whether a statement does what belongs to making a file."""
+        return any(
+            effect.kind in (*PREPARING, Kind.HANDLE)
+            for call in calls_in(statement)
+            for effect in (self.once.effects.get(id(call)),)
+            if effect is not None
+        )
 
     def statement_for(self, node: cst.CSTNode) -> Statement | None:
         """The statement to take turns in, with all that decides whether to prepare."""
@@ -238,11 +252,11 @@ class Preparations:
                 return None
             if isinstance(parent, (cst.FunctionDef, cst.ClassDef)):
                 break
-            if found is None and isinstance(parent, cst.BaseSmallStatement):
+            if found is None and isinstance(parent, (cst.BaseSmallStatement, cst.With)):
                 found = parent
             elif found is None and isinstance(parent, cst.BaseCompoundStatement):
                 return parent if isinstance(parent, cst.If) else None
-            elif isinstance(parent, cst.If) and self.asks_for_file(parent.test):
+            elif isinstance(parent, cst.If) and self.missing.asks_for_file(parent.test):
                 found = self.whole(parent)
             elif isinstance(parent, cst.Try):
                 found = parent
@@ -257,7 +271,6 @@ class Preparations:
 
     def obstacle(self, preparation: Preparation) -> str:
         """Why the processes cannot take turns at a statement; empty where they can."""
-        statement = preparation.statements[0]
         events = [event for effect in preparation.effects for event in effect.events]
         live = [event for event in events if not event.detached]
         if any(event.order < self.before for event in live):
@@ -268,12 +281,12 @@ class Preparations:
             return "only some ranks get there"
         if any(self.plan.in_training(event.stack) for event in live):
             return "it happens during training"
-        if self.trains(statement):
+        if self.trains(preparation):
             return "the same statement trains, or evaluates a model"
         return ""
 
-    def trains(self, statement: Statement) -> bool:
-        """Whether a statement draws batches, calls models or steps optimizers."""
+    def trains(self, preparation: Preparation) -> bool:
+        """Whether a preparation draws batches, calls models or steps optimizers, too."""
         busy = {id(event.node) for model in self.plan.models for event in model.forwards}
         busy.update(id(backward.event.node) for backward in self.plan.backwards)
         busy.update(id(event.node) for loader in self.plan.loaders for event in loader.iterations)
@@ -283,13 +296,13 @@ class Preparations:
                 isinstance(callee, External) and callee.name in self.once.ranks.barriers
                 for callee in event.callee
             )
-            for event in self.events_in(statement)
+            for event in self.events_in(preparation)
         )
 
-    def draws(self, statement: Statement) -> bool:
-        """Whether a statement draws shared random numbers in some processes and not in others."""
-        return isinstance(statement, (cst.If, cst.Try)) and any(
-            draws_shared(event) for event in self.events_in(statement) if event.kind == "call"
+    def draws(self, preparation: Preparation) -> bool:
+        """Whether shared random numbers are drawn in some processes and not in others."""
+        return isinstance(preparation.statements[0], (cst.If, cst.Try)) and any(
+            draws_shared(event) for event in self.events_in(preparation) if event.kind == "call"
         )
 
     # Neighbours.
@@ -323,7 +336,10 @@ class Preparations:
         current: Preparation | None = None
         gap: list[Statement] = []
         folders: list[Statement] = []
+        taken: set[int] = set()
         for statement in statements_of(block):
+            if id(statement) in taken:
+                continue
             each = by_statement.get(id(statement))
             if each is None and self.makes_folders(guards, statement):
                 folders.append(statement)
@@ -331,6 +347,8 @@ class Preparations:
                 folders = []
             elif folders and not self.feeds_training(statement):
                 self.lead(each, folders)
+            if each is not None:
+                taken.update(map(id, each.statements))
             if each is None:
                 harmless = guards.grade(statement) in (Grade.READ, Grade.LOOSE)
                 gap.append(statement)
@@ -392,16 +410,6 @@ class Preparations:
         return not others & made
 
 
-def calls_in(node: cst.CSTNode) -> Iterator[cst.Call]:
-    """The calls in a node, itself included."""
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, cst.Call):
-            yield current
-        stack.extend(children(current))
-
-
 def training_orders(plan: Plan) -> Iterator[int]:
     """When training happens: at backward passes, and at a framework's own calls that train."""
     yield from (backward.event.order for backward in plan.backwards)
@@ -409,17 +417,6 @@ def training_orders(plan: Plan) -> Iterator[int]:
         made = {id(loader.node) for loader in plan.loaders}
         nodes = {id(node) for _, _, node in plan.table.sites(plan) if id(node) not in made}
         yield from (event.order for event in plan.facts.events if id(event.node) in nodes)
-
-
-def event_asks(event: Event) -> bool:
-    """Whether a call looks for a file."""
-    for callee in event.callee:
-        if isinstance(callee, External) and callee.name in EXISTENCE:
-            return True
-        if isinstance(callee, Opaque) and callee.kind == "attribute":
-            if callee.name in ("exists", "is_file", "is_dir"):
-                return True
-    return False
 
 
 def fetches(event: Event) -> bool:

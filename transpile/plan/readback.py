@@ -9,12 +9,13 @@ import libcst as cst
 from transpile.facts.events import Call, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Opaque, Value, Values
-from transpile.plan.effect_names import PATH_READS, READS, REMOVALS
+from transpile.plan.effect_names import REMOVALS
 from transpile.plan.effects import Effect, Kind, Vocabulary
+from transpile.plan.file_reads import path_read, receivers
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.places import blocks_around, calls_of, function_of, site_at, statement_in
 from transpile.plan.preparation import DIRECTORIES
-from transpile.plan.treatment import Once
+from transpile.plan.treatment import Block, Once, statements_of
 from transpile.records import dataclass
 
 #: Writing functions whose path is not their first argument: keyword and position.
@@ -39,7 +40,6 @@ PRIVATE = (
     "tempfile.mkdtemp", "tempfile.mkstemp", "tempfile.NamedTemporaryFile",
     "tempfile.TemporaryDirectory", "tempfile.TemporaryFile", "io.BytesIO", "io.StringIO",
 )  # fmt: skip
-OPENING = frozenset({"builtins.open", "io.open", "codecs.open", "gzip.open"})
 #: How far two values are compared.
 DEEPEST = 8
 
@@ -113,16 +113,6 @@ def path_written(effect: Effect, event: Event, vocabulary: Vocabulary) -> Values
     return argument.values if argument is not None else ()
 
 
-def receivers(event: Event) -> Values:
-    """What a method is called on."""
-    return tuple(
-        value
-        for callee in event.callee
-        if isinstance(callee, Opaque) and callee.kind == "attribute"
-        for value in callee.operands[0]
-    )
-
-
 def reads(once: Once, vocabulary: Vocabulary) -> Iterator[tuple[Event, Values]]:
     """What every process reads, with the path."""
     guarded = {id(statement) for run in once.runs for statement in run.statements}
@@ -163,23 +153,6 @@ def places_of(event: Event) -> Iterator[cst.CSTNode]:
     for frame in event.stack:
         if isinstance(frame, Call) and frame.node is not None:
             yield from frame.module.source.parents(frame.node)
-
-
-def path_read(event: Event, vocabulary: Vocabulary) -> Values | None:
-    """The path that a call reads; None where it reads no file."""
-    for callee in event.callee:
-        if isinstance(callee, External):
-            name = callee.name
-            if name in READS or name in vocabulary.reads or name in OPENING or name == "os.chdir":
-                first = event.arguments.items[0] if event.arguments.items else None
-                return first.values if first is not None else ()
-        elif isinstance(callee, Opaque) and callee.kind == "attribute":
-            if callee.name in PATH_READS or callee.name == "open":
-                return receivers(event)
-            if callee.name in vocabulary.read_methods:
-                first = event.arguments.items[0] if event.arguments.items else None
-                return first.values if first is not None else ()
-    return None
 
 
 def follows(read: Event, write: Event) -> bool:
@@ -263,11 +236,50 @@ def place_of(once: Once, write: Event, read: Event) -> tuple[Module, cst.CSTNode
                 if beside is not None:
                     statement = statement_in(module, block, reading)
                     # Two arms of one statement follow each other in a loop alone.
-                    apart = beside is not statement or share_loop(write, read)
-                    return (module, statement) if statement is not None and apart else None
+                    if beside is not statement or share_loop(write, read):
+                        return (module, statement) if statement is not None else None
+                    return place_inside(once, write, read, depth)
             return None
         depth -= 1
     return None
+
+
+def place_inside(
+    once: Once, write: Event, read: Event, depth: int
+) -> tuple[Module, cst.CSTNode] | None:
+    """Where to wait if one statement writes and reads: in the function that reads or that writes.
+
+    Only in a function that all processes call, and as often.
+    """
+    if read.order < write.order:
+        return None
+    guarded = {id(each) for run in once.runs for each in run.statements}
+    for event, offset in ((read, 0), (write, 1)):
+        calls = calls_of(event.stack)
+        site = site_at(event, depth + 1) if len(calls) > depth else None
+        if site is None or not called_by_all(once, event):
+            continue
+        module = calls[depth].function.module
+        blocks = list(blocks_around(module, site))
+        statement = statement_in(module, blocks[0], site) if blocks else None
+        if statement is None:
+            continue
+        beside = blocks[0].body[blocks[0].body.index(statement) + offset :][:1]  # type: ignore[attr-defined]
+        for found in beside:
+            if not any(id(each) in guarded for each in statements_of(Block((found,)))):
+                return module, found
+    return None
+
+
+def called_by_all(once: Once, event: Event) -> bool:
+    """Whether all processes come to a call, outside of loops, wherever it is reached from."""
+    return not any(
+        other.detached
+        or any(True for _ in other.loops())
+        or once.ranks.some_ranks(other)
+        or once.ranks.in_turn(other.stack)
+        for other in once.reads.calls.get(id(event.node), ())
+    )
 
 
 def share_loop(first: Event, second: Event) -> bool:
