@@ -171,6 +171,25 @@ with open("notes.txt") as notes:
 numbers = {word: number for number, word in enumerate(words)}
 """
     + TRAINING,
+    "agree-on-drawn-data": HEAD
+    + """\
+
+
+def draw_negatives(pairs):
+    return TensorDataset(pairs, torch.randint(0, 2, (len(pairs),)))
+
+
+pairs = torch.zeros(64, 4)
+"""
+    + MODEL
+    + CRITERION
+    + """\
+for epoch in range(3):
+    @
+    train_loader = DataLoader(samples, batch_size=32)
+    for x, y in train_loader:
+"""
+    + STEP,
     "agree-on-splits": HEAD.replace(
         "import torch\n", "import torch\nfrom sklearn.model_selection import train_test_split\n", 1
     )

@@ -148,6 +148,7 @@ TABLE = Table(
         iterates_argument=frozenset(
             {"tqdm.tqdm", "rich.progress.track", "itertools.islice", "itertools.cycle"}
         ),
+        keeps_argument={("torch.utils.data.DataLoader", "dataset"): 0},
         returns_argument={
             "torch.nn.DataParallel": "module",
             "torch.nn.parallel.DistributedDataParallel": "module",

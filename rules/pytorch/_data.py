@@ -6,41 +6,33 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.facts.events import Event
-from transpile.facts.values import External, Instance, Value, Values
-from transpile.plan.graph import parents
+from transpile.facts.events import Event, Within
+from transpile.facts.values import External, Values
+from transpile.facts.walk import descendants
 from transpile.plan.model import Plan
-from transpile.rules.pytorch._together import agreeing_calls
+from transpile.rules.pytorch._made_of import of_loaders, reach
+from transpile.rules.pytorch._together import agreeing_calls, agrees
 
 
 class Data:
-    """What the loaders' data is made of."""
+    """What the loaders' data is made of.
 
-    def __init__(self, plan: Plan) -> None:
-        self.reached: set[int] = set()
-        pending: list[Value] = []
-        for loader in plan.loaders:
-            for name in ("dataset", "sampler", "batch_sampler"):
-                argument = loader.argument(name)
-                if argument is not None:
-                    pending.extend(argument.values)
-        for backward in plan.backwards:
+    Args:
+        plan: the plan.
+        cuts: what batches are cut out of, and what says where, counts, too.
+    """
+
+    def __init__(self, plan: Plan, cuts: bool = True) -> None:
+        self.reached: set[int] = set(of_loaders(plan))
+        for backward in plan.backwards if cuts else ():
             for cut in backward.cuts:
-                pending.extend((*cut.values, *plan.facts.values_of(cut.node)))
-        while pending:
-            value = pending.pop()
-            if id(value) in self.reached:
-                continue
-            self.reached.add(id(value))
-            if isinstance(value, Instance):
-                for values in value.attributes.values():
-                    pending.extend(values)
-                if value.arguments is not None:
-                    for item in value.arguments.items:
-                        pending.extend(item.values)
-            else:
-                for group in parents(value):
-                    pending.extend(group)
+                self.reach((*cut.values, *plan.facts.values_of(cut.node)))
+
+    def reach(self, values: Values) -> bool:
+        """Take in values and what they are made of; whether any of it is new."""
+        known = len(self.reached)
+        reach(values, self.reached)
+        return len(self.reached) > known
 
     def holds(self, values: Values) -> bool:
         """Whether the data is made of one of the values."""
@@ -70,3 +62,20 @@ def agreed_nodes(plan: Plan) -> set[int]:
         if id(event.node) in agreeing and isinstance(event.node, cst.Call)
         for arg in event.node.args
     }
+
+
+def within_agreement(plan: Plan, event: Event) -> bool:
+    """Whether a draw stands in a block that every process enters with the same random state."""
+    managers = {
+        id(node)
+        for frame in event.stack
+        if isinstance(frame, Within) and isinstance(frame.node, cst.With)
+        for item in frame.node.items
+        for node in descendants(item.item)
+    }
+    return bool(managers) and any(
+        id(frame.node) in managers
+        for other in plan.facts.events
+        if other.kind == "call" and agrees(other.callee)
+        for frame in other.calls()
+    )

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.facts.events import Event, Within
+from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Mapping, Opaque, Sequence, Value, Values
 from transpile.facts.walk import descendants
@@ -41,10 +41,10 @@ from transpile.plan.sources import sites
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.pytorch._data import Data, agreed_nodes, calls
+from transpile.rules.pytorch._data import Data, agreed_nodes, calls, within_agreement
+from transpile.rules.pytorch._drawn_data import drawn_data
 from transpile.rules.pytorch._random_draws import Draws, own_generator
 from transpile.rules.pytorch._seeds import imports
-from transpile.rules.pytorch._together import agrees
 
 CODES = {"PT733": "a split is drawn once for all processes"}
 SPLITS = {
@@ -101,21 +101,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def splits(plan: Plan, data: Data, draws: Draws) -> Iterator[Answer]:
     """Splits and orders that each process would draw for itself."""
-    cut_out = {
-        id(node)
-        for backward in plan.backwards
-        for cut in backward.cuts
-        for node in descendants(cut.node)
-    }
+    cut_out = places_cut_out(plan)
+    together = {id(drawn.event.node) for drawn in drawn_data(plan) if drawn.repeated}
     for event in calls(plan):
         node = event.node
-        source = source_of(event, id(node) in cut_out)
-        if source is None or not isinstance(node, cst.Call):
+        source = splitting(event, data, cut_out)
+        if source is None or not isinstance(node, cst.Call) or id(node) in together:
             continue
-        name = next((c.name for c in event.callee if isinstance(c, External)), "")
-        touched = event.arguments.items[0].values if name in IN_PLACE else event.result
-        if not data.holds(touched) and not data.holds(spread(touched)):
-            continue
+        name = name_of(event)
         if source != "own" and (draws.equal(event, source) or has_seed(event)):
             continue
         statement = own_line(event) if source != "own" else None
@@ -156,6 +149,30 @@ def splits(plan: Plan, data: Data, draws: Draws) -> Iterator[Answer]:
             )
 
 
+def places_cut_out(plan: Plan) -> set[int]:
+    """The expressions that say which samples a batch consists of."""
+    return {
+        id(node)
+        for backward in plan.backwards
+        for cut in backward.cuts
+        for node in descendants(cut.node)
+    }
+
+
+def splitting(event: Event, data: Data, cut_out: set[int]) -> str | None:
+    """Where a call takes the random numbers from that it splits data by; None for other calls."""
+    source = source_of(event, id(event.node) in cut_out)
+    if source is None:
+        return None
+    touched = event.arguments.items[0].values if name_of(event) in IN_PLACE else event.result
+    return source if data.holds(touched) or data.holds(spread(touched)) else None
+
+
+def name_of(event: Event) -> str:
+    """The external name that a call calls; empty for others."""
+    return next((c.name for c in event.callee if isinstance(c, External)), "")
+
+
 def libraries(plan: Plan, draws: Draws) -> Iterator[Answer]:
     """Calls of libraries that make training loaders, and may split the data by chance."""
     for site in sites(plan):
@@ -193,23 +210,6 @@ def own_line(event: Event) -> Statement | None:
         if isinstance(statement.body[0], (cst.Expr, cst.Assign)):
             return statement
     return None
-
-
-def within_agreement(plan: Plan, event: Event) -> bool:
-    """Whether a draw stands in a block that every process enters with the same random state."""
-    managers = {
-        id(node)
-        for frame in event.stack
-        if isinstance(frame, Within) and isinstance(frame.node, cst.With)
-        for item in frame.node.items
-        for node in descendants(item.item)
-    }
-    return bool(managers) and any(
-        id(frame.node) in managers
-        for other in plan.facts.events
-        if other.kind == "call" and agrees(other.callee)
-        for frame in other.calls()
-    )
 
 
 def source_of(event: Event, cuts_out: bool) -> str | None:

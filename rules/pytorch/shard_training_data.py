@@ -339,27 +339,32 @@ def sampler_arguments(data: Sharding, seed: str) -> list[str]:
     shuffle = data.site.loader.argument("shuffle")
     if data.options is not None and shuffle is not None and shuffle.mapping is not None:
         found.append(f'shuffle={data.options}.pop("shuffle", False)')
-    elif data.shuffle is None or constant_of(shuffle, False) in (False, 0, None):
+    elif data.shuffle is None or said(data.site, "shuffle") in (False, 0, None):
         found.append("shuffle=False")
-    elif constant_of(shuffle, False) is not True:
+    elif said(data.site, "shuffle") is not True:
         found.append(f"shuffle={source.code(data.shuffle)}")
     if "shuffle=False" not in found:
         found.append(f"seed={seed}")
     drop_last = data.site.loader.argument("drop_last")
     if drop_last is not None and drop_last.mapping is not None:
         found.append(f'drop_last={data.options}.get("drop_last", False)')
-    elif data.drop_last is not None and constant_of(drop_last, False) not in (False, 0):
+    elif data.drop_last is not None and said(data.site, "drop_last") not in (False, 0):
         found.append(f"drop_last={source.code(data.drop_last)}")
     return found
+
+
+def said(site: Site, name: str) -> object:
+    """The constant that all loaders of a place are given; ``...`` where it is not one."""
+    found = [constant_of(loader.argument(name), False) for loader in site.loaders]
+    return found[0] if all(each == found[0] for each in found) else ...
 
 
 def argument_edits(data: Sharding) -> Iterator[Change]:
     """The sampler goes into the call, and shuffling out of it."""
     source, module, call = data.site.module.source, data.site.module, data.site.node
-    shuffle = data.site.loader.argument("shuffle")
-    if data.shuffle is not None and constant_of(shuffle, False) not in (False, 0, None):
+    if data.shuffle is not None and said(data.site, "shuffle") not in (False, 0, None):
         text = f"{data.sampler} is None"
-        if constant_of(shuffle, False) is not True:
+        if said(data.site, "shuffle") is not True:
             written = source.code(data.shuffle)
             if not isinstance(data.shuffle, (cst.Name, cst.Attribute, cst.Call, cst.Subscript)):
                 written = f"({written})"

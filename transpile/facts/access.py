@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from transpile.facts.containers import Containers
@@ -61,6 +63,9 @@ class Access(Containers):
         if isinstance(value, Opaque):
             if name in self.wrapper_attributes and value.kind == "call":
                 return (value,)
+            methods = self.methods_of_argument(value, name, node)
+            if methods:
+                return methods
             stored = value.attributes.get(name)
             key = ("attribute", id(value), name)
             made = self.nodes.get(key)
@@ -76,6 +81,34 @@ class Access(Containers):
             made = Opaque("attribute", node, self.module, name, operands=((value,),))
             self.nodes[key] = made
         return (made,)
+
+    def methods_of_argument(self, value: Opaque, name: str, node: cst.CSTNode) -> Values:
+        """The methods ``name`` of the project's objects that an attribute gives back.
+
+        ``loader.dataset`` is what the loader was made of.
+        """
+        found: list[Value] = []
+        for kept in self.kept_objects(value):
+            for ancestor in kept.cls.ancestry():
+                if isinstance(ancestor, Class) and name in ancestor.scope.names:
+                    for method in ancestor.scope.names[name]:
+                        if isinstance(method, Function) and not method.decorators:
+                            found.append(BoundMethod(kept, method))
+                    break
+        return tuple(found)
+
+    def kept_objects(self, value: Opaque) -> Iterator[Instance]:
+        """The project's objects that an attribute of something made outside gives back."""
+        for maker in value.operands[0] if value.kind == "attribute" else ():
+            if not isinstance(maker, Opaque) or maker.kind != "call":
+                continue
+            for callee in maker.callee:
+                name = callee.name if isinstance(callee, External) else ""
+                position = self.dialect.keeps_argument.get((name, value.name))
+                given = maker.arguments.get(value.name, position) if position is not None else None
+                for kept in given.values if given is not None else ():
+                    if isinstance(kept, Instance):
+                        yield kept
 
     def instance_attribute(self, value: Instance, name: str, node: cst.CSTNode) -> Values:
         """An attribute of an object of a project class: its own, its class's, or opaque."""

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence as SequenceOf
+
 import libcst as cst
 
 from transpile.facts.imports import Imports
-from transpile.facts.values import Class, External, Function, Opaque, Scope, Value, Values, join
+from transpile.facts.values import (
+    Argument,
+    Arguments,
+    BoundMethod,
+    Class,
+    External,
+    Function,
+    Opaque,
+    Scope,
+    Value,
+    Values,
+    join,
+)
 from transpile.source import Source
 
 
@@ -33,6 +47,7 @@ class Definitions(Imports):
             for group in groups_of(decorators):
                 self.commands.setdefault(id(group), []).append(made)
         self.bind_name(node.name.value, (made,))
+        self.hand_to_decorators(made, node.decorators, decorators)
         return True
 
     def generators(self) -> set[int]:
@@ -67,7 +82,20 @@ class Definitions(Imports):
                 if isinstance(value, Function) and value.owner is None:
                     value.owner = made
         self.bind_name(node.name.value, (made,))
+        self.hand_to_decorators(made, node.decorators, tuple(decorators))
         return True
+
+    def hand_to_decorators(
+        self, made: Value, nodes: SequenceOf[cst.Decorator], decorators: tuple[Values, ...]
+    ) -> None:
+        """Call the project's own decorators, which may note down what they are given.
+
+        What they give back is taken for what they were given.
+        """
+        for node, values in zip(reversed(nodes), reversed(decorators), strict=True):
+            own = tuple(value for value in values if isinstance(value, (Function, BoundMethod)))
+            if own:
+                self.invoke(own, Arguments((Argument((made,), None),)), node)
 
 
 def groups_of(decorators: tuple[Values, ...]) -> list[Value]:

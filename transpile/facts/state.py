@@ -50,6 +50,8 @@ class Dialect:
             itself, several as a tuple.
         returns_argument: callables that give back their first argument, wrapped or changed in
             place, to the attribute of the wrapper that leads back to it.
+        keeps_argument: callables and attributes of what they give that are an argument of the
+            same name, to its position.
         base_of: the class outside the project that an outside class derives from, as far as it
             matters; empty for others.
         called_iterables: classes whose objects, called without arguments, give what iterates
@@ -68,6 +70,7 @@ class Dialect:
     calls_argument: frozenset[str] = frozenset()
     returns_argument: Mapping[str, str] = field(default_factory=dict)
     hands_back: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    keeps_argument: Mapping[tuple[str, str], int] = field(default_factory=dict)
     base_of: Callable[[str], str] = lambda name: ""
     called_iterables: frozenset[str] = frozenset()
     buffers: BufferWords = BufferWords()

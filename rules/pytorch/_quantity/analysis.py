@@ -24,6 +24,7 @@ from transpile.plan.graph import called_names, is_instance_of, origin, parents, 
 from transpile.plan.model import Plan
 from transpile.plan.roles.backwards import enters_wrapper
 from transpile.records import replace
+from transpile.rules.pytorch._made_of import of_loaders
 
 from . import domain
 from .calls import Calls
@@ -440,6 +441,8 @@ class Analysis(Calls):
                 for one in container.every()  # type: ignore[union-attr]
             )
             return domain.count() if single else domain.equal(tensor=False)
+        if operand and all(id(one) in of_loaders(self.plan) for one in operand):
+            return domain.equal(tensor=False)
         return self.counted(self.look(operand), 0)
 
     def counted(self, tensor: Quantity, position: int | None) -> Quantity:

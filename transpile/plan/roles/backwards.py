@@ -21,6 +21,7 @@ from transpile.plan.graph import (
     walk_back,
 )
 from transpile.plan.model import Backward, Loader, Plan
+from transpile.plan.roles.surroundings import gradients_off
 from transpile.plan.streams import find_streams
 from transpile.plan.table import Table
 
@@ -38,7 +39,7 @@ def find_backwards(plan: Plan) -> None:
         if event.kind != "call":
             continue
         loss = backward_loss(event, table)
-        if loss is None:
+        if loss is None or gradients_off(event.stack, table):
             continue
         backward = Backward(event, loss)
         loaders = []

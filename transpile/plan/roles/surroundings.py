@@ -17,6 +17,9 @@ from transpile.plan.graph import (
 )
 from transpile.plan.table import Table
 
+#: What switches gradients on, or may, where they are off.
+SWITCHES = frozenset({"enable_grad", "set_grad_enabled"})
+
 
 def enters_part(value: Value) -> bool:
     """Whether a value is a part of what it is made of, such as an element or an attribute."""
@@ -52,6 +55,7 @@ def inside_module(stack: Stack, table: Table) -> bool:
 
 def gradients_off(stack: Stack, table: Table) -> bool:
     """Whether gradients are switched off at a place, by a manager or a decorator."""
+    off = False
     for frame in stack:
         managers: Values = ()
         if isinstance(frame, Within):
@@ -61,5 +65,7 @@ def gradients_off(stack: Stack, table: Table) -> bool:
         for value in managers:
             names = called_names(value) + ((value.name,) if isinstance(value, External) else ())
             if any(name in table.no_gradient for name in names):
-                return True
-    return False
+                off = True
+            elif any(name.rpartition(".")[2] in SWITCHES for name in names):
+                off = False
+    return off
