@@ -21,7 +21,7 @@ from transpile.rules.pytorch._quantity import (
     Quantity,
     analysis,
 )
-from transpile.rules.pytorch._quantity.domain import multiply, total
+from transpile.rules.pytorch._quantity.algebra import multiply, total
 
 
 class Need(Enum):

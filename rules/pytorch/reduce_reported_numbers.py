@@ -34,14 +34,14 @@ from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Helper, In, Remark, Ruling, Rulings
 from transpile.rule import Change as Edited
-from transpile.rules.pytorch._reductions import (
+from transpile.rules.pytorch._multiples import (
     multiplied,
     needs_parentheses,
     reduced,
-    settled,
     surrounded,
     world_size,
 )
+from transpile.rules.pytorch._reductions import settled
 from transpile.rules.pytorch._reported import Change, Leaf, reported
 from transpile.rules.pytorch._vocabulary import VOCABULARY
 

@@ -43,8 +43,9 @@ from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Remark, Ruling, Rulings
 from transpile.rules.pytorch._loss_scaling import Need, Scaling, scalings
+from transpile.rules.pytorch._multiples import multiplied
 from transpile.rules.pytorch._quantity import Kind, analysis, describe
-from transpile.rules.pytorch._reductions import multiplied, obstacle, settled
+from transpile.rules.pytorch._reductions import obstacle, settled
 
 CODES = {
     "PT401": "the averaged gradients are those of the global batch",

@@ -8,10 +8,8 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.facts.values import (
-    Class,
     Constant,
     Generator,
-    Instance,
     Mapping,
     Opaque,
     Sequence,
@@ -20,22 +18,20 @@ from transpile.facts.values import (
     Values,
 )
 from transpile.facts.values import join as join_values
-from transpile.plan.graph import called_names, is_instance_of, origin, parents, walk_back
+from transpile.plan.graph import called_names, is_instance_of, parents, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.roles.backwards import enters_wrapper
 from transpile.records import replace
 from transpile.rules.pytorch._made_of import of_loaders
 
-from . import domain
-from .calls import Calls
+from . import algebra, domain
+from .accesses import Accesses, index_nodes
 from .collation import collated
 from .domain import NOTHING, Duty, Kind, Pending, Quantity
-from .orders import takes_several
-from .pieces import BY_PLACE, takes_by_place
+from .model_classes import find_model_classes
 from .products import matrix_product
-from .shapes import PIECES, Given, indexed, reshaped
+from .shapes import PIECES
 from .training_code import training_functions
-from .vocabulary import CONTAINERS, CUTS, NEUTRAL_ATTRIBUTES, PARAMETERLESS
 
 #: Passes over a cycle after which what still changes counts as unknown.
 MOST_PASSES = 12
@@ -43,7 +39,7 @@ MOST_PASSES = 12
 TINY = 1e-3
 
 
-class Analysis(Calls):
+class Analysis(Accesses):
     """The quantities of one plan's values; asked for one, it settles all that this depends on.
 
     Args:
@@ -63,8 +59,6 @@ class Analysis(Calls):
         self.settled: set[int] = set()
         self.looked_ahead = False
         self.kept: list[Value] = []
-        self.training = {id(loader.value) for loader in plan.training_loaders}
-        self.loaders = {id(loader.value) for loader in plan.loaders}
         self.layouts = {id(each.value): collated(plan, each) for each in plan.training_loaders}
         self.models = {id(model.value) for model in plan.models}
         self.model_classes = set(find_model_classes(plan))
@@ -83,7 +77,7 @@ class Analysis(Calls):
         """The quantity of alternatives, as far as it is settled."""
         found = NOTHING
         for value in values:
-            found = domain.join(found, self.look_one(value))
+            found = algebra.join(found, self.look_one(value))
         return found
 
     def look_one(self, value: Value) -> Quantity:
@@ -241,7 +235,7 @@ class Analysis(Calls):
             groups = [*(entry.values for entry in value.entries.values()), value.rest]
         found = NOTHING
         for group in groups:
-            found = domain.join(found, self.look(group))
+            found = algebra.join(found, self.look(group))
         return found
 
     def in_model(self, value: Opaque) -> bool:
@@ -268,125 +262,6 @@ class Analysis(Calls):
 
     # Kinds of nodes.
 
-    def element(self, value: Opaque) -> Quantity:
-        """What iterating gives."""
-        batch = self.batch_of(value)
-        if batch is not None:
-            if not batch:
-                return domain.equal()
-            return domain.sample(dim=self.laid_out(value).get(None, 0))
-        found = self.look(value.operands[0])
-        if found.kind is Kind.SAMPLE and not self.is_collection(value.operands[0]):
-            if found.dim is not None and found.dim > 0:
-                return replace(found, dim=found.dim - 1)
-            return domain.unknown(PIECES)
-        if found.kind is Kind.SHAPE:
-            return domain.equal(tensor=False)
-        if any("builtins.range" in called_names(source) for source in value.operands[0]):
-            return domain.equal(tensor=False)
-        return found
-
-    def is_collection(self, values: Values, seen: set[int] | None = None) -> bool:
-        """Whether values are tuples, lists or dicts of tensors rather than tensors."""
-        seen = set() if seen is None else seen
-        for value in values:
-            behind = origin(value)
-            if id(behind) in seen:
-                # A part of itself, as in a loop: what else it may be decides.
-                continue
-            seen.add(id(behind))
-            if isinstance(behind, (Sequence, Mapping, Generator)):
-                continue
-            if self.batch_of(behind) is not None or self.gives_several(behind):
-                continue
-            if isinstance(behind, Opaque) and behind.kind == "item":
-                if self.position_in_batch(behind) is not None:
-                    return False
-                within = behind.inner or behind.operands[0]
-                if not self.recurrent_part(behind).is_tensor and self.is_collection(within, seen):
-                    continue
-            return False
-        return bool(values)
-
-    def attribute(self, value: Opaque) -> Quantity:
-        """``base.name``."""
-        base, name = value.operands[0], value.name
-        if name == "num_replicas":
-            shared = any(id(v) in self.training for v in walk_back(base, is_access))
-            return domain.equal(-1 if shared and not self.whole else 0, tensor=False)
-        if name == "batch_size" and any(id(one) in self.training for one in base):
-            return domain.count()
-        if name == "dataset" and any(id(one) in self.loaders for one in base):
-            return domain.equal()
-        if any(self.is_layer(origin(one)) and self.is_object(one) for one in base):
-            if not any(self.is_tensor(one) for one in base):
-                return domain.equal(gradient=True)
-        inner = inner_entries(base, name)
-        if inner:
-            return self.look(inner)
-        found = self.look(base)
-        if found.kind is Kind.SAMPLE:
-            if name == "shape":
-                return replace(found.without_gradient(), kind=Kind.SHAPE)
-            if name in NEUTRAL_ATTRIBUTES:
-                return domain.equal(tensor=False)
-            if name == "grad":
-                # That of a mean over the batch: the smaller the share, the larger it is.
-                return replace(domain.sample(dim=found.dim).scaled(-1), selection=found.selection)
-            if name in ("T", "H", "mT"):
-                return reshaped(name, found, Given(value.arguments, 0), self.look)
-            if name == "loss" and self.is_model_call(base):
-                return domain.unknown(
-                    "it is computed inside a model that cannot be looked into", whole=True
-                )
-            if name == "batch_size" or name == "num_graphs":
-                return domain.count()
-        elif name in NEUTRAL_ATTRIBUTES or name == "shape":
-            return domain.equal(tensor=False)
-        return found.without_gradient() if name in CUTS else found
-
-    def item(self, value: Opaque) -> Quantity:
-        """``base[index]`` or one part of what is unpacked."""
-        if value.inner:
-            found = self.look(value.inner)
-            return self.from_model(found, value) if self.is_model_call(value.operands[0]) else found
-        constant = value.index[0] if len(value.index) == 1 else None
-        position = constant.value if isinstance(constant, Constant) else None
-        inner = inner_entries(value.operands[0], position)
-        if inner:
-            return self.look(inner)
-        base = self.look(value.operands[0])
-        laid = self.position_in_batch(value)
-        if laid is not None:
-            return domain.sample(dim=laid)
-        if base.kind is Kind.SHAPE:
-            if isinstance(position, int):
-                return domain.count() if position == (base.dim or 0) else domain.equal(tensor=False)
-            return replace(base, tensor=False)
-        if base.kind is not Kind.SAMPLE:
-            if base.independent or isinstance(position, str):
-                index = self.look(value.index)
-                if index.kind is Kind.SAMPLE:
-                    return replace(domain.sample(base.gradient), dim=index.dim)
-            return base
-        if takes_by_place(base, value, self.plan) and not self.in_model(value):
-            return domain.unknown(BY_PLACE, certain=True)
-        index = self.look(value.index)
-        picked = (
-            has_several(value.node)
-            or index.kind is Kind.SAMPLE
-            or (index.kind is Kind.UNKNOWN and index.sampled)
-            or takes_several(value.index)
-        )
-        if isinstance(position, str) or (self.is_collection(value.operands[0]) and not picked):
-            # The last states of a recurrent layer are one for each sample, however it was packed.
-            states = position not in (None, 0) and self.is_model_call(value.operands[0])
-            dim = 1 if self.recurrent_part(value).is_state else base.dim
-            return replace(base, selection=base.selection and not states, dim=dim)
-        if isinstance(value.node, cst.Subscript):
-            return indexed(base, value.node, self.plan, self.look)
-        return domain.unknown(PIECES)
-
     def operation(self, value: Opaque) -> Quantity:
         """An operator, or a builtin that the facts model as one."""
         name = value.name
@@ -395,11 +270,11 @@ class Analysis(Calls):
             if isinstance(value.node, cst.BinaryOperation):
                 left = left.scaled(-self.scaled.get(id(value.node.left), 0))
             right = right.scaled(-self.scaled.get(id(right_operand(value.node)), 0))
-            return domain.add(left, right)
+            return algebra.add(left, right)
         if name == "Multiply":
-            return domain.multiply(self.look(value.operands[0]), self.look(value.operands[1]))
+            return algebra.multiply(self.look(value.operands[0]), self.look(value.operands[1]))
         if name in ("Divide", "FloorDivide"):
-            return domain.divide(
+            return algebra.divide(
                 self.look(value.operands[0]),
                 self.look(value.operands[1]),
                 Pending(Duty.DENOMINATOR, right_operand(value.node), value.module),
@@ -420,9 +295,9 @@ class Analysis(Calls):
             return self.look(join_values(*value.operands))
         if name in ("format", "concatenate", "getattr"):
             given = [self.look(operand) for operand in value.operands]
-            return domain.nonlinear("the text", *given)
+            return algebra.nonlinear("the text", *given)
         several = [self.look(operand) for operand in value.operands]
-        found = domain.nonlinear("a comparison", *several).without_gradient()
+        found = algebra.nonlinear("a comparison", *several).without_gradient()
         return replace(found, content="bool") if found.kind is Kind.SAMPLE else found
 
     def length(self, value: Opaque) -> Quantity:
@@ -492,22 +367,6 @@ def stored_values(plan: Plan) -> dict[int, Values]:
     return made
 
 
-def is_access(value: Value) -> bool:
-    """Whether a value is an attribute of another."""
-    return isinstance(value, Opaque) and value.kind == "attribute"
-
-
-def index_nodes(node: cst.Subscript) -> Iterable[cst.BaseExpression]:
-    """The expressions between the brackets."""
-    for element in node.slice:
-        if isinstance(element.slice, cst.Index):
-            yield element.slice.value
-        elif isinstance(element.slice, cst.Slice):
-            for bound in (element.slice.lower, element.slice.upper, element.slice.step):
-                if bound is not None:
-                    yield bound
-
-
 def right_operand(node: cst.CSTNode) -> cst.CSTNode:
     """The right side of a binary operator or an augmented assignment."""
     if isinstance(node, cst.BinaryOperation):
@@ -515,74 +374,3 @@ def right_operand(node: cst.CSTNode) -> cst.CSTNode:
     if isinstance(node, cst.AugAssign):
         return node.value
     return node
-
-
-def has_several(node: cst.CSTNode) -> bool:
-    """Whether ``base[first, second]`` has several indices, which only a tensor takes."""
-    return isinstance(node, cst.Subscript) and len(node.slice) > 1
-
-
-def inner_entries(base: Values, key: object) -> Values:
-    """What a model's own code put under a key or attribute of what it returned."""
-    found: list[Value] = []
-    for value in base:
-        for inside in value.inner if isinstance(value, Opaque) else ():
-            if isinstance(inside, Mapping) and key in inside.entries:
-                found.extend(inside.entries[key].values)
-            elif isinstance(inside, Sequence) and isinstance(key, int) and not inside.rest:
-                if -len(inside.elements) <= key < len(inside.elements):
-                    found.extend(inside.elements[key])
-            elif isinstance(inside, Instance) and isinstance(key, str) and key in inside.attributes:
-                found.extend(inside.attributes[key])
-    return tuple(found)
-
-
-def find_model_classes(plan: Plan) -> Iterable[int]:
-    """The class definitions whose objects have layers with parameters."""
-    known: dict[int, bool] = {}
-    for event in plan.facts.events:
-        if event.kind != "call":
-            continue
-        for value in (*event.result, *event.callee):
-            if isinstance(value, Instance) and has_parameters(value, plan, known):
-                for ancestor in value.cls.ancestry():
-                    if isinstance(ancestor, Class):
-                        yield id(ancestor.node)
-
-
-def has_parameters(value: Value, plan: Plan, known: dict[int, bool]) -> bool:
-    """Whether a value is or holds a layer with parameters."""
-    if id(value) in known:
-        return known[id(value)]
-    known[id(value)] = False
-    found = False
-    if isinstance(value, Instance):
-        bases = value.cls.external_bases()
-        if any(name in plan.table.module_bases for name in bases):
-            found = any(
-                has_parameters(part, plan, known)
-                for values in value.attributes.values()
-                for part in values
-            )
-        elif any(name.startswith(("torch.nn.", "torchvision.models.")) for name in bases):
-            found = True
-    elif isinstance(value, (Sequence, Mapping)):
-        found = any(has_parameters(part, plan, known) for part in value.every())
-    elif isinstance(value, Opaque) and value.kind == "call":
-        for name in called_names(value):
-            word = name.rpartition(".")[2]
-            if word in CONTAINERS:
-                # What is put into an empty one later is most likely a layer.
-                found = not value.arguments.items or any(
-                    has_parameters(part, plan, known)
-                    for argument in value.arguments.items
-                    for part in argument.values
-                )
-            elif name.startswith("torch.nn.functional.") or word in PARAMETERLESS:
-                continue
-            elif name.startswith("torch.nn.") and not word.endswith("Loss"):
-                found = found or word[:1].isupper()
-            elif name.startswith(("torchvision.models.", "torch.hub.", "timm.", "transformers.")):
-                found = True
-    known[id(value)] = found
-    return found

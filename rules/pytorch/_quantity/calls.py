@@ -19,7 +19,7 @@ from transpile.facts.values import (
 from transpile.plan.graph import called_names, is_instance_of, origin
 from transpile.records import replace
 
-from . import domain
+from . import algebra, domain
 from .domain import Kind, Quantity
 from .loss_calls import Losses
 from .losses import loss_class, loss_function
@@ -56,7 +56,7 @@ class Calls(Tensors, Losses):
         callees = tuple(one for one in callees if not isinstance(one, Constant)) or callees
         found = domain.NOTHING
         for callee in callees:
-            found = domain.join(found, self.call_one(value, callee))
+            found = algebra.join(found, self.call_one(value, callee))
         return found
 
     def call_one(self, value: Opaque, callee: Value) -> Quantity:
@@ -110,7 +110,7 @@ class Calls(Tensors, Losses):
         if any(name.endswith(".namedtuple") for name in names):
             found = domain.NOTHING
             for one in self.given(value):
-                found = domain.join(found, one)
+                found = algebra.join(found, one)
             return found
         return self.nothing_known(value, names[0] if names else "what is called")
 
@@ -132,7 +132,7 @@ class Calls(Tensors, Losses):
         if package == "builtins":
             return self.builtin(value, word)
         if name.startswith("torch.distributions."):
-            return domain.nonlinear("a distribution", *self.given(value))
+            return algebra.nonlinear("a distribution", *self.given(value))
         if name.startswith("torchmetrics."):
             return domain.equal(tensor=False)
         if word in ("contiguous_format", "Generator"):
@@ -160,15 +160,15 @@ class Calls(Tensors, Losses):
         if word == "sum":
             return self.summed(value.arguments.items[0].values) if given else domain.NOTHING
         if word in ("max", "min") and len(given) > 1:
-            return guarded(given) or domain.nonlinear(word, *given)
+            return guarded(given) or algebra.nonlinear(word, *given)
         if word == "pow" and len(given) == 2:
             return self.power(first, value.arguments.items[1].values)
         if word in ("range", "slice", "hash", "id", "callable", "hasattr", "type"):
             return domain.equal(tensor=False)
         if word in ("str", "repr", "format", "print", "ord", "chr"):
-            return domain.nonlinear("the text", *given)
+            return algebra.nonlinear("the text", *given)
         if word in ("abs", "divmod", "max", "min", "any", "all"):
             if first.kind is Kind.SAMPLE and word != "abs":
                 return domain.unknown(f"{word} over the samples of a batch", whole=True)
-            return domain.nonlinear(word, *given)
+            return algebra.nonlinear(word, *given)
         return self.nothing_known(value, f"'{word}'")

@@ -9,8 +9,9 @@ from transpile.plan.graph import called_names, origin
 from transpile.plan.model import Plan
 
 from . import analysis
+from .algebra import STATISTIC
 from .analysis import Analysis
-from .domain import STATISTIC, Kind
+from .domain import Kind
 
 #: Layers that go along the first dimension unless they are told otherwise.
 ALONG_FIRST = frozenset(

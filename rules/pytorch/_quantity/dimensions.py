@@ -5,7 +5,7 @@ from __future__ import annotations
 from transpile.facts.values import Constant
 from transpile.records import replace
 
-from . import domain
+from . import algebra, domain
 from .domain import Kind, Quantity
 from .orders import REORDERING
 from .shapes import Given, integer
@@ -14,7 +14,7 @@ from .vocabulary import ALONG, DEFAULT_DIM, DIM_POSITION, POSITIONS, SUMS
 
 def reduced_over(word: str, tensor: Quantity, given: Given) -> Quantity:
     """A sum or mean, over everything or some dimensions."""
-    reduce = domain.total if word in SUMS else domain.average
+    reduce = algebra.total if word in SUMS else algebra.average
     if word == "average" and given.get("weights", 1):
         return domain.unknown("it is an average by weights", whole=True)
     if word == "nanmean" and tensor.kind is Kind.SAMPLE:
@@ -58,9 +58,9 @@ def after_reduction(quantity: Quantity, given: Given) -> Quantity:
 def along(word: str, tensor: Quantity, given: Given, others: list[Quantity]) -> Quantity:
     """What looks along a dimension: harmless unless that counts the samples."""
     if word in ("cosine_similarity", "pairwise_distance", "cross") and others:
-        tensor = domain.nonlinear(word, tensor, others[0])
+        tensor = algebra.nonlinear(word, tensor, others[0])
     if tensor.kind is not Kind.SAMPLE:
-        found = domain.nonlinear(word, tensor)
+        found = algebra.nonlinear(word, tensor)
         return found if found.kind is not Kind.UNKNOWN else after_reduction(found, given)
     dims = given.dims(DIM_POSITION.get(word, 0))
     if dims == () and word in ("topk", "kthvalue", "sort", "msort", "argsort"):
@@ -78,7 +78,7 @@ def along(word: str, tensor: Quantity, given: Given, others: list[Quantity]) -> 
         return domain.unknown(f"'{word}' looks across the samples of a batch")
     keeps = word in ALONG and word not in ("cosine_similarity", "pairwise_distance")
     moved = 0 if keeps or tensor.dim is None else before(dims, tensor.dim, given)
-    found = domain.nonlinear(word, tensor)
+    found = algebra.nonlinear(word, tensor)
     if found.kind is not Kind.SAMPLE:
         return found
     gradient = replace(found, content=content)

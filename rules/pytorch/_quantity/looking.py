@@ -9,7 +9,7 @@ from transpile.facts.values import Constant, External, Opaque, Value, Values
 from transpile.plan.graph import identity
 from transpile.plan.model import Plan
 
-from . import domain
+from . import algebra, domain
 from .domain import Quantity
 
 #: The number that losses of classes leave out unless they are told another one.
@@ -66,7 +66,7 @@ class Looking(ABC):
         given = self.given(value)
         if all(one.independent for one in given):
             return domain.equal(gradient=any(one.gradient for one in given))
-        found = domain.unknown_among(*given)
+        found = algebra.unknown_among(*given)
         if found is not None:
             return found
         return domain.unknown(f"nothing is known of {what}")

@@ -7,7 +7,7 @@ import libcst as cst
 from transpile.facts.values import Opaque
 from transpile.records import replace
 
-from . import domain
+from . import algebra, domain
 from .domain import Duty, Kind, Pending, Quantity, WeightedLoss
 from .looking import Looking
 from .losses import AVERAGED_BY_WEIGHT, FUNCTIONAL, SIZED, Settings, Signature, settings_of
@@ -47,7 +47,7 @@ class Losses(Looking):
                 for position, one in enumerate(tensors)
             ]
         weights = self.weights_of_batch(signature, source, source is value)
-        each = domain.nonlinear(f"the loss {signature.function}", *tensors, *weights)
+        each = algebra.nonlinear(f"the loss {signature.function}", *tensors, *weights)
         if setup.reduction is None:
             return domain.unknown(f"the reduction of {signature.function} is not known", whole=True)
         if each.kind is Kind.UNKNOWN or setup.reduction == "none":
@@ -55,14 +55,14 @@ class Losses(Looking):
         if each.kind is not Kind.SAMPLE:
             return each
         if setup.reduction == "sum":
-            return domain.total(each)
+            return algebra.total(each)
         if signature.function in AVERAGED_BY_WEIGHT and (
             setup.weight is not False or setup.ignore_index or self.marks_left_out
         ):
             return self.weighted_loss(value, signature, source, setup)
         if each.selection and signature.function in SIZED and setup.weight is False:
             return self.weighted_loss(value, signature, source, setup)
-        return domain.average(each)
+        return algebra.average(each)
 
     def weights_of_batch(
         self, signature: Signature, source: Opaque, as_function: bool

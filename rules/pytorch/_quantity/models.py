@@ -8,7 +8,7 @@ from transpile.facts.values import Constant, Instance, Mapping, Opaque, Sequence
 from transpile.plan.graph import called_names, is_instance_of, method_calls, origin
 from transpile.records import replace
 
-from . import domain
+from . import algebra, domain
 from .domain import Kind, Quantity
 from .looking import Looking
 from .losses import FUNCTIONAL
@@ -87,7 +87,7 @@ class Models(Looking):
             if one.kind is Kind.UNKNOWN:
                 return one
             if one.kind is Kind.PART:
-                return domain.unknown(domain.STATISTIC)
+                return domain.unknown(algebra.STATISTIC)
         return domain.equal(gradient=True)
 
     def keeps_dimensions(self, value: Value) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from transpile.facts.values import Mapping, Opaque, Sequence, Values, only_constant
 from transpile.records import replace
 
-from . import domain
+from . import algebra, domain
 from .domain import Duty, Kind, Pending, Quantity
 from .models import Models
 
@@ -31,13 +31,13 @@ class Numbers(Models):
         for value in values:
             if isinstance(value, Sequence):
                 for element in (*value.elements, value.rest):
-                    found = domain.add(found, self.look(element))
+                    found = algebra.add(found, self.look(element))
             elif isinstance(value, Mapping):
-                found = domain.add(found, self.look(value.every()))
+                found = algebra.add(found, self.look(value.every()))
             else:
                 one = self.look((value,))
-                found = domain.add(
-                    found, one if self.is_model_call((value,)) else domain.total(one)
+                found = algebra.add(
+                    found, one if self.is_model_call((value,)) else algebra.total(one)
                 )
         return found
 
@@ -49,7 +49,7 @@ class Numbers(Models):
                 return base.scaled(base.degree * (constant.value - 1))
         if constant is not None and constant.value == 1:
             return base
-        return domain.nonlinear("a power", base, self.look(exponent))
+        return algebra.nonlinear("a power", base, self.look(exponent))
 
     def gradients(self, value: Opaque) -> Quantity:
         """``torch.autograd.grad``: one gradient for each sample, where the inputs are samples."""
@@ -61,7 +61,7 @@ class Numbers(Models):
             degree = (of.degree or 0) - (1 if of.kind is Kind.PART else 0)
             return replace(domain.sample(gradient=True).scaled(degree), dim=to.dim)
         if of.kind is Kind.SAMPLE:
-            return domain.total(of)
+            return algebra.total(of)
         return of
 
     def all_reduced(self, quantity: Quantity, operation: str) -> Quantity:

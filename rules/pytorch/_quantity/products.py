@@ -5,7 +5,7 @@ from __future__ import annotations
 from transpile.facts.values import Opaque, only_constant
 from transpile.records import replace
 
-from . import domain
+from . import algebra, domain
 from .domain import Kind, Quantity
 from .shapes import Look
 from .vocabulary import BATCHED_PRODUCTS
@@ -21,12 +21,12 @@ def product(
         return tensor
     if word in ("addmm", "baddbmm") and len(others) > 1:
         product = matrix_product(others[0], others[1])
-        return domain.add(tensor, product)
+        return algebra.add(tensor, product)
     if word in BATCHED_PRODUCTS:
-        return domain.multiply(tensor, others[0])
+        return algebra.multiply(tensor, others[0])
     if word in ("dot", "inner", "tensordot") and Kind.SAMPLE in (tensor.kind, others[0].kind):
-        product = domain.multiply(tensor, others[0])
-        return domain.total(product) if word == "dot" else domain.unknown(domain.PAIRS)
+        product = algebra.multiply(tensor, others[0])
+        return algebra.total(product) if word == "dot" else domain.unknown(algebra.PAIRS)
     return matrix_product(tensor, others[0], word in ("mm",))
 
 
@@ -35,28 +35,28 @@ def pairwise(tensor: Quantity, others: list[Quantity]) -> Quantity:
     if any(one.kind in (Kind.SAMPLE, Kind.UNKNOWN) for one in (tensor, *others)):
         if tensor.kind is Kind.SAMPLE and others and others[0].independent:
             return replace(tensor, content="")
-        return domain.unknown(domain.PAIRS, certain=True)
-    return domain.nonlinear("a product", tensor, *others)
+        return domain.unknown(algebra.PAIRS, certain=True)
+    return algebra.nonlinear("a product", tensor, *others)
 
 
 def matrix_product(left: Quantity, right: Quantity, flat: bool = False) -> Quantity:
     """``left @ right``; `flat` where both are certainly matrices."""
-    found = domain.unknown_among(left, right)
+    found = algebra.unknown_among(left, right)
     if found is not None:
         return found
     if left.kind is Kind.SAMPLE and right.kind is Kind.SAMPLE:
         if left.dim == 0 and right.dim == 1:
-            return domain.unknown(domain.PAIRS, certain=True)
+            return domain.unknown(algebra.PAIRS, certain=True)
         if left.dim == 1 and right.dim == 0:
-            return domain.total(domain.multiply(left, replace(right, dim=1)))
+            return algebra.total(algebra.multiply(left, replace(right, dim=1)))
         if flat:
-            return domain.unknown(domain.PAIRS)
-        return domain.multiply(replace(left, content=""), right)
+            return domain.unknown(algebra.PAIRS)
+        return algebra.multiply(replace(left, content=""), right)
     if right.kind is Kind.SAMPLE and left.kind is Kind.EQUAL:
         if right.dim == 0 and flat:
             return domain.unknown("it mixes the samples of a batch")
-        return domain.multiply(right, left)
-    return domain.multiply(left, right)
+        return algebra.multiply(right, left)
+    return algebra.multiply(left, right)
 
 
 def einsum(value: Opaque, look: Look) -> Quantity:
@@ -64,12 +64,12 @@ def einsum(value: Opaque, look: Look) -> Quantity:
     ordered = value.arguments.positional()
     constant = only_constant(ordered[0].values) if ordered else None
     operands = [look(argument.values) for argument in ordered[1:]]
-    found = domain.unknown_among(*operands)
+    found = algebra.unknown_among(*operands)
     if found is not None:
         return found
     samples = [one for one in operands if one.kind is Kind.SAMPLE]
     if not samples:
-        return domain.nonlinear("einsum", *operands)
+        return algebra.nonlinear("einsum", *operands)
     if constant is None or not isinstance(constant.value, str):
         return domain.unknown("the equation of einsum is not known")
     left, _, right = constant.value.replace(" ", "").partition("->")
@@ -79,13 +79,13 @@ def einsum(value: Opaque, look: Look) -> Quantity:
             dim = one.dim or 0
             letters.add(part[dim] if dim < len(part) and not part.startswith(".") else ".")
     if len(letters) != 1:
-        return domain.unknown(domain.PAIRS, certain=True)
+        return domain.unknown(algebra.PAIRS, certain=True)
     letter = letters.pop()
     product = operands[0]
     for one in operands[1:]:
-        product = domain.multiply(product, one)
+        product = algebra.multiply(product, one)
     if product.kind is not Kind.SAMPLE:
         return product
     if letter == "." or letter in right:
         return replace(product, dim=right.find(letter) if letter != "." else product.dim)
-    return domain.total(product)
+    return algebra.total(product)

@@ -6,7 +6,7 @@ from transpile.facts.values import Opaque, Sequence, Values
 from transpile.plan.graph import identity
 from transpile.records import replace
 
-from . import domain
+from . import algebra, domain
 from .domain import Kind, Quantity
 from .looking import Looking
 from .shapes import Given, integer
@@ -41,7 +41,7 @@ class Sizes(Looking):
             found = self.shape_of(argument.values, 0)
             if found is not None:
                 if word == "eye":
-                    return domain.unknown(domain.PAIRS, certain=True)
+                    return domain.unknown(algebra.PAIRS, certain=True)
                 return domain.sample(dim=found, content=content)
         for position, argument in enumerate(value.arguments.positional()):
             if self.look(argument.values).degree == 1 or self.is_batch_size(argument.values):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from transpile.facts.values import Opaque
 from transpile.records import replace
 
-from . import domain
+from . import algebra, domain
 from .dimensions import along, concatenated, is_elementwise_pair, reduced_over, reordered
 from .domain import Duty, Kind, Pending, Quantity
 from .numbers import Numbers, guarded
@@ -83,7 +83,7 @@ class Tensors(Numbers, Sizes):
         if plain in SUMS or plain in MEANS:
             return reduced_over(plain, tensor, given)
         if plain in ("max", "min") and others and is_elementwise_pair(given):
-            return guarded([tensor, *others]) or domain.nonlinear(plain, tensor, *others)
+            return guarded([tensor, *others]) or algebra.nonlinear(plain, tensor, *others)
         if plain in OVER_ALL or plain in ALONG:
             return along(plain, tensor, given, others)
         if plain in CONCATENATIONS:
@@ -99,9 +99,9 @@ class Tensors(Numbers, Sizes):
         if plain in GUARDS:
             return tensor
         if plain in ADDITIONS:
-            return domain.add(tensor, others[0]) if others else tensor
+            return algebra.add(tensor, others[0]) if others else tensor
         if plain in PRODUCTS:
-            return domain.multiply(tensor, others[0]) if others else tensor
+            return algebra.multiply(tensor, others[0]) if others else tensor
         if plain in QUOTIENTS:
             return self.quotient(tensor, value, given)
         if plain in NEGATIONS:
@@ -148,7 +148,7 @@ class Tensors(Numbers, Sizes):
             return tensor
         node = ordered[0].node
         pending = Pending(Duty.DENOMINATOR, node, value.module) if node is not None else None
-        return domain.divide(tensor, self.look(ordered[0].values), pending)
+        return algebra.divide(tensor, self.look(ordered[0].values), pending)
 
     def elementwise(
         self, word: str, tensor: Quantity, others: list[Quantity], value: Opaque
@@ -171,12 +171,12 @@ class Tensors(Numbers, Sizes):
         ]
         if word == "masked_fill" and tensor.kind is Kind.PART:
             return domain.unknown(f"'{word}' of a number over the batch", whole=True)
-        found = domain.nonlinear(f"'{word}'", tensor, *others, *keywords)
+        found = algebra.nonlinear(f"'{word}'", tensor, *others, *keywords)
         if found.kind is Kind.SAMPLE and word in MASKS:
             return replace(found.without_gradient(), content="bool")
         return found
 
     def nothing_known_of(self, word: str, tensor: Quantity, value: Opaque, name: str) -> Quantity:
         """A function or method that the vocabulary lacks."""
-        found = domain.unknown_among(tensor, *self.given(value))
+        found = algebra.unknown_among(tensor, *self.given(value))
         return found or domain.unknown(f"nothing is known of {name or repr(word)}")

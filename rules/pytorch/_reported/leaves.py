@@ -10,8 +10,9 @@ from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import BoundMethod, Constant, Instance, Opaque, Value, Values
 from transpile.plan.graph import is_instance_of, method_calls
+from transpile.rules.pytorch._multiples import tensor_behind
 from transpile.rules.pytorch._quantity import Duty, Kind, Pending, Quantity
-from transpile.rules.pytorch._reductions import obstacle, tensor_behind
+from transpile.rules.pytorch._reductions import obstacle
 
 from .counts import Counts
 from .inquiry import Inquiry

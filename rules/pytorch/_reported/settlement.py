@@ -11,8 +11,8 @@ from transpile.facts.values import Constant, Opaque, Value
 from transpile.plan.graph import is_instance_of
 from transpile.plan.model import Loader
 from transpile.plan.ranks import Ranks
+from transpile.rules.pytorch._multiples import is_simple
 from transpile.rules.pytorch._quantity import Duty, Kind
-from transpile.rules.pytorch._reductions import is_simple
 
 from .contents import DEEPEST
 from .inquiry import Inquiry

@@ -1,0 +1,211 @@
+"""The quantities of what is taken out of something: elements, attributes and items."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+
+import libcst as cst
+
+from transpile.facts.values import (
+    Constant,
+    Generator,
+    Instance,
+    Mapping,
+    Opaque,
+    Sequence,
+    Value,
+    Values,
+)
+from transpile.plan.graph import called_names, origin, walk_back
+from transpile.plan.model import Plan
+from transpile.records import replace
+
+from . import domain
+from .calls import Calls
+from .domain import Kind, Quantity
+from .orders import takes_several
+from .pieces import BY_PLACE, takes_by_place
+from .shapes import PIECES, Given, indexed, reshaped
+from .vocabulary import CUTS, NEUTRAL_ATTRIBUTES
+
+
+class Accesses(Calls):
+    """What elements, attributes and items are.
+
+    Args:
+        plan: the plan.
+        whole: take numbers that leave the tensors as those of the global batch.
+    """
+
+    def __init__(self, plan: Plan, whole: bool = False) -> None:
+        super().__init__(plan, whole)
+        self.training = {id(loader.value) for loader in plan.training_loaders}
+        self.loaders = {id(loader.value) for loader in plan.loaders}
+
+    @abstractmethod
+    def laid_out(self, value: Value) -> dict[object, int]:
+        """Where the tensors of a batch count samples, where a collate function decides it."""
+
+    @abstractmethod
+    def position_in_batch(self, value: Opaque) -> int | None:
+        """Where a part of a batch counts samples, for a tensor that a collate function makes."""
+
+    @abstractmethod
+    def in_model(self, value: Opaque) -> bool:
+        """Whether a value is made by the code of a model."""
+
+    def element(self, value: Opaque) -> Quantity:
+        """What iterating gives."""
+        batch = self.batch_of(value)
+        if batch is not None:
+            if not batch:
+                return domain.equal()
+            return domain.sample(dim=self.laid_out(value).get(None, 0))
+        found = self.look(value.operands[0])
+        if found.kind is Kind.SAMPLE and not self.is_collection(value.operands[0]):
+            if found.dim is not None and found.dim > 0:
+                return replace(found, dim=found.dim - 1)
+            return domain.unknown(PIECES)
+        if found.kind is Kind.SHAPE:
+            return domain.equal(tensor=False)
+        if any("builtins.range" in called_names(source) for source in value.operands[0]):
+            return domain.equal(tensor=False)
+        return found
+
+    def is_collection(self, values: Values, seen: set[int] | None = None) -> bool:
+        """Whether values are tuples, lists or dicts of tensors rather than tensors."""
+        seen = set() if seen is None else seen
+        for value in values:
+            behind = origin(value)
+            if id(behind) in seen:
+                # A part of itself, as in a loop: what else it may be decides.
+                continue
+            seen.add(id(behind))
+            if isinstance(behind, (Sequence, Mapping, Generator)):
+                continue
+            if self.batch_of(behind) is not None or self.gives_several(behind):
+                continue
+            if isinstance(behind, Opaque) and behind.kind == "item":
+                if self.position_in_batch(behind) is not None:
+                    return False
+                within = behind.inner or behind.operands[0]
+                if not self.recurrent_part(behind).is_tensor and self.is_collection(within, seen):
+                    continue
+            return False
+        return bool(values)
+
+    def attribute(self, value: Opaque) -> Quantity:
+        """``base.name``."""
+        base, name = value.operands[0], value.name
+        if name == "num_replicas":
+            shared = any(id(v) in self.training for v in walk_back(base, is_access))
+            return domain.equal(-1 if shared and not self.whole else 0, tensor=False)
+        if name == "batch_size" and any(id(one) in self.training for one in base):
+            return domain.count()
+        if name == "dataset" and any(id(one) in self.loaders for one in base):
+            return domain.equal()
+        if any(self.is_layer(origin(one)) and self.is_object(one) for one in base):
+            if not any(self.is_tensor(one) for one in base):
+                return domain.equal(gradient=True)
+        inner = inner_entries(base, name)
+        if inner:
+            return self.look(inner)
+        found = self.look(base)
+        if found.kind is Kind.SAMPLE:
+            if name == "shape":
+                return replace(found.without_gradient(), kind=Kind.SHAPE)
+            if name in NEUTRAL_ATTRIBUTES:
+                return domain.equal(tensor=False)
+            if name == "grad":
+                # That of a mean over the batch: the smaller the share, the larger it is.
+                return replace(domain.sample(dim=found.dim).scaled(-1), selection=found.selection)
+            if name in ("T", "H", "mT"):
+                return reshaped(name, found, Given(value.arguments, 0), self.look)
+            if name == "loss" and self.is_model_call(base):
+                return domain.unknown(
+                    "it is computed inside a model that cannot be looked into", whole=True
+                )
+            if name == "batch_size" or name == "num_graphs":
+                return domain.count()
+        elif name in NEUTRAL_ATTRIBUTES or name == "shape":
+            return domain.equal(tensor=False)
+        return found.without_gradient() if name in CUTS else found
+
+    def item(self, value: Opaque) -> Quantity:
+        """``base[index]`` or one part of what is unpacked."""
+        if value.inner:
+            found = self.look(value.inner)
+            return self.from_model(found, value) if self.is_model_call(value.operands[0]) else found
+        constant = value.index[0] if len(value.index) == 1 else None
+        position = constant.value if isinstance(constant, Constant) else None
+        inner = inner_entries(value.operands[0], position)
+        if inner:
+            return self.look(inner)
+        base = self.look(value.operands[0])
+        laid = self.position_in_batch(value)
+        if laid is not None:
+            return domain.sample(dim=laid)
+        if base.kind is Kind.SHAPE:
+            if isinstance(position, int):
+                return domain.count() if position == (base.dim or 0) else domain.equal(tensor=False)
+            return replace(base, tensor=False)
+        if base.kind is not Kind.SAMPLE:
+            if base.independent or isinstance(position, str):
+                index = self.look(value.index)
+                if index.kind is Kind.SAMPLE:
+                    return replace(domain.sample(base.gradient), dim=index.dim)
+            return base
+        if takes_by_place(base, value, self.plan) and not self.in_model(value):
+            return domain.unknown(BY_PLACE, certain=True)
+        index = self.look(value.index)
+        picked = (
+            has_several(value.node)
+            or index.kind is Kind.SAMPLE
+            or (index.kind is Kind.UNKNOWN and index.sampled)
+            or takes_several(value.index)
+        )
+        if isinstance(position, str) or (self.is_collection(value.operands[0]) and not picked):
+            # The last states of a recurrent layer are one for each sample, however it was packed.
+            states = position not in (None, 0) and self.is_model_call(value.operands[0])
+            dim = 1 if self.recurrent_part(value).is_state else base.dim
+            return replace(base, selection=base.selection and not states, dim=dim)
+        if isinstance(value.node, cst.Subscript):
+            return indexed(base, value.node, self.plan, self.look)
+        return domain.unknown(PIECES)
+
+
+def is_access(value: Value) -> bool:
+    """Whether a value is an attribute of another."""
+    return isinstance(value, Opaque) and value.kind == "attribute"
+
+
+def index_nodes(node: cst.Subscript) -> Iterable[cst.BaseExpression]:
+    """The expressions between the brackets."""
+    for element in node.slice:
+        if isinstance(element.slice, cst.Index):
+            yield element.slice.value
+        elif isinstance(element.slice, cst.Slice):
+            for bound in (element.slice.lower, element.slice.upper, element.slice.step):
+                if bound is not None:
+                    yield bound
+
+
+def has_several(node: cst.CSTNode) -> bool:
+    """Whether ``base[first, second]`` has several indices, which only a tensor takes."""
+    return isinstance(node, cst.Subscript) and len(node.slice) > 1
+
+
+def inner_entries(base: Values, key: object) -> Values:
+    """What a model's own code put under a key or attribute of what it returned."""
+    found: list[Value] = []
+    for value in base:
+        for inside in value.inner if isinstance(value, Opaque) else ():
+            if isinstance(inside, Mapping) and key in inside.entries:
+                found.extend(inside.entries[key].values)
+            elif isinstance(inside, Sequence) and isinstance(key, int) and not inside.rest:
+                if -len(inside.elements) <= key < len(inside.elements):
+                    found.extend(inside.elements[key])
+            elif isinstance(inside, Instance) and isinstance(key, str) and key in inside.attributes:
+                found.extend(inside.attributes[key])
+    return tuple(found)

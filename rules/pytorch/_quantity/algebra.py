@@ -1,0 +1,279 @@
+"""What becomes of quantities that are added, multiplied, divided, reduced or joined."""
+
+from __future__ import annotations
+
+from transpile.records import replace
+
+from .domain import NOTHING, Kind, Pending, Quantity, Term, equal, unknown
+
+
+def unknown_among(*several: Quantity) -> Quantity | None:
+    """What an operation on something unknown gives; None where all is known."""
+    unknowns = [one for one in several if one.kind is Kind.UNKNOWN]
+    if not unknowns:
+        return None
+    found = next((one for one in unknowns if one.certain), unknowns[0])
+    whole = not any(
+        one.kind is Kind.SAMPLE or (one.kind is Kind.UNKNOWN and not one.whole) for one in several
+    )
+    pending = frozenset[Pending]().union(*(one.pending for one in several))
+    sampled = any(one.sampled or one.kind in (Kind.SAMPLE, Kind.PART) for one in several)
+    return replace(found, whole=whole, pending=pending, sampled=sampled)
+
+
+def as_value(quantity: Quantity) -> Quantity:
+    """A shape as the numbers that it holds."""
+    return equal(tensor=False) if quantity.kind is Kind.SHAPE else quantity
+
+
+def aligned(first: Quantity, second: Quantity) -> bool:
+    """Whether the samples of two tensors meet one by one."""
+    return first.dim is None or second.dim is None or first.dim == second.dim
+
+
+PAIRS = "it compares the samples of a batch with each other"
+
+
+STATISTIC = "it combines single samples with a number for the whole batch"
+
+
+def merged_samples(first: Quantity, second: Quantity) -> Quantity:
+    """Two tensors of samples in one operation that keeps them apart."""
+    if not aligned(first, second):
+        return unknown(PAIRS)
+    if first.degrees != second.degrees:
+        return unknown("its samples are scaled by the batch size in two ways", certain=True)
+    return Quantity(
+        Kind.SAMPLE,
+        first.terms | second.terms,
+        dim=first.dim if first.dim is not None else second.dim,
+        selection=first.selection or second.selection,
+        coupled=first.coupled or second.coupled,
+        tensor=first.tensor or second.tensor,
+        pending=first.pending | second.pending,
+    )
+
+
+def sample_first(first: Quantity, second: Quantity) -> tuple[Quantity, Quantity]:
+    """The two in the order sample, part, equal."""
+    order = (Kind.SAMPLE, Kind.PART, Kind.EQUAL)
+    if order.index(first.kind) > order.index(second.kind):
+        return second, first
+    return first, second
+
+
+def over_nothing(first: Quantity, second: Quantity) -> Quantity:
+    """The one of two quantities that is something."""
+    kept, other = (second, first) if first.kind is Kind.NOTHING else (first, second)
+    return kept if kept.tensor or not other.tensor else replace(kept, tensor=True)
+
+
+def add(first: Quantity, second: Quantity) -> Quantity:
+    """The sum or difference of two values."""
+    first, second = as_value(first), as_value(second)
+    if first.kind is Kind.NOTHING or second.kind is Kind.NOTHING:
+        return over_nothing(first, second)
+    found = unknown_among(first, second)
+    if found is not None:
+        return found
+    if first.tiny or second.tiny:
+        return second if first.tiny else first
+    first, second = sample_first(first, second)
+    pending = first.pending | second.pending
+    if first.kind is Kind.SAMPLE:
+        if second.kind is Kind.SAMPLE:
+            return merged_samples(first, second)
+        if first.degrees != second.degrees:
+            return unknown("it adds something of another scale to each sample")
+        coupled = first.coupled or second.kind is Kind.PART
+        return replace(
+            first, terms=first.terms | second.terms, coupled=coupled, pending=pending, content=""
+        )
+    return Quantity(
+        first.kind,
+        first.terms | second.terms,
+        tensor=first.tensor if first.kind is not second.kind else first.tensor or second.tensor,
+        agreed=first.kind is Kind.EQUAL and (first.agreed or second.agreed),
+        pending=pending,
+    )
+
+
+def multiply(first: Quantity, second: Quantity) -> Quantity:
+    """The product of two values."""
+    first, second = as_value(first), as_value(second)
+    if first.kind is Kind.NOTHING or second.kind is Kind.NOTHING:
+        return over_nothing(first, second)
+    found = unknown_among(first, second)
+    if found is not None:
+        return found
+    first, second = sample_first(first, second)
+    pending = first.pending | second.pending
+    terms = frozenset(
+        Term(one.degree + other.degree, one.gradient or other.gradient)
+        for one in first.terms
+        for other in second.terms
+    )
+    if first.kind is Kind.SAMPLE and second.kind is Kind.SAMPLE:
+        if first.coupled or second.coupled:
+            return unknown(STATISTIC)
+        if not aligned(first, second):
+            return unknown(PAIRS)
+        return Quantity(
+            Kind.SAMPLE,
+            terms,
+            dim=first.dim if first.dim is not None else second.dim,
+            selection=first.selection or second.selection,
+            tensor=first.tensor or second.tensor,
+            pending=pending,
+        )
+    if second.kind is Kind.PART:
+        if first.kind is Kind.SAMPLE:
+            return unknown(STATISTIC)
+        return unknown("it multiplies two numbers that are taken over the batch", whole=True)
+    if first.kind is Kind.SAMPLE:
+        return replace(first, terms=terms, pending=pending, content="")
+    return Quantity(
+        first.kind,
+        terms,
+        tensor=first.tensor if first.kind is Kind.PART else first.tensor or second.tensor,
+        agreed=first.kind is Kind.EQUAL and (first.agreed or second.agreed),
+        pending=pending,
+    )
+
+
+def divide(first: Quantity, second: Quantity, denominator: Pending | None = None) -> Quantity:
+    """The quotient of two values.
+
+    Args:
+        first: the numerator.
+        second: the denominator.
+        denominator: where the denominator stands, so that it can be agreed on.
+    """
+    first, second = as_value(first), as_value(second)
+    if second.kind is Kind.NOTHING:
+        return first
+    found = unknown_among(first, second)
+    if found is not None:
+        return found
+    if first.kind is Kind.NOTHING:
+        return NOTHING
+    if second.kind is Kind.PART:
+        if second.gradient:
+            return unknown("its denominator depends on the samples and is trained", whole=True)
+        if second.degree is None or denominator is None:
+            return unknown("its denominator differs between the processes", whole=True)
+        second = replace(second, kind=Kind.EQUAL, pending=second.pending | frozenset({denominator}))
+    if second.kind is Kind.SAMPLE:
+        if first.kind is Kind.PART:
+            return unknown(STATISTIC)
+        return multiply(first, second.scaled(-2 * (second.degree or 0)))
+    if second.degree is None:
+        return unknown("its denominator adds up things of different scale", whole=True)
+    return multiply(first, second.scaled(-2 * second.degree))
+
+
+def nonlinear(word: str, *several: Quantity) -> Quantity:
+    """A function that is not linear, applied to each element."""
+    values = [one for one in map(as_value, several) if one.kind is not Kind.NOTHING]
+    if not values:
+        return equal(tensor=any(one.tensor for one in several))
+    found = unknown_among(*values)
+    if found is not None:
+        return found
+    pending = frozenset[Pending]().union(*(one.pending for one in values))
+    if any(one.kind is Kind.PART or one.coupled for one in values):
+        if any(one.kind is Kind.SAMPLE for one in values):
+            return replace(unknown(STATISTIC), pending=pending)
+        reason = f"{word} of a number over the batch is not that of its parts"
+        return replace(unknown(reason, whole=True), pending=pending)
+    if any(one.degrees != frozenset({0}) for one in values):
+        reason = f"{word} of something that grows with the batch size"
+        return replace(unknown(reason, whole=True), pending=pending)
+    result = values[0]
+    for one in values[1:]:
+        first, second = sample_first(result, one)
+        if second.kind is Kind.SAMPLE:
+            result = merged_samples(first, second)
+        else:
+            result = replace(
+                first,
+                terms=first.terms | second.terms,
+                tensor=first.tensor or second.tensor,
+                pending=first.pending | second.pending,
+            )
+        if result.kind is Kind.UNKNOWN:
+            return result
+    return replace(result, content="")
+
+
+def total(quantity: Quantity) -> Quantity:
+    """The sum of all elements."""
+    if quantity.kind is Kind.UNKNOWN:
+        return replace(quantity, whole=True)
+    if quantity.kind is Kind.SAMPLE:
+        return Quantity(
+            Kind.PART, quantity.scaled(1).terms, tensor=quantity.tensor, pending=quantity.pending
+        )
+    return as_value(quantity)
+
+
+def average(quantity: Quantity) -> Quantity:
+    """The mean of all elements."""
+    if quantity.kind is Kind.UNKNOWN:
+        return replace(quantity, whole=True)
+    if quantity.kind is Kind.SAMPLE:
+        if quantity.selection:
+            return unknown(
+                "it is a mean over some of the samples, and how many differs by process", whole=True
+            )
+        return Quantity(Kind.PART, quantity.terms, tensor=quantity.tensor, pending=quantity.pending)
+    return as_value(quantity)
+
+
+def join(first: Quantity, second: Quantity) -> Quantity:
+    """One of two values, nobody knows which."""
+    if first is second:
+        return first
+    if first.kind is Kind.NOTHING or second.kind is Kind.NOTHING:
+        return over_nothing(first, second)
+    found = unknown_among(first, second)
+    if found is not None:
+        return found
+    if first.agreed != second.agreed:
+        # What a helper returns in one process, and what it returns in several.
+        return first if first.agreed else second
+    if first.kind is Kind.SHAPE or second.kind is Kind.SHAPE:
+        return first if first.kind is second.kind else equal(tensor=False)
+    first, second = sample_first(first, second)
+    tensor = first.tensor or second.tensor
+    pending = first.pending | second.pending
+    if first.kind is Kind.SAMPLE and second.kind is Kind.SAMPLE:
+        if first.degrees != second.degrees:
+            return unknown("its samples are scaled by the batch size in two ways", certain=True)
+        return replace(
+            first,
+            terms=first.terms | second.terms,
+            dim=first.dim if first.dim == second.dim else None,
+            selection=first.selection or second.selection,
+            content=first.content if first.content == second.content else "",
+            coupled=first.coupled or second.coupled,
+            pending=pending,
+        )
+    if first.kind is Kind.EQUAL and second.kind is Kind.EQUAL:
+        for one, other in ((first, second), (second, first)):
+            if one.degrees == frozenset({0}) and not one.gradient and not one.tensor:
+                # A stand-in, such as the number of processes where there is only one.
+                return replace(other, tensor=tensor, pending=pending)
+    elif second.kind is Kind.EQUAL and (not second.gradient or first.kind is Kind.SAMPLE):
+        # A starting value, or a stand-in for what is switched off.
+        return replace(first, tensor=tensor, pending=pending)
+    if first.degrees != second.degrees:
+        return unknown(
+            "it is taken over the batch in different ways on different paths", whole=True
+        )
+    kind = first.kind if first.kind is not Kind.SAMPLE else Kind.UNKNOWN
+    if kind is Kind.UNKNOWN:
+        return unknown("it is one thing for each sample on one path and one for all on another")
+    return Quantity(
+        kind, first.terms | second.terms, tensor=tensor, agreed=first.agreed, pending=pending
+    )

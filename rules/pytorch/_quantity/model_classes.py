@@ -1,0 +1,69 @@
+"""The classes of the script whose objects are models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from transpile.facts.values import (
+    Class,
+    Instance,
+    Mapping,
+    Opaque,
+    Sequence,
+    Value,
+)
+from transpile.plan.graph import called_names
+from transpile.plan.model import Plan
+
+from .vocabulary import CONTAINERS, PARAMETERLESS
+
+
+def find_model_classes(plan: Plan) -> Iterable[int]:
+    """The class definitions whose objects have layers with parameters."""
+    known: dict[int, bool] = {}
+    for event in plan.facts.events:
+        if event.kind != "call":
+            continue
+        for value in (*event.result, *event.callee):
+            if isinstance(value, Instance) and has_parameters(value, plan, known):
+                for ancestor in value.cls.ancestry():
+                    if isinstance(ancestor, Class):
+                        yield id(ancestor.node)
+
+
+def has_parameters(value: Value, plan: Plan, known: dict[int, bool]) -> bool:
+    """Whether a value is or holds a layer with parameters."""
+    if id(value) in known:
+        return known[id(value)]
+    known[id(value)] = False
+    found = False
+    if isinstance(value, Instance):
+        bases = value.cls.external_bases()
+        if any(name in plan.table.module_bases for name in bases):
+            found = any(
+                has_parameters(part, plan, known)
+                for values in value.attributes.values()
+                for part in values
+            )
+        elif any(name.startswith(("torch.nn.", "torchvision.models.")) for name in bases):
+            found = True
+    elif isinstance(value, (Sequence, Mapping)):
+        found = any(has_parameters(part, plan, known) for part in value.every())
+    elif isinstance(value, Opaque) and value.kind == "call":
+        for name in called_names(value):
+            word = name.rpartition(".")[2]
+            if word in CONTAINERS:
+                # What is put into an empty one later is most likely a layer.
+                found = not value.arguments.items or any(
+                    has_parameters(part, plan, known)
+                    for argument in value.arguments.items
+                    for part in argument.values
+                )
+            elif name.startswith("torch.nn.functional.") or word in PARAMETERLESS:
+                continue
+            elif name.startswith("torch.nn.") and not word.endswith("Loss"):
+                found = found or word[:1].isupper()
+            elif name.startswith(("torchvision.models.", "torch.hub.", "timm.", "transformers.")):
+                found = True
+    known[id(value)] = found
+    return found
