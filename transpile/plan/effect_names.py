@@ -66,6 +66,8 @@ WRITES = frozenset(
 REMOVALS = frozenset(
     {"os.remove", "os.unlink", "os.rmdir", "os.removedirs", "shutil.rmtree", "unlink()", "rmdir()"}
 )
+#: What makes folders.
+DIRECTORIES = frozenset({"os.makedirs", "os.mkdir", "mkdir()"})
 READS = frozenset(
     {
         "numpy.load", "numpy.loadtxt", "numpy.genfromtxt", "numpy.fromfile", "numpy.memmap",

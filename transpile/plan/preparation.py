@@ -15,18 +15,17 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Constant, External
-from transpile.plan.effect_names import REMOVALS
+from transpile.plan.effect_names import DIRECTORIES, REMOVALS
 from transpile.plan.effects import Effect, Kind
 from transpile.plan.foreign import site_in_entry
 from transpile.plan.graph import walk_back
-from transpile.plan.guards import Guards
 from transpile.plan.missing_files import MissingFiles, calls_in
 from transpile.plan.model import Plan
-from transpile.plan.treatment import Grade, Once, Preparation, Statement, statements_of
+from transpile.plan.treatment import Once, Preparation, Statement, statements_of
+from transpile.plan.turns import Turns, block_of
 
 #: Effects that, where something is prepared, belong to it.
 PREPARING = frozenset({Kind.DOWNLOAD, Kind.OPEN, Kind.WRITE, Kind.CONTAINER, Kind.PROCESS})
-DIRECTORIES = frozenset({"os.makedirs", "os.mkdir", "mkdir()"})
 #: What clears the way for something new: in turns, the last process would clear what the first
 #: one has made by then.
 CLEARING = REMOVALS | {"shutil.move", "os.rename", "os.renames", "os.replace"}
@@ -37,8 +36,6 @@ SEEDED = (
     "numpy.random.RandomState", "numpy.random.default_rng", "random.Random", "numpy.random.seed",
     "random.seed",
 )  # fmt: skip
-#: Statements without a download that one turn may reach over.
-MOST_BETWEEN = 2
 
 
 class Preparations:
@@ -60,6 +57,7 @@ class Preparations:
         self.before = before
         self.module = module or self.plan.entry
         self.source = self.module.source
+        self.turns = Turns(once, self.module)
         self.first_training = min(training_orders(self.plan), default=None)
 
     def find(self) -> list[Preparation]:
@@ -79,13 +77,13 @@ class Preparations:
         result: list[Preparation] = []
         for module, places in inside.items():
             there = Preparations(self.once, self.missing, self.before, module)
-            for preparation in there.grouped(there.placed(places.values())):
+            for preparation in there.turns.grouped(there.placed(places.values())):
                 sites = list(self.sites_of(preparation.effects))
                 if preparation.why_not and sites:
                     here.extend(sites)
                 else:
                     result.append(preparation)
-        return self.apart([*self.grouped(self.placed(here)), *result])
+        return self.apart([*self.turns.grouped(self.placed(here)), *result])
 
     def apart(self, found: list[Preparation]) -> list[Preparation]:
         """The preparations, those told why not that happen within another one, too."""
@@ -229,7 +227,7 @@ class Preparations:
         behind = self.missing.behind_exit(self.source, node)
         if not behind or statement in self.source.parents(behind[-1]):
             return [statement]
-        following = statements_of(self.block_of(behind[0]))
+        following = statements_of(block_of(self.source, behind[0]))
         following = following[following.index(behind[-1]) + 1 :]
         while following and not self.has_effects(following[-1]):
             following.pop()
@@ -304,110 +302,6 @@ class Preparations:
         return isinstance(preparation.statements[0], (cst.If, cst.Try)) and any(
             draws_shared(event) for event in self.events_in(preparation) if event.kind == "call"
         )
-
-    # Neighbours.
-
-    def grouped(self, found: list[Preparation]) -> list[Preparation]:
-        """Neighbouring preparations of one block become one."""
-        placed = [each for each in found if each.statements and not each.why_not]
-        result = [each for each in found if not each.statements or each.why_not]
-        by_statement = {id(each.statements[0]): each for each in placed}
-        blocks: dict[int, cst.CSTNode] = {}
-        for each in placed:
-            block = self.block_of(each.statements[0])
-            blocks[id(block)] = block
-        for block in blocks.values():
-            result.extend(self.grouped_in(block, by_statement))
-        return result
-
-    def block_of(self, statement: Statement) -> cst.CSTNode:
-        """The block that a statement stands in."""
-        parent = self.source.parent(statement)
-        if isinstance(parent, cst.SimpleStatementLine):
-            parent = self.source.parent(parent)
-        assert parent is not None
-        return parent
-
-    def grouped_in(
-        self, block: cst.CSTNode, by_statement: dict[int, Preparation]
-    ) -> Iterator[Preparation]:
-        """The preparations of one block."""
-        guards = Guards(self.once, self.module)
-        current: Preparation | None = None
-        gap: list[Statement] = []
-        folders: list[Statement] = []
-        taken: set[int] = set()
-        for statement in statements_of(block):
-            if id(statement) in taken:
-                continue
-            each = by_statement.get(id(statement))
-            if each is None and self.makes_folders(guards, statement):
-                folders.append(statement)
-            elif each is None:
-                folders = []
-            elif folders and not self.feeds_training(statement):
-                self.lead(each, folders)
-            if each is not None:
-                taken.update(map(id, each.statements))
-            if each is None:
-                harmless = guards.grade(statement) in (Grade.READ, Grade.LOOSE)
-                gap.append(statement)
-                if current is not None and (not harmless or len(gap) > MOST_BETWEEN):
-                    yield current
-                    current = None
-                continue
-            if current is None or not self.only_data(statement):
-                if current is not None:
-                    yield current
-                current = each
-                if not self.only_data(statement):
-                    yield current
-                    current = None
-            else:
-                current.statements.extend([*gap, *each.statements])
-                current.effects.extend(each.effects)
-                current.sites.extend(each.sites)
-                current.draws |= each.draws
-            gap = []
-        if current is not None:
-            yield current
-
-    def makes_folders(self, guards: Guards, statement: Statement) -> bool:
-        """Whether a statement does nothing but make folders."""
-        effects = guards.effects_in(statement)
-        return (
-            guards.grade(statement) is Grade.NEED
-            and bool(effects)
-            and all(effect.word in DIRECTORIES for effect in effects)
-        )
-
-    def feeds_training(self, statement: Statement) -> bool:
-        """Whether a statement makes a loader for training, whose data set goes above it."""
-        loaders = {id(loader.node) for loader in self.plan.training_loaders}
-        return any(id(call) in loaders for call in calls_in(statement))
-
-    def lead(self, preparation: Preparation, folders: list[Statement]) -> None:
-        """Put the folders that are made right before a preparation into it."""
-        guards = Guards(self.once, self.module)
-        for effect in (each for folder in folders for each in guards.effects_in(folder)):
-            self.once.prepared.add(id(effect.node))
-            preparation.effects.append(effect)
-        preparation.statements[:0] = folders
-        folders.clear()
-
-    def only_data(self, statement: Statement) -> bool:
-        """Whether a statement makes neither models nor loaders, which others work on."""
-        if not isinstance(statement, (cst.Assign, cst.Expr)):
-            return isinstance(statement, (cst.If, cst.Try))
-        others = {id(model.value) for model in self.plan.models}
-        others.update(id(loader.value) for loader in self.plan.loaders)
-        made = {
-            id(value)
-            for call in calls_in(statement)
-            for event in self.once.reads.calls.get(id(call), ())
-            for value in event.result
-        }
-        return not others & made
 
 
 def training_orders(plan: Plan) -> Iterator[int]:

@@ -9,12 +9,11 @@ import libcst as cst
 from transpile.facts.events import Call, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Opaque, Value, Values
-from transpile.plan.effect_names import REMOVALS
+from transpile.plan.effect_names import DIRECTORIES, REMOVALS
 from transpile.plan.effects import Effect, Kind, Vocabulary
 from transpile.plan.file_reads import path_read, receivers
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.places import blocks_around, calls_of, function_of, site_at, statement_in
-from transpile.plan.preparation import DIRECTORIES
 from transpile.plan.treatment import Block, Once, statements_of
 from transpile.records import dataclass
 
