@@ -47,6 +47,7 @@ from transpile.plan.model import Plan
 from transpile.plan.places import statement_of
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.fluid._noise import draws_seeded_noise
 from transpile.rules.fluid._place import NoPlace, Place, place_of
 from transpile.rules.fluid._refusals import mode_of, refusals, refuse
 from transpile.rules.fluid._roles import roles_of
@@ -157,6 +158,10 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     if plan.options.mode != "nccl2" and clips_in_optimizer(place):
         yield Helper("clip_on_trainers", plan.entry)
         name = plan.names_in(plan.entry).fresh("clip_on_trainers")
+        lines = [*written_call(name, main, indentation), *lines]
+    if draws_seeded_noise(plan):
+        yield Helper("vary_noise", plan.entry)
+        name = plan.names_in(plan.entry).fresh("vary_noise")
         lines = [*written_call(name, main, indentation), *lines]
     if place.condition:
         lines = [f"if {place.condition}:", *(f"    {line}" for line in lines)]

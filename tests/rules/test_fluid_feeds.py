@@ -167,3 +167,15 @@ def test_learning_rates_that_a_trainer_fetches_are_refused() -> None:
         "feeder.feed(batch))", "feeder.feed(batch), fetch_list=[loss, learned.name])"
     )
     assert "FL109" in codes(named)
+
+
+def test_noise_without_a_seed_stays_as_it_is() -> None:
+    noisy = SCRIPT.replace(
+        "fluid.layers.fc(x, 1", "fluid.layers.fc(fluid.layers.dropout(x, 0.5), 1"
+    )
+    assert noisy != SCRIPT
+    seed = "fluid.default_main_program().random_seed = 7\n"
+    assert "vary_noise" not in written(noisy)
+    assert "vary_noise" not in written(SCRIPT.replace("x = fluid", seed + "x = fluid", 1))
+    assert "vary_noise()\n" in written(noisy.replace("x = fluid", seed + "x = fluid", 1))
+    assert "vary_noise()\n" in written(noisy.replace("dropout(x, 0.5)", "dropout(x, 0.5, seed=3)"))

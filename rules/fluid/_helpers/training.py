@@ -66,6 +66,18 @@ def $clip_on_trainers(program=None):
 ''',
         (FLUID,),
     ),
+    "vary_noise": HelperSource(
+        '''
+def $vary_noise(program=None):
+    """Have each trainer draw noise of its own where the script gives a seed."""
+    for block in (program or $fluid.default_main_program()).blocks:
+        for op in block.ops:
+            if op.has_attr("seed") and op.attr("seed"):
+                op._set_attr("seed", op.attr("seed") + $get_trainer_id())
+''',
+        (FLUID,),
+        ("get_trainer_id",),
+    ),
     "start_communicator": HelperSource(
         '''
 def $start_communicator(program=None):
