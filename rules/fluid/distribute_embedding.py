@@ -22,9 +22,10 @@ After:
     )
 
 Refuses when:
-    no table is large; the optimizer is another than plain SGD, because the transpiler would
-    silently take SGD for the table; the script evaluates or saves parameters on a trainer, which
-    does not hold the table.
+    no table is large; the optimizer is another than SGD or Adagrad: the transpiler of older
+    versions silently takes SGD for a declared table, so that Adagrad's is not declared, and other
+    optimizers update the rows of a sparse table in another way; the script evaluates or saves
+    parameters on a trainer, which does not hold the table.
 
 Source:
     https://www.paddlepaddle.org.cn/documentation/docs/en/1.8/advanced_guide/distributed_training/cluster_howto_en.html
@@ -62,6 +63,8 @@ SAVES = frozenset(
     {"paddle.fluid.io.save_params", "paddle.fluid.io.save_vars", "paddle.fluid.save",
      "paddle.fluid.io.save_inference_model"}
 )  # fmt: skip
+#: Optimizers that update the rows of a table on servers as one process does (seen with 1.8.5).
+EXACT = frozenset({"paddle.fluid.optimizer.SGD", "paddle.fluid.optimizer.Adagrad"})
 #: Numbers in a table from which on it counts as large.
 LARGE = 1_000_000
 PARAMETERS = ("input", "size", "is_sparse", "is_distributed", "padding_idx", "param_attr", "dtype")
@@ -78,6 +81,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             if all(event.node is not other.node for other in tables):
                 tables.append(event)
     done = [event for event in tables if is_distributed(event)]
+    done = done or [event for event in tables if roles.transpiles and is_sparse(event)]
     if done:
         yield Ruling(
             "FL801",
@@ -111,13 +115,16 @@ def chosen(plan: Plan, large: list[Event]) -> Iterator[Answer]:
         place, why = minimize.event, "no embedding of the script is large"
     elif (whole := needs_table(plan)) is not None:
         place, why = whole, "this needs the whole table, which no trainer holds then"
-    elif set(names) != {"paddle.fluid.optimizer.SGD"}:
+    elif set(names) - EXACT or not names:
         place = minimize.event
-        why = "the transpiler would update the table with SGD instead of the script's optimizer"
+        why = (
+            "the servers would update the rows of the table in another way than one process (seen "
+            "with Fluid 1.8), or with SGD instead of the script's optimizer"
+        )
     else:
         for table in large:
             yield from kept(plan, table)
-        if len(large) > 1:
+        if len(large) > 1 and declares(plan):
             yield Remark(
                 "FL805",
                 Level.WARNING,
@@ -144,7 +151,16 @@ def kept(plan: Plan, table: Event) -> Iterator[Answer]:
     size = size_of(table)
     numbers = "of a size that is not known here" if size is None else f"of {size} numbers"
     yield Remark("FL801", Level.NOTE, table.module, table.node, f"{message}: a table {numbers}")
-    if not plan.options.async_mode:
+    if not declares(plan):
+        yield Remark(
+            "FL801",
+            Level.NOTE,
+            table.module,
+            table.node,
+            "Fluid before 1.8 leaves this table with the trainers: there, declared tables are "
+            "updated with SGD",
+        )
+    elif not plan.options.async_mode:
         yield Remark(
             "FL804",
             Level.WARNING,
@@ -154,6 +170,12 @@ def kept(plan: Plan, table: Event) -> Iterator[Answer]:
             "instead of averaging them",
             "run it with Fluid 1.8, or divide the table's learning rate by the number of trainers",
         )
+
+
+def declares(plan: Plan) -> bool:
+    """Whether tables are declared distributed to older versions, which update those with SGD."""
+    names = called_names(roles_of(plan).minimizes[0].optimizer)
+    return set(names) == {"paddle.fluid.optimizer.SGD"}
 
 
 def needs_table(plan: Plan) -> Event | None:
@@ -182,6 +204,12 @@ def is_distributed(event: Event) -> bool:
     return given is not None and given.values != (Constant(False),)
 
 
+def is_sparse(event: Event) -> bool:
+    """Whether the gradients of a table are sparse, so that Fluid 1.8 leaves it on the servers."""
+    given = event.arguments.get("is_sparse", 2)
+    return given is not None and given.values == (Constant(True),)
+
+
 def size_of(event: Event) -> int | None:
     """How many numbers a table has; None where that is not known."""
     given = event.arguments.get("size", 1)
@@ -201,9 +229,12 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     call = ruling.node
     assert isinstance(call, cst.Call)
     source = ruling.module.source
-    yield Helper("has_remote_table", ruling.module)
-    remote = plan.names_in(ruling.module).fresh("has_remote_table")
-    for name, value in (("is_sparse", "True"), ("is_distributed", f"{remote}()")):
+    given = [("is_sparse", "True")]
+    if declares(plan):
+        yield Helper("has_remote_table", ruling.module)
+        remote = plan.names_in(ruling.module).fresh("has_remote_table")
+        given.append(("is_distributed", f"{remote}()"))
+    for name, value in given:
         written = written_argument(call, name)
         if written is None:
             for edit in add_argument(source, call, f"{name}={value}", PARAMETERS.index(name)):

@@ -251,6 +251,9 @@ def test_large_tables_stay_on_the_servers() -> None:
     assert "FL805" in codes(two, distributed_embedding=True)
     adam = script.replace("optimizer.SGD(0.1)", "optimizer.Adam(0.1)")
     assert "FL802" in codes(adam, distributed_embedding=True)
+    adagrad = script.replace("optimizer.SGD(0.1)", "optimizer.Adagrad(0.1)")
+    assert "is_sparse=True)" in written(adagrad, distributed_embedding=True)
+    assert "FL804" not in codes(adagrad, distributed_embedding=True)
     assert "FL802" in codes(SCRIPT, distributed_embedding=True)
 
 

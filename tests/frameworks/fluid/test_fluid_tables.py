@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 from fluid_cluster import Cluster
 
 from transpile import Options, convert
@@ -44,22 +45,28 @@ for epoch in range(3):
 """
 
 
-def prepared(work: Path, converted: str) -> Path:
+def prepared(work: Path, converted: str, script: str = SCRIPT) -> Path:
     """A folder with the script and a converted one."""
     folder = work / "source"
     folder.mkdir()
-    (folder / "train.py").write_text(SCRIPT)
+    (folder / "train.py").write_text(script)
     (folder / "train_dist.py").write_text(converted)
     return folder
 
 
-def converted() -> str:
+def converted(script: str = SCRIPT) -> str:
     """The script with its tables on the servers."""
-    return convert(SCRIPT, Options(distributed_embedding=True)).text
+    return convert(script, Options(distributed_embedding=True)).text
 
 
-def test_two_tables_train(interpreter_of: Callable[[str], Path], tmp_path: Path) -> None:
-    cluster = Cluster(interpreter_of("fluid"), prepared(tmp_path, converted()), tmp_path)
+@pytest.mark.parametrize("optimizer", ["SGD", "Adagrad"])
+def test_two_tables_train(
+    optimizer: str, interpreter_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    script = SCRIPT.replace("optimizer.SGD(", f"optimizer.{optimizer}(")
+    text = converted(script)
+    assert ("is_distributed=has_remote_table()" in text) is (optimizer == "SGD")
+    cluster = Cluster(interpreter_of("fluid"), prepared(tmp_path, text, script), tmp_path)
     one = cluster.alone("train.py")
     both = cluster.together("train_dist.py", servers=2)
     assert [one.status, *(each.status for each in both)] == [0, 0, 0], both[0].errors[-2000:]
@@ -67,6 +74,7 @@ def test_two_tables_train(interpreter_of: Callable[[str], Path], tmp_path: Path)
         with np.load(one.parameters) as single, np.load(each.parameters) as trainer:
             np.testing.assert_allclose(trainer["score"], single["score"], atol=1e-5)
             assert np.abs(single["score"] - 0.1).max() > 1e-2
+            assert "users" in single.files and "users" not in trainer.files
 
 
 def test_a_declared_table_stops_the_transpiler_of_this_version(
