@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from transpile.facts.events import Event, Within
-from transpile.facts.values import Opaque, Value, Values
+from transpile.facts.values import Constant, Opaque, Value, Values
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
 from transpile.rules.fluid._events import names_of, receivers_of
@@ -84,15 +84,30 @@ def is_outside_schedule(plan: Plan, minimize: Minimize) -> bool:
 
 
 def is_read(plan: Plan, runs: Iterable[Event]) -> Event | None:
-    """A training run that fetches the rate of a schedule; None where none is seen to."""
+    """What reads the rate of a schedule on a trainer: a run that fetches it, or a look at it."""
     for event in runs:
         fetched = event.arguments.get("fetch_list", 2)
-        for value in walk_back(fetched.values if fetched is not None else ()):
-            names = called_names(value)
-            methods = [method for method, _ in method_calls(value)]
-            if SCHEDULES.intersection(names) or "_global_learning_rate" in methods:
-                return event
+        if fetched is not None and is_rate(fetched.values):
+            return event
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached:
+            continue
+        given = event.arguments.get("name", 0)
+        if given is not None and receivers_of(event, "find_var") and is_rate(given.values):
+            return event
     return None
+
+
+def is_rate(values: Values) -> bool:
+    """Whether something is the learning rate of a schedule, or its name."""
+    for value in walk_back(values):
+        if SCHEDULES.intersection(called_names(value)):
+            return True
+        if any(method == "_global_learning_rate" for method, _ in method_calls(value)):
+            return True
+        if isinstance(value, Constant) and str(value.value).startswith("learning_rate"):
+            return True
+    return False
 
 
 def sets_variable(event: Event) -> bool:

@@ -224,8 +224,8 @@ def rates(plan: Plan) -> Iterator[Ruling]:
                 "FL109",
                 reading,
                 "the servers compute the learning rate of this schedule: a trainer that fetches it "
-                "has none and crashes (seen with Fluid 1.8)",
-                "leave it out of fetch_list, or convert with --mode nccl2",
+                "crashes (seen with Fluid 1.8), and one that looks at it sees another number",
+                "leave it out of what is fetched and shown, or convert with --mode nccl2",
             )
         elif is_outside_schedule(plan, minimize):
             yield refuse(

@@ -167,6 +167,10 @@ def test_learning_rates_that_a_trainer_fetches_are_refused() -> None:
         "feeder.feed(batch))", "feeder.feed(batch), fetch_list=[loss, learned.name])"
     )
     assert "FL109" in codes(named)
+    looks = "\nfluid.global_scope().find_var('learning_rate').get_tensor()\n"
+    assert "FL109" in codes(script + looks)
+    assert "FL109" not in codes(SCRIPT + looks)
+    assert "FL109" not in codes(script + looks.replace("learning_rate", "fc_0.w_0"))
 
 
 def test_noise_without_a_seed_stays_as_it_is() -> None:
