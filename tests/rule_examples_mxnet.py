@@ -64,6 +64,19 @@ EXAMPLES = {
     + "@\n"
     + TRAINING
     + '    writer.add_scalar("rate", trainer.learning_rate)\n',
+    "mxnet/reduce-score-metrics": HEAD.replace(
+        "args = ",
+        """parser.add_argument("--kv-store", default="device")
+args = """,
+    )
+    + SYMBOL
+    + "kv = mx.kv.create(args.kv_store)\n"
+    + "".join(
+        f'{name}_iter = mx.io.ImageRecordIter(path_imgrec="{name}.rec", data_shape=(3, 8, 8), '
+        "batch_size=args.batch_size, num_parts=kv.num_workers, part_index=kv.rank)\n"
+        for name in ("train", "val")
+    )
+    + "module.fit(train_iter, num_epoch=1, kvstore=kv)\n@\n",
     "mxnet/divide-batch": HEAD + SYMBOL + "@\nmodule.fit(train_iter, num_epoch=1)\n",
     "mxnet/log-on-one-worker": HEAD
     + "@\n"

@@ -217,6 +217,28 @@ def from_shape(value: Value, depth: int) -> bool:
     return any(from_shape(v, depth + 1) for group in value.operands for v in group)
 
 
+def picks_samples(value: Value) -> bool:
+    """Whether a value is some samples of a batch, taken by their places, as in ``output[:4]``."""
+    if not isinstance(value, Opaque) or value.kind != "item":
+        return False
+    if not isinstance(value.node, cst.Subscript) or not value.node.slice:
+        return False
+    bounds = value.node.slice[0].slice
+    if not isinstance(bounds, cst.Slice) or (bounds.lower is None and bounds.upper is None):
+        return False
+    # A shape is no batch, nor is what a loader delivers: a list of arrays.
+    return not any(from_shape(base, 0) or is_delivered(base) for base in value.operands[0])
+
+
+def is_delivered(value: Value) -> bool:
+    """Whether a value is what a loop draws, and no part of it."""
+    return (
+        isinstance(value, Opaque)
+        and value.kind == "element"
+        and not any(isinstance(v, Opaque) and v.kind == "element" for v in value.operands[0])
+    )
+
+
 def is_loss_class(names: tuple[str, ...]) -> bool:
     """Whether a class gives one number for each sample, as the losses of Gluon do."""
     return any(name.startswith("mxnet.gluon.loss.") and name not in UNUSUAL for name in names)

@@ -15,9 +15,9 @@ from transpile.plan.graph import parents, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.roles.backwards import data_sources
 from transpile.rules.mxnet._batch_shapes import unshared_noise
-from transpile.rules.mxnet._draws import noise
+from transpile.rules.mxnet._draws import holds_batch, noise
 from transpile.rules.mxnet._loaders import from_store
-from transpile.rules.mxnet._losses import Reader, Reduction
+from transpile.rules.mxnet._losses import Reader, Reduction, picks_samples
 from transpile.rules.mxnet._roles import can_reduce, receivers_of
 from transpile.rules.mxnet._slices import cut_values
 
@@ -131,6 +131,8 @@ def find_readings(numbers: Numbers) -> None:
         behind = tuple(value for name in READING for value in receivers_of(event, name))
         if behind:
             kind = reader.reduction(behind) if trained(plan, behind) else Reduction.UNKNOWN
+            if takes_samples(plan, behind):
+                kind = Reduction.UNKNOWN
             at.setdefault(id(event.node), []).append((event, kind))
     for readings in at.values():
         chosen = [(event, kind) for event, kind in readings if kind is not Reduction.UNKNOWN]
@@ -150,6 +152,15 @@ def find_readings(numbers: Numbers) -> None:
             if isinstance(node, cst.BaseExpression):
                 number = Number(module, node, mean=kind is Reduction.MEAN)
                 numbers.readings.update((id(value), number) for value in event.result)
+
+
+def takes_samples(plan: Plan, values: Values) -> bool:
+    """Whether values are made of some samples of a training batch, taken by their places."""
+    cut = cut_values(plan)
+    return any(
+        picks_samples(value) and id(value) not in cut and in_training(plan, (value,))
+        for value in walk_back(values, holds_batch)
+    )
 
 
 def is_parted(plan: Plan, event: Event) -> bool:

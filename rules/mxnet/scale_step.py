@@ -41,7 +41,7 @@ from transpile.rules.mxnet._early import early_exits, early_gradients
 from transpile.rules.mxnet._loaders import constant_of, from_store
 from transpile.rules.mxnet._losses import Reader, Reduction
 from transpile.rules.mxnet._module_divisors import module_divisors
-from transpile.rules.mxnet._numbers import in_training
+from transpile.rules.mxnet._numbers import in_training, takes_samples
 from transpile.rules.mxnet._roles import (
     Update,
     fits,
@@ -60,6 +60,7 @@ CODES = {
     "MX307": "no trainer takes the gradients of a backward pass",
     "MX306": "how the loss is reduced cannot be told",
     "MX308": "a term of the loss would count once for each worker",
+    "MX310": "a loss is made of some samples of a batch, taken by their places",
     "MX309": "random numbers behind a loss have a shape that does not follow the batch",
 }
 
@@ -221,6 +222,17 @@ def step_answers(
             "share, and random numbers, which each worker draws as many of as one process: they "
             "count once for each worker",
             "let the shape of the random numbers follow the batch size of the training data",
+        )
+    if takes_samples(plan, losses):
+        yield Remark(
+            "MX310",
+            Level.WARNING,
+            event.module,
+            event.node,
+            "this loss is made of some samples of a batch, taken by their places: each worker "
+            "takes them from its share of the batch, so that other samples meet in it than in one "
+            "process",
+            "make the loss of whole batches, or choose --batch-size per-device",
         )
     if divisor.times == 0 and not divisor.shared:
         yield settled(event, "the divisor is the batch of all workers", claims)
