@@ -239,7 +239,9 @@ def test_every_mxnet_pod_has_one_role_and_the_schedulers_name(target: str) -> No
         assert pod.environment["DMLC_NUM_WORKER"] == "3"
         assert pod.environment["DMLC_USE_KUBERNETES"] == "1"
         assert ("DMLC_NODE_HOST" in pod.environment) == (pod.role != "scheduler")
-        assert pod.words[:2] == ["python", "train_dist.py"]
+        assert pod.words[:2] == ["sh", "-c"]
+        assert "env -u DMLC_ROLE python -c" in pod.words[2] and "DIST_KVSTORE" in pod.words[2]
+        assert pod.words[3:5] == ["sh", "train_dist.py"]
 
 
 @pytest.mark.parametrize("target", ["kubernetes", "jobset", "volcano", "paddlejob"])

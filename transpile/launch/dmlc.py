@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from transpile.launch.job import DmlcLauncher, Job
 from transpile.launch.marked_output import MARK_OUTPUT
+from transpile.launch.mxnet_check import CHECK
 from transpile.launch.script import (
     FOLDER,
     command_lines,
@@ -75,21 +76,15 @@ _FIND = """\
 # A scheduler that is left over in the environment would make this process one.
 unset DMLC_ROLE
 launcher=$(python3 -c '
-import os, re, sys
-import mxnet
-if [int(part) for part in re.findall("[0-9]+", mxnet.__version__)[:3]] < [1, 2, 1]:
-    sys.exit("MXNet " + mxnet.__version__ + " is too old: 1.2.1 or later")
-runtime = getattr(mxnet, "runtime", None)
-if runtime is not None and not runtime.Features().is_enabled("DIST_KVSTORE"):
-    sys.exit("this MXNet is built without USE_DIST_KVSTORE")
-print(os.path.join(os.path.dirname(os.path.abspath(mxnet.__file__)), "tools", "launch.py"))
+import os
+@checkprint(os.path.join(os.path.dirname(os.path.abspath(mxnet.__file__)), "tools", "launch.py"))
 ')
 launcher=${LAUNCH_PY:-$launcher}
 if ! [ -f "$launcher" ]; then
     printf '%s\\n' "$launcher is missing: set LAUNCH_PY to the tools/launch.py of MXNet" >&2
     exit 2
 fi
-"""
+""".replace("@check", CHECK)
 
 _WORDS = """\
 octal() {

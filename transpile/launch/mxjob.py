@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from transpile.launch import peers
 from transpile.launch.job import Job
-from transpile.launch.pod import Pods, Program, expected_world_size, script_words
+from transpile.launch.mxnet_check import checked_program
+from transpile.launch.pod import Pods, expected_world_size
 from transpile.launch.training_operator import Kind, kubeflow_manifest
 
 FRAMEWORKS = ("mxnet",)
@@ -26,7 +27,7 @@ def files(job: Job) -> dict[str, str]:
     Raises:
         ValueError: something cannot be in a manifest.
     """
-    program = Program(("python",), script_words(job), expected_world_size(job))
+    program = checked_program(job, expected_world_size(job))
     roles = {
         role.name.capitalize(): Pods(role.name, role.count, program, role.gpus or 0, role.resources)
         for role in job.roles

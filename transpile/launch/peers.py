@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from transpile.launch import paddle_pod, torchrun_pod
 from transpile.launch.job import Job
 from transpile.launch.manifest import Object
+from transpile.launch.mxnet_check import checked_program
 from transpile.launch.pod import (
     Pods,
     Program,
@@ -131,9 +132,7 @@ def _mxnet(job: Job, role: RoleName, peers: Peers) -> Program:
         "DMLC_USE_KUBERNETES": "1",
     }
     node = {} if role == "scheduler" else {"DMLC_NODE_HOST": variable("status.podIP")}
-    return Program(
-        ("python",), script_words(job), {**variables, **node, **expected_world_size(job)}
-    )
+    return checked_program(job, {**variables, **node, **expected_world_size(job)})
 
 
 def _tensorflow(job: Job, peers: Peers) -> Program:

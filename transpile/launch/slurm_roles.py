@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from transpile.launch.job import Job
+from transpile.launch.mxnet_check import CHECK
 from transpile.launch.roles import Resources, Role
 from transpile.launch.script import command_lines
 
@@ -21,7 +22,15 @@ export DMLC_PS_ROOT_URI="$master_addr"
 export DMLC_PS_ROOT_PORT="${MASTER_PORT:-$((20000 + SLURM_JOB_ID % 10000))}"
 export DMLC_NUM_SERVER=$servers
 export DMLC_NUM_WORKER=$workers
-"""
+# The quotes are for Python.
+# shellcheck disable=SC2089
+CHECK_MXNET='
+@check'
+# shellcheck disable=SC2090
+export CHECK_MXNET
+# A process with a role would never return from the import of the check.
+unset DMLC_ROLE
+""".replace("@check", CHECK)
 _PADDLE = """\
 # The servers, which Paddle wants to know by their addresses, in turn on $hosts.
 first_port=${MASTER_PORT:-$((20000 + SLURM_JOB_ID % 10000))}
@@ -36,9 +45,10 @@ export PADDLE_PSERVERS_IP_PORT_LIST="${PADDLE_PSERVERS_IP_PORT_LIST#,}"
 export PADDLE_TRAINERS_NUM=$workers
 """
 
-_SCHEDULER_PROGRAM = 'DMLC_ROLE=scheduler exec python3 "$@"'
-_SERVER_PROGRAM = 'DMLC_ROLE=server exec python3 "$@"'
-_WORKER_PROGRAM = 'DMLC_ROLE=worker exec python3 "$@"'
+_CHECKED = 'python3 -c "$CHECK_MXNET" && '
+_SCHEDULER_PROGRAM = _CHECKED + 'DMLC_ROLE=scheduler exec python3 "$@"'
+_SERVER_PROGRAM = _CHECKED + 'DMLC_ROLE=server exec python3 "$@"'
+_WORKER_PROGRAM = _CHECKED + 'DMLC_ROLE=worker exec python3 "$@"'
 _PADDLE_SERVER_PROGRAM = """\
 endpoint=$(echo "$PADDLE_PSERVERS_IP_PORT_LIST" | cut -d , -f "$((SLURM_PROCID + 1))")
 export TRAINING_ROLE=PSERVER PADDLE_CURRENT_ENDPOINT="$endpoint"
