@@ -58,6 +58,7 @@ SETTING = HEAD + LOADER + MODEL + CRITERION
 TOGETHER = {"paddle/wait-before-reading": "paddle/write-once"}
 #: Rules that do something only when asked to.
 OPTIONS = {
+    "paddle/shard-evaluation": Options(evaluation="shard"),
     "paddle/scale-learning-rate": Options(batch_size="per-device", scale_lr="linear"),
     "paddle/train-on-servers": Options(mode="pserver"),
     "paddle/wrap-optimizer": Options(paddle_api="fleet"),
@@ -121,10 +122,10 @@ best, wait = 0.0, 0
         wait += 1
     @
 """,
-    "evaluate-everywhere": SETTING
+    "shard-evaluation": SETTING
     + "test_loader = DataLoader(test_set, batch_size=32)\n"
     + TRAINING
-    + "    correct = 0\n    with paddle.no_grad():\n        @\n    print(correct)\n",
+    + "    with paddle.no_grad():\n        @\n    print(correct)\n",
     "join-parallel-environment": SEEDED
     + PARSER
     + """\

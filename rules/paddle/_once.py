@@ -7,6 +7,7 @@ from transpile.plan.entering import set_up_of
 from transpile.plan.model import Plan
 from transpile.plan.once import find_once
 from transpile.plan.treatment import Once
+from transpile.rules.paddle._evaluation import shared_loops
 from transpile.rules.paddle._numbers import together
 
 BARRIERS = frozenset({"paddle.distributed.barrier"})
@@ -67,6 +68,7 @@ def once_of(plan: Plan) -> Once:
     if "once" not in plan.memo:
         set_up = set_up_of(plan)
         joined = set_up.order if set_up is not None else 0
-        plan.memo["once"] = find_once(plan, VOCABULARY, BARRIERS, joined, together(plan))
+        everywhere = together(plan) | {id(one.loader) for one in shared_loops(plan, VOCABULARY)}
+        plan.memo["once"] = find_once(plan, VOCABULARY, BARRIERS, joined, everywhere)
     found: Once = plan.memo["once"]
     return found

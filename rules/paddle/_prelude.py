@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from transpile.options import Options
 from transpile.prelude import HelperSource, HelperTemplate
+from transpile.rules.paddle._evaluation_helpers import EVALUATION
 
 DIST = ("dist", "paddle.distributed")
 FLEET = ("fleet", "paddle.distributed.fleet")
@@ -526,4 +527,5 @@ def $main_process_first():
         (CONTEXTMANAGER, OS, DIST),
         ("is_main_process",),
     ),
+    **EVALUATION,
 }

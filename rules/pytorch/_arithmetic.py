@@ -9,13 +9,13 @@ from transpile.arithmetic.formula import (
 )
 from transpile.arithmetic.reading import Reader
 from transpile.arithmetic.vocabulary import Drawing, Parameter, Vocabulary
+from transpile.evaluation import Shared
 from transpile.facts.values import Arguments, Constant, Opaque, Sequence, Values
 from transpile.plan.graph import called_names
 from transpile.plan.model import Loader, Plan
 from transpile.plan.sources import constant_of
 from transpile.rule import Rulings
-from transpile.rules.pytorch._evaluation.loops import evaluations
-from transpile.rules.pytorch._evaluation.model import Shared
+from transpile.rules.pytorch._evaluation import evaluations
 from transpile.rules.pytorch._loaders import is_distributed_sampler, is_iterable_dataset
 from transpile.rules.pytorch.scale_learning_rate import DEFAULT_RATES
 

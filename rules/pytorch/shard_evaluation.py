@@ -37,13 +37,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from transpile.evaluation import Done, Shared, Whole
+from transpile.evaluation.written import shared_out
 from transpile.finding import Level
-from transpile.layout import insert_after, insert_before, wrap_expression
-from transpile.layout.calls import LINE_LENGTH, written_call
+from transpile.layout import insert_before
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.pytorch._evaluation import Done, Shared, Way, Whole, evaluations
+from transpile.rules.pytorch._evaluation import evaluations
 from transpile.rules.pytorch._together import has_buffers
 
 CODES = {
@@ -89,15 +90,8 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """Own batches in the head, the model itself in the body, the totals behind the loop."""
     data: Shared = ruling.data
     source, names = data.module.source, plan.names_in(data.module)
-    yield Helper("own_batches", data.module)
-    for edit in wrap_expression(source, data.loader, f"{names.fresh('own_batches')}(", ")"):
-        yield In(data.module, edit)
     synchronised: set[str] = set()
     for forward in data.forwards:
-        if forward.model.trained:
-            yield Helper("unwrap", data.module)
-            for edit in wrap_expression(source, forward.node, f"{names.fresh('unwrap')}(", ")"):
-                yield In(data.module, edit)
         text = source.code(forward.node)
         if text not in synchronised and has_buffers(plan, forward.model):
             synchronised.add(text)
@@ -105,30 +99,4 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
             line = f"{names.fresh('sync_buffers')}({text})"
             for edit in insert_before(source, data.loop, [line]):
                 yield In(data.module, edit)
-    lines: list[str] = []
-    column = source.position(source.span(data.loop).start)[1] - 1
-    for way in Way:
-        texts = [total.text for total in data.totals if total.way is way]
-        if texts:
-            yield Helper(way.value, data.module)
-            lines.extend(put_together(texts, names.fresh(way.value), column))
-    for meter in data.meters:
-        yield Helper(Way.SUM.value, data.module)
-        texts = [f"{meter.text}.{name}" for name in meter.sums]
-        lines.extend(put_together(texts, names.fresh(Way.SUM.value), column))
-        lines.extend(meter.derived)
-    for edit in insert_after(source, data.loop, lines):
-        yield In(data.module, edit)
-
-
-def put_together(texts: list[str], helper: str, column: int) -> list[str]:
-    """The lines in which totals are put together, as black writes them."""
-    if len(texts) == 1:
-        return written_call(f"({texts[0]},) = {helper}", texts, column)
-    targets = ", ".join(texts)
-    if len(f"{targets} = {helper}({targets})") <= LINE_LENGTH - column:
-        return [f"{targets} = {helper}({targets})"]
-    if len(f"{targets} = {helper}(") <= LINE_LENGTH - column:
-        return written_call(f"{targets} = {helper}", texts, column)
-    arguments = written_call(f") = {helper}", texts, column)
-    return ["(", *(f"    {text}," for text in texts), *arguments]
+    yield from shared_out(plan, data)

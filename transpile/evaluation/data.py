@@ -18,10 +18,10 @@ from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, method_calls, parents
 from transpile.plan.model import Loader, Plan
 from transpile.plan.sources import depends_on_world_size
-from transpile.rules.pytorch._loaders import is_distributed_sampler, is_iterable_dataset
 
 from .effects import DRAWS, SAMPLING
 from .model import Obstacle
+from .words import EvaluationWords
 
 #: Libraries whose transforms draw random numbers where their names do not tell otherwise.
 AUGMENTING = ("albumentations.", "imgaug.", "kornia.augmentation.", "monai.transforms.Rand")
@@ -45,6 +45,11 @@ def head(plan: Plan, loop: cst.For) -> cst.BaseExpression:
         if External("builtins.enumerate") in values:
             check_numbers(loop)
         node = node.args[0].value
+    if isinstance(node, cst.Call) and not node.args:
+        # A loader that gives its batches when it is called is called where it is shared out, too.
+        made = plan.facts.values_of(node.func)
+        if made and {id(v) for v in made} == {id(v) for v in plan.facts.values_of(node)}:
+            node = node.func
     return node
 
 
@@ -63,7 +68,7 @@ def check_numbers(loop: cst.For) -> None:
             raise Obstacle(node, f"the number of the batch, '{number.value}', is used")
 
 
-def check_loader(plan: Plan, loader: Loader) -> None:
+def check_loader(plan: Plan, loader: Loader, words: EvaluationWords) -> None:
     """Make sure that the batches of a loader can be shared out.
 
     Raises:
@@ -73,12 +78,12 @@ def check_loader(plan: Plan, loader: Loader) -> None:
     if not isinstance(loader.value, Opaque):
         raise Obstacle(node, "the loader's class is the script's own")
     dataset = loader.argument("dataset")
-    if dataset is not None and is_iterable_dataset(dataset.values):
+    if dataset is not None and words.is_stream(dataset.values):
         raise Obstacle(node, "its data is a stream, of which the length is not known")
     for name in ("sampler", "batch_sampler"):
         argument = loader.argument(name)
         if argument is not None and (
-            is_distributed_sampler(argument.values) or depends_on_world_size(plan, argument.values)
+            words.is_distributed(argument.values) or depends_on_world_size(plan, argument.values)
         ):
             raise Obstacle(node, "its sampler knows of several processes already")
     size = loader.argument("batch_size")

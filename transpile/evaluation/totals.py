@@ -18,15 +18,11 @@ from .meters import meter, own_name
 from .model import Meter, Obstacle, Total, Way
 from .names import bound_names, carried, is_label, local_names
 from .starts import Start, check_unshared, class_of, first_value, not_seen, start_of
+from .words import EvaluationWords
 
 #: Methods that add to a list, and to a tensor in place.
 LISTS = frozenset({"append", "extend"})
 IN_PLACE = frozenset({"add_", "sub_"})
-#: Functions that put something behind what there is.
-JOINS = {
-    "torch.cat": Way.TENSOR, "torch.concat": Way.TENSOR, "torch.vstack": Way.TENSOR,
-    "numpy.concatenate": Way.ARRAY, "numpy.append": Way.ARRAY, "numpy.vstack": Way.ARRAY,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +52,7 @@ class Totals:
         plan: the plan.
         module: where the loop stands.
         loop: the loop.
+        words: what the framework's functions mean.
         updates: the statements that add, by the text of what they add to.
         totals, meters: how it is put together.
     """
@@ -63,6 +60,7 @@ class Totals:
     plan: Plan
     module: Module
     loop: cst.For
+    words: EvaluationWords
     updates: dict[str, list[Update]] = field(default_factory=dict)
     totals: list[Total] = field(default_factory=list)
     meters: list[Meter] = field(default_factory=list)
@@ -150,7 +148,7 @@ class Totals:
             names = [
                 v.name for v in self.plan.facts.values_of(value.func) if isinstance(v, External)
             ]
-            way = JOINS.get(names[0]) if len(names) == 1 else None
+            way = self.words.joins.get(names[0]) if len(names) == 1 else None
             first = value.args[0].value
             if way is not None and names[0] == "numpy.append" and len(value.args) == 2:
                 if code(first) == text:
@@ -249,7 +247,7 @@ class Totals:
         """
         target = updates[0].target
         value, since = first_value(self.module, self.loop, target)
-        start = start_of(self.plan, self.module, value)
+        start = start_of(self.plan, self.module, value, self.words)
         if start is None:
             raise not_seen(self.loop, text)
         kinds = {update.kind for update in updates}

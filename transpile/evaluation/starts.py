@@ -14,14 +14,10 @@ from transpile.plan.model import Plan
 
 from .model import Obstacle
 from .names import bound_names
+from .words import EvaluationWords
 
 #: Methods that give the same numbers in another place or type.
 SAME_NUMBERS = frozenset({"to", "cuda", "cpu", "float", "double", "long", "int", "type", "view"})
-ZEROS = frozenset({"torch.zeros", "torch.zeros_like", "numpy.zeros", "numpy.zeros_like"})
-TENSORS = frozenset(
-    {"torch.tensor", "torch.Tensor", "torch.FloatTensor", "torch.LongTensor", "torch.IntTensor",
-     "torch.DoubleTensor", "torch.cuda.FloatTensor", "torch.cuda.LongTensor", "torch.empty"}
-)  # fmt: skip
 ARRAYS = frozenset({"numpy.array", "numpy.asarray", "numpy.empty"})
 
 
@@ -116,7 +112,9 @@ def stores(module: Module, statement: cst.CSTNode, text: str) -> bool:
     )
 
 
-def start_of(plan: Plan, module: Module, node: cst.BaseExpression) -> Start | None:
+def start_of(
+    plan: Plan, module: Module, node: cst.BaseExpression, words: EvaluationWords
+) -> Start | None:
     """What an expression gives, where it is zero or empty; None for others."""
     if is_zero(plan, node):
         return Start.NUMBER
@@ -134,9 +132,9 @@ def start_of(plan: Plan, module: Module, node: cst.BaseExpression) -> Start | No
     if isinstance(node, cst.DictComp):
         return Start.COUNTS if is_zero(plan, node.value) else None
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
-        repeated = start_of(plan, module, node.left)
+        repeated = start_of(plan, module, node.left, words)
         return repeated if repeated is Start.COUNTS else None
-    return made(plan, module, node) if isinstance(node, cst.Call) else None
+    return made(plan, module, node, words) if isinstance(node, cst.Call) else None
 
 
 def is_zero(plan: Plan, node: cst.BaseExpression) -> bool:
@@ -150,10 +148,10 @@ def is_zero(plan: Plan, node: cst.BaseExpression) -> bool:
     )
 
 
-def made(plan: Plan, module: Module, node: cst.Call) -> Start | None:
+def made(plan: Plan, module: Module, node: cst.Call, words: EvaluationWords) -> Start | None:
     """What a call gives, where it is zero or empty."""
     if isinstance(node.func, cst.Attribute) and node.func.attr.value in SAME_NUMBERS:
-        inner = start_of(plan, module, node.func.value)
+        inner = start_of(plan, module, node.func.value, words)
         if inner in (Start.TENSOR, Start.EMPTY_TENSOR, Start.EMPTY_ARRAY):
             return inner
     names = {
@@ -164,20 +162,20 @@ def made(plan: Plan, module: Module, node: cst.Call) -> Start | None:
         return None
     given = [arg.value for arg in node.args if arg.keyword is None and not arg.star]
     first = given[0] if given else None
-    if names <= ZEROS:
+    if names <= words.zeros:
         if first is not None and not has_zero(first):
             return Start.TENSOR
         if all(name.startswith("numpy.") for name in names):
             return Start.EMPTY_ARRAY if first is not None else None
         return Start.EMPTY_TENSOR if first is not None else None
-    if names <= TENSORS or names <= ARRAYS:
-        empty = Start.EMPTY_TENSOR if names <= TENSORS else Start.EMPTY_ARRAY
+    if names <= words.tensors or names <= ARRAYS:
+        empty = Start.EMPTY_TENSOR if names <= words.tensors else Start.EMPTY_ARRAY
         allocates = any(name.endswith(".empty") for name in names)
         if first is None:
             return empty if not node.args and not allocates else None
         if allocates:
             return empty if has_zero(first) else None
-        start = start_of(plan, module, first)
+        start = start_of(plan, module, first, words)
         if start is Start.LIST:
             return empty
         return Start.TENSOR if start in (Start.NUMBER, Start.COUNTS) else None

@@ -8,16 +8,17 @@ from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.parts import walk_parts
 
+from .words import EvaluationWords
+
 #: Layers that depend on the mode, or may.
 MODAL = (
     "Dropout", "AlphaDropout", "FeatureAlphaDropout", "RReLU", "BatchNorm", "LazyBatchNorm",
-    "SyncBatchNorm", "InstanceNorm", "Transformer", "MultiheadAttention", "LSTM", "GRU", "RNN",
+    "SyncBatchNorm", "InstanceNorm", "Transformer", "MultiheadAttention", "MultiHeadAttention",
+    "LSTM", "GRU", "RNN",
 )  # fmt: skip
-#: Where calls in a model's code lead that has no mode but that of its layers.
-KNOWN = ("torch.", "builtins.", "math.", "numpy.", "collections.", "itertools.", "copy.")
 
 
-def evaluates(plan: Plan, model: Model, event: Event) -> bool:
+def evaluates(plan: Plan, model: Model, event: Event, words: EvaluationWords) -> bool:
     """Whether a model certainly is in evaluation mode, or knows no other, when it is called."""
     around = {frame for frame in event.stack if isinstance(frame, Branch)}
     for earlier in reversed(changes(plan)):
@@ -31,7 +32,7 @@ def evaluates(plan: Plan, model: Model, event: Event) -> bool:
             return True
         if word != "eval":
             break
-    return has_one_mode(plan, model)
+    return has_one_mode(plan, model, words)
 
 
 def changes(plan: Plan) -> list[Event]:
@@ -73,7 +74,7 @@ def belongs_to(values: Values, model: Value) -> bool:
     )
 
 
-def has_one_mode(plan: Plan, model: Model) -> bool:
+def has_one_mode(plan: Plan, model: Model, words: EvaluationWords) -> bool:
     """Whether a model does the same whatever its mode."""
     value = model.value
     names = [name for part in walk_parts(value) for name in called_names(part)]
@@ -83,5 +84,6 @@ def has_one_mode(plan: Plan, model: Model) -> bool:
     if not isinstance(value, Instance) and not called_names(value):
         return False
     return all(
-        name.startswith(KNOWN) and not name.rpartition(".")[2].startswith(MODAL) for name in names
+        name.startswith(words.modeless) and not name.rpartition(".")[2].startswith(MODAL)
+        for name in names
     )

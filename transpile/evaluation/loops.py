@@ -13,7 +13,6 @@ from transpile.plan.model import Loader, Model, Plan
 from transpile.plan.places import start
 from transpile.plan.ranks import Ranks
 from transpile.plan.roles.surroundings import inside_module
-from transpile.rules.pytorch._vocabulary import VOCABULARY
 
 from .data import check_loader, head
 from .effects import Effects
@@ -21,26 +20,36 @@ from .model import Done, Evaluation, Forward, Obstacle, Shared, Whole
 from .modes import evaluates, has_one_mode
 from .names import bound_names, check_names
 from .totals import Totals, plain, root
+from .words import EvaluationWords
 
 #: What a single call of the model may stand behind, in `model.forward(x)`.
 FORWARD = "forward"
 
 
-def evaluations(plan: Plan) -> list[Evaluation]:
+def evaluations(plan: Plan, words: EvaluationWords) -> list[Evaluation]:
     """The loops over loaders that no backward pass depends on, in which models are called."""
     if "evaluations" not in plan.memo:
-        plan.memo["evaluations"] = Evaluations(plan).all()
+        plan.memo["evaluations"] = Evaluations(plan, words).all()
     found: list[Evaluation] = plan.memo["evaluations"]
     return found
 
 
 class Alone(Ranks):
-    """Answers which places only some processes come to, in the script or in its conversion."""
+    """Answers which places only some processes come to, in the script or in its conversion.
+
+    Args:
+        plan: the plan.
+        words: what the framework's functions mean.
+    """
+
+    def __init__(self, plan: Plan, words: EvaluationWords) -> None:
+        super().__init__(plan, frozenset())
+        self.words = words
 
     def tests_rank(self, test: cst.CSTNode) -> bool:
         """Whether a condition depends on the rank, or on a tracker that rank 0 alone will have."""
         return super().tests_rank(test) or any(
-            name in VOCABULARY.trackers or name in TRACKERS
+            name in self.words.vocabulary.trackers or name in TRACKERS
             for value in walk_back(self.plan.facts.values_of(test))
             for name in called_names(value)
         )
@@ -51,11 +60,13 @@ class Evaluations:
 
     Args:
         plan: the plan.
+        words: what the framework's functions mean.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, words: EvaluationWords) -> None:
         self.plan = plan
-        self.ranks = Alone(plan, frozenset())
+        self.words = words
+        self.ranks = Alone(plan, words)
         self.loaders = {id(loader.value): loader for loader in plan.loaders}
         self.drawn: dict[int, list[tuple[Event, Loader]]] = {}
         for loader in plan.loaders:
@@ -151,11 +162,11 @@ class Evaluations:
             function = event.function()
             if function is not None and function.is_generator:
                 raise Obstacle(loop, "the batches are handed on")
-            check_loader(self.plan, loader)
-        totals = Totals(self.plan, module, loop)
+            check_loader(self.plan, loader, self.words)
+        totals = Totals(self.plan, module, loop, self.words)
         totals.collect()
         check_names(module, loop, totals.names)
-        effects = Effects(self.plan, module, loop, totals.nodes)
+        effects = Effects(self.plan, module, loop, totals.nodes, self.words)
         effects.check()
         totals.check_functions(effects.functions())
         if not totals.updates:
@@ -200,11 +211,11 @@ class Evaluations:
         for event, model in forwards:
             if self.is_compiled(model):
                 raise Obstacle(event.node, "the model is compiled, perhaps with its wrap")
-            if not evaluates(self.plan, model, event):
+            if not evaluates(self.plan, model, event, self.words):
                 raise Obstacle(event.node, "a model is not seen to be in evaluation mode")
             node = event.node
             if not isinstance(node, cst.Call) or not self.is_in(loop, node, module):
-                if model.trained or not has_one_mode(self.plan, model):
+                if model.trained or not has_one_mode(self.plan, model, self.words):
                     raise Obstacle(loop, "a model is called in another function")
                 continue
             expression = self.model_in(node, model)
@@ -217,7 +228,8 @@ class Evaluations:
         """Whether a model is compiled, so that its wrap may be inside."""
         return any(
             origin(value) is model.value
-            for event in self.plan.facts.calls_to("torch.compile")
+            for name in sorted(self.words.compilers)
+            for event in self.plan.facts.calls_to(name)
             for argument in event.arguments.items[:1]
             for value in argument.values
         )
@@ -238,8 +250,8 @@ class Evaluations:
         return None
 
 
-def shared_loops(plan: Plan) -> list[Shared]:
+def shared_loops(plan: Plan, words: EvaluationWords) -> list[Shared]:
     """The evaluation loops that are shared out, where that is wanted."""
     if plan.options.evaluation != "shard":
         return []
-    return [found for found in evaluations(plan) if isinstance(found, Shared)]
+    return [found for found in evaluations(plan, words) if isinstance(found, Shared)]

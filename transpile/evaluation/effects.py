@@ -29,25 +29,10 @@ from transpile.plan.effects import Kind, classify
 from transpile.plan.graph import called_names, is_instance_of, method_calls, origin
 from transpile.plan.model import Plan
 from transpile.plan.roles.surroundings import inside_module
-from transpile.rules.pytorch._vocabulary import VOCABULARY
 
 from .model import Obstacle
+from .words import COMPUTING, EFFECTS, EvaluationWords
 
-#: Packages whose functions compute and do nothing else, but for those named below.
-COMPUTING = (
-    "torch.", "numpy.", "math.", "operator.", "itertools.", "functools.", "collections.", "copy.",
-    "sklearn.metrics.", "scipy.", "torchvision.transforms.", "torchvision.ops.", "einops.", "time.",
-    "torchmetrics.functional.", "cv2.", "PIL.", "tqdm.", "string.", "re.", "random.", "statistics.",
-    "typing.", "dataclasses.", "enum.", "warnings.",
-)  # fmt: skip
-EFFECTS = (
-    "torch.save", "torch.load", "torch.distributed.", "torch.manual_seed", "torch.seed",
-    "torch.utils.tensorboard.", "torch.onnx.", "torch.jit.save", "torch.set_", "torch.profiler.",
-    "torch.multiprocessing.", "numpy.save", "numpy.load", "numpy.set", "cv2.imwrite", "cv2.imshow",
-    "cv2.waitKey", "torch.autograd.grad", "torch.autograd.backward", "torch.utils.data.",
-    "torch.nn.Parameter", "tqdm.tqdm.write",
-    "random.seed", "numpy.random.seed", "torch.cuda.manual_seed", "torch.hub.", "torch.optim.",
-)  # fmt: skip
 #: Builtins that do more than to compute.
 NOT_COMPUTING = frozenset(
     {
@@ -58,12 +43,6 @@ NOT_COMPUTING = frozenset(
 )  # fmt: skip
 #: What draws random numbers: calls out of the project and methods.
 DRAWS = ("numpy.random.", "random.")
-DRAWING = frozenset(
-    {"torch.nn.functional.gumbel_softmax", "torch.nn.functional.rrelu", "torch.dropout",
-     "torch.rrelu", "torch.nn.functional.fractional_max_pool2d"}
-)  # fmt: skip
-DROPOUTS = ("torch.nn.functional.dropout", "torch.nn.functional.alpha_dropout",
-            "torch.nn.functional.feature_alpha_dropout")  # fmt: skip
 SAMPLING = frozenset({"sample", "rsample", "multinomial", "bernoulli", "sample_n"})
 #: Methods that look at something without changing it.
 LOOKING = frozenset(
@@ -103,12 +82,6 @@ PASSING = frozenset(
     }
 )  # fmt: skip
 
-#: Where what a model is built of comes from.
-MODELS = (
-    "torch.nn.", "torch.utils.checkpoint", "torch.jit.script", "torchvision.models.", "timm.",
-    "transformers.", "segmentation_models_pytorch.", "efficientnet_pytorch.",
-)  # fmt: skip
-
 
 class Effects:
     """Checks that a loop does nothing but compute and add up.
@@ -118,10 +91,19 @@ class Effects:
         module: where the loop stands.
         loop: the loop.
         adding: the nodes inside which it adds up.
+        words: what the framework's functions mean.
     """
 
-    def __init__(self, plan: Plan, module: Module, loop: cst.For, adding: frozenset[int]) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        module: Module,
+        loop: cst.For,
+        adding: frozenset[int],
+        words: EvaluationWords,
+    ) -> None:
         self.plan = plan
+        self.words = words
         self.module = module
         self.loop = loop
         self.adding = adding
@@ -247,7 +229,7 @@ class Effects:
         Raises:
             Obstacle: it may do more than to compute.
         """
-        kind = classify(event, VOCABULARY)
+        kind = classify(event, self.words.vocabulary)
         if kind is not None and kind[0] is not Kind.PROGRESS:
             raise Obstacle(self.seen(event), f"it {kind[0].value} within the loop")
         for callee in event.callee:
@@ -268,15 +250,15 @@ class Effects:
             return self.method(callee, event)
         if isinstance(callee, Opaque):
             names = makers(callee)
-            if names and all(name.startswith("torch.nn.") for name in names):
+            if names and all(name.startswith(self.words.layers) for name in names):
                 return ""
             if id(origin(callee)) in self.models:
                 return ""
             if names and inside_module(event.stack, self.plan.table):
                 # A part of the model, which is in the model's mode.
-                if all(name.startswith(MODELS) for name in names):
+                if all(name.startswith(self.words.models) for name in names):
                     return ""
-            if names and all(name.startswith("torchvision.transforms.") for name in names):
+            if names and all(name.startswith(self.words.transforms) for name in names):
                 return self.transforms(names)
             return "it calls something that cannot be looked into"
         if isinstance(callee, Partial):
@@ -292,15 +274,15 @@ class Effects:
 
     def external(self, name: str, event: Event) -> str:
         """What a function out of the project may do."""
-        if name in self.plan.table.draws or name in DRAWING or name.startswith(DRAWS):
+        if name in self.plan.table.draws or name in self.words.drawing or name.startswith(DRAWS):
             return "" if self.only_in_training(event) else "it draws random numbers"
-        if name.startswith(DROPOUTS):
+        if name.startswith(self.words.dropouts):
             return self.dropout(event)
         if name.startswith("builtins.") and name not in NOT_COMPUTING:
             return ""
-        if name.startswith(EFFECTS):
+        if name.startswith((*EFFECTS, *self.words.effects)):
             return f"it calls {name}"
-        if name.startswith(COMPUTING):
+        if name.startswith((*COMPUTING, *self.words.computing)):
             return ""
         return f"it calls {name}, of which it is not known what it does"
 
@@ -330,7 +312,7 @@ class Effects:
             return "it changes the mode of a model"
         if any(self.is_module(value) for value in receivers):
             return "" if word in OF_MODELS else f"it calls the model's '{word}'"
-        if word in LOOKING or all(map(self.is_fresh, receivers)):
+        if word in LOOKING or word in self.words.looking or all(map(self.is_fresh, receivers)):
             return ""
         return f"'{word}' may change something that was there before the loop"
 
