@@ -45,8 +45,9 @@ from transpile.layout import (
     wrap_expression,
 )
 from transpile.layout.calls import written_call
+from transpile.plan.batch_sources import cut_by_index, enters, foreign_source
 from transpile.plan.graph import called_names, walk_back
-from transpile.plan.model import Plan
+from transpile.plan.model import Backward, Plan
 from transpile.plan.passes import handed_out, passes_for_training
 from transpile.plan.places import statement_of
 from transpile.plan.sources import (
@@ -74,6 +75,8 @@ CODES = {
     "PD216": "a call out of the project is given a training loader",
 }
 DISTRIBUTED = "paddle.io.DistributedBatchSampler"
+#: What chooses among positions.
+CHOICES = frozenset({"paddle.randperm", "paddle.randint"})
 #: Functions of Paddle that draw nothing from a loader.
 KNOWN = ("paddle.io.",)
 BY_HAND = "give the loader a DistributedBatchSampler by hand"
@@ -144,11 +147,21 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 Verdict.REFUSE,
                 backward.event.module,
                 backward.event.node,
-                "no DataLoader can be seen behind this backward pass: there is nothing that could "
-                "be shared out over the processes",
+                why_no_loader(plan, backward),
                 "draw the batches from a paddle.io.DataLoader that the script makes itself",
             )
     yield from drawn_elsewhere(plan)
+
+
+def why_no_loader(plan: Plan, backward: Backward) -> str:
+    """Say in one sentence where the batches of a backward pass without a loader come from."""
+    behind = list(walk_back(backward.loss, enters))
+    return (
+        foreign_source(plan, backward, behind)
+        or cut_by_index(plan, backward, behind, CHOICES)
+        or "no DataLoader can be seen behind this backward pass: there is nothing that could be "
+        "shared out over the processes"
+    )
 
 
 def drawn_elsewhere(plan: Plan) -> Iterator[Answer]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import libcst as cst
-
-from transpile.facts.events import Loop
-from transpile.facts.values import Function, Generator, Instance, Opaque, Sequence, Value, Values
+from transpile.facts.values import Opaque, Value
+from transpile.plan.batch_sources import (
+    cut_by_index,
+    enters,
+    foreign_source,
+    happens_within,
+    loops_around,
+    names_any,
+)
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Backward, Plan
 
@@ -19,18 +24,9 @@ DRAWS = frozenset(
         "random.uniform", "random.gauss",
     }
 )  # fmt: skip
-CHOICES = frozenset(
-    {
-        "torch.randperm", "torch.randint", "numpy.random.permutation", "numpy.random.randint",
-        "numpy.random.choice", "random.choice", "random.sample", "random.randint",
-        "random.choices", "random.randrange",
-    }
-)  # fmt: skip
+CHOICES = frozenset({"torch.randperm", "torch.randint"})
 #: Methods that write what they are given into a tensor.
 COPIES = frozenset({"copy_", "set_", "index_copy_", "masked_scatter_"})
-#: Packages whose results are data, not what delivers it.
-PLAIN = frozenset({"builtins", "numpy", "torch", "itertools", "math"})
-GENERATES = "batches are made by the generator '{}' of the script, not drawn from a DataLoader"
 
 
 def why_no_loader(plan: Plan, backward: Backward) -> str:
@@ -40,7 +36,7 @@ def why_no_loader(plan: Plan, backward: Backward) -> str:
         no_data_set(plan, backward)
         or foreign_source(plan, backward, behind)
         or backward.cut_problem
-        or cut_by_index(plan, backward, behind)
+        or cut_by_index(plan, backward, behind, CHOICES)
         or drawn_at_random(plan, backward, behind)
         or "no DataLoader can be seen behind this backward pass: the script takes what it trains "
         "on from its data in its own way, so which part belongs to which process is not known"
@@ -51,11 +47,6 @@ def no_data_set(plan: Plan, backward: Backward) -> str:
     """The reason where what a backward pass trains on is no data set that stays what it is."""
     behind = list(walk_back(backward.loss, enters))
     return acts_in_environment(behind) or copied_into_buffer(plan, backward)
-
-
-def enters(value: Value) -> bool:
-    """Whether what a value is made of may be data; the inside of models and settings is not."""
-    return not isinstance(value, (Instance, Function))
 
 
 def acts_in_environment(behind: list[Value]) -> str:
@@ -92,101 +83,6 @@ def copied_into_buffer(plan: Plan, backward: Backward) -> str:
     return ""
 
 
-def foreign_source(plan: Plan, backward: Backward, behind: list[Value]) -> str:
-    """The reason where a loop around the backward pass draws from something else than a loader."""
-    loops = loops_around(backward)
-    known = {id(value) for value in behind}
-    for event in plan.facts.events:
-        if event.kind == "iterate" and id(event.node) in loops:
-            for source in event.callee:
-                if isinstance(source, Generator):
-                    yields = walk_back(source.yields, lambda value: isinstance(value, Sequence))
-                    if known.intersection(map(id, yields)):
-                        return GENERATES.format(source.function.name)
-    for value in behind:
-        if not isinstance(value, Opaque) or value.kind != "element":
-            continue
-        if id(value.node) in loops:
-            for name in filter(None, map(name_of_source, value.operands[0])):
-                return (
-                    f"the batches come from {name}, which is no DataLoader: how it draws them is "
-                    "not known, so they cannot be shared out"
-                )
-    return ""
-
-
-def loops_around(backward: Backward) -> set[int]:
-    """The identities of the loops that a backward pass runs in."""
-    return {id(frame.node) for frame in backward.event.stack if isinstance(frame, Loop)}
-
-
-def name_of_source(source: Value) -> str:
-    """How to call what a loop draws from; empty where that is nothing that delivers batches."""
-    for value in walk_back((source,), is_handed_on):
-        if isinstance(value, Instance):
-            return f"an object of the script's class '{value.cls.name}'"
-        names = called_names(value)
-        if any(name.partition(".")[0] not in PLAIN for name in names):
-            return names[0]
-        if isinstance(value, Opaque) and value.kind == "call" and not names:
-            call = value.node
-            if isinstance(call, cst.Call):
-                return f"'{value.module.source.code(call.func)}'"
-    return ""
-
-
-def is_handed_on(value: Value) -> bool:
-    """Whether a value is what it was made of in another form."""
-    return isinstance(value, Opaque) and value.kind in ("item", "operation", "attribute")
-
-
-def cut_by_index(plan: Plan, backward: Backward, behind: list[Value]) -> str:
-    """The reason where the script cuts its batches out of its data by index."""
-    loops = loops_around(backward)
-    for value in behind:
-        if not isinstance(value, Opaque) or value.kind != "item":
-            continue
-        for index in walk_back((*value.index, *bounds(plan, value))):
-            if not isinstance(index, Opaque):
-                continue
-            chosen = index.kind in ("element", "operation") or names_any(index, CHOICES)
-            if chosen and happens_within(plan, index, loops):
-                return (
-                    "the script cuts the batches out of its data by index, not with a DataLoader: "
-                    "which indices belong to which process is not decided here"
-                )
-    return ""
-
-
-def bounds(plan: Plan, value: Opaque) -> Values:
-    """The bounds of a slice such as ``data[first:last]``."""
-    if not isinstance(value.node, cst.Subscript):
-        return ()
-    return tuple(
-        found
-        for element in value.node.slice
-        if isinstance(element.slice, cst.Slice)
-        for bound in (element.slice.lower, element.slice.upper)
-        if bound is not None
-        for found in plan.facts.values_of(bound)
-    )
-
-
-def happens_within(plan: Plan, value: Opaque, loops: set[int]) -> bool:
-    """Whether a value comes about inside one of some loops, or in what is called there."""
-    node: cst.CSTNode | None = value.node
-    while node is not None:
-        if id(node) in loops:
-            return True
-        node = value.module.source.parent(node)
-    return any(
-        isinstance(frame, Loop) and id(frame.node) in loops
-        for event in plan.facts.events
-        if event.kind == "call" and any(value is result for result in event.result)
-        for frame in event.stack
-    )
-
-
 def drawn_at_random(plan: Plan, backward: Backward, behind: list[Value]) -> str:
     """The reason where each step makes up its data."""
     loops = loops_around(backward)
@@ -199,8 +95,3 @@ def drawn_at_random(plan: Plan, backward: Backward, behind: list[Value]) -> str:
                 "DataLoader: there is no data set that could be sharded"
             )
     return ""
-
-
-def names_any(value: Value, names: frozenset[str]) -> bool:
-    """Whether a value is the result of one of some functions."""
-    return any(name in names for name in called_names(value))

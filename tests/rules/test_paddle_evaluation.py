@@ -46,9 +46,7 @@ PLAIN = {
 }
 
 
-def converted(
-    evaluation: Literal["replicate", "shard"] = "shard", **parts: str
-) -> tuple[str, list[str]]:
+def converted(evaluation: Literal["replicate", "shard"], **parts: str) -> tuple[str, list[str]]:
     """The script's conversion, and what is said of its evaluation."""
     data = SCRIPT.format_map({**PLAIN, **parts}).encode()
     result = convert(data, Options(evaluation=evaluation), path="train.py")
@@ -57,7 +55,7 @@ def converted(
 
 
 def test_a_count_is_put_together_after_the_loop() -> None:
-    text, said = converted()
+    text, said = converted("shard")
     assert "    for x, y in own_batches(valid_loader):\n" in text
     assert "(unwrap(model)(x).argmax(1) == y)" in text
     assert "    (right,) = sum_totals(right)\n    print_once(right)\n" in text
@@ -65,7 +63,7 @@ def test_a_count_is_put_together_after_the_loop() -> None:
 
 
 def test_a_loader_that_is_called_is_called_where_it_is_shared_out() -> None:
-    text, said = converted(head="valid_loader()")
+    text, said = converted("shard", head="valid_loader()")
     assert "    for x, y in own_batches(valid_loader)():\n" in text
     assert not said
 
@@ -92,7 +90,7 @@ def test_a_loader_that_is_called_is_called_where_it_is_shared_out() -> None:
     ],
 )
 def test_what_a_loop_collects_is_put_together(before: str, body: str, together: str) -> None:
-    text, said = converted(before=before, body=body, after="print('done')")
+    text, said = converted("shard", before=before, body=body, after="print('done')")
     assert f"    {together}\n" in text
     assert not said
 
@@ -111,7 +109,7 @@ def test_what_a_loop_collects_is_put_together(before: str, body: str, together: 
 def test_every_process_evaluates_everything_and_says_why(
     parts: dict[str, str], reason: str
 ) -> None:
-    text, said = converted(**parts)
+    text, said = converted("shard", **parts)
     assert "own_batches" not in text
     assert len(said) == 1
     assert reason in said[0]

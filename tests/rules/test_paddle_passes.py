@@ -29,3 +29,50 @@ for x, y in loader:
 def test_a_call_that_is_given_the_training_loader_is_named(given: str, told: bool) -> None:
     result = convert(SCRIPT.replace("@", given).encode(), path="train.py")
     assert ("PD216" in {finding.code for finding in result.findings}) == told
+
+
+BY_HAND = """\
+import numpy as np
+import paddle
+
+data = np.random.rand(96, 4).astype("float32")
+model = paddle.nn.Linear(3, 1)
+optimizer = paddle.optimizer.SGD(0.1, parameters=model.parameters())
+
+
+def batches():
+    for start in range(0, 96, 12):
+        yield data[start : start + 12]
+
+
+for epoch in range(3):
+    np.random.shuffle(data)
+    order = np.random.permutation(96)
+    for {target} in {head}:
+        batch = {batch}
+        x, y = paddle.to_tensor(batch[:, :3]), paddle.to_tensor(batch[:, 3:])
+        loss = paddle.nn.functional.mse_loss(model(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "head", "batch", "reason"),
+    [
+        ("i", "range(0, 96, 12)", "data[i : i + 12]", "by index"),
+        ("i", "range(0, 96, 12)", "data[order[i : i + 12]]", "by index"),
+        ("part", "[data[k : k + 12] for k in range(0, 96, 12)]", "part", "by index"),
+        ("part", "batches()", "part", "the generator 'batches'"),
+        ("i, part", "enumerate(batches())", "part", "the generator 'batches'"),
+        ("i", "range(8)", "data", "no DataLoader can be seen"),
+    ],
+)
+def test_the_reason_says_how_batches_are_made(
+    target: str, head: str, batch: str, reason: str
+) -> None:
+    script = BY_HAND.format(target=target, head=head, batch=batch)
+    result = convert(script.encode(), path="train.py")
+    (said,) = (one.message for one in result.findings if one.code == "PD203")
+    assert reason in said
