@@ -38,6 +38,7 @@ from transpile.facts.values import Constant, Sequence
 from transpile.finding import Level
 from transpile.layout import insert_before
 from transpile.layout.imports import last_import
+from transpile.plan import entering
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement
@@ -227,26 +228,11 @@ def beginning(plan: Plan) -> Statement | None:
 
 
 def is_preliminary(statement: cst.CSTNode) -> bool:
-    """Imports, definitions, docstrings and plain constants: nothing happens in them."""
-    if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
-        return True
+    """Imports, tried ones too, definitions, docstrings and constants: nothing happens in them."""
     if isinstance(statement, cst.Try):
         return all(is_preliminary(inner) for inner in statement.body.body)
-    if not isinstance(statement, cst.SimpleStatementLine):
-        return False
-    for small in statement.body:
-        if isinstance(small, (cst.Import, cst.ImportFrom)):
-            continue
-        if isinstance(small, cst.Expr) and isinstance(
-            small.value, (cst.SimpleString, cst.ConcatenatedString)
-        ):
-            continue
-        if isinstance(small, cst.Assign) and isinstance(
-            small.value, (cst.Integer, cst.Float, cst.SimpleString)
-        ):
-            continue
-        return False
-    return True
+    found: bool = entering.is_preliminary(statement)
+    return found
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

@@ -252,6 +252,10 @@ def test_shared_parameters_stay_together(auditor: Auditor, tmp_path: Path, tied:
         ({"batch": "norms = [p.grad.norm() for p in model.parameters()]"}, "gradients are looked"),
         ({"batch": "total = sum(p.abs().sum() for p in model.parameters())"}, "one by one"),
         (
+            {"model": f"optimizer = {ADAM}\nmodel.to('cpu')", "optimizer": "optimizer"},
+            "made before the model is ready",
+        ),
+        (
             {"model": "params = list(model.parameters())", "optimizer": "torch.optim.SGD(params)"},
             "kept from before",
         ),

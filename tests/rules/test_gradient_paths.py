@@ -140,6 +140,8 @@ HOOKS = {
     "model.first.weight.register_hook(lambda g: -0.5 * g)": False,
     "model.first.weight.register_hook(lambda g: g * (model.first.weight > 0))": False,
     "model.first.weight.register_hook(lambda g: g // 2)": True,
+    "model.first.weight.register_hook(lambda g: g * abs(-2))": False,
+    "model.first.weight.register_hook(lambda g: abs(g) * 2)": True,
     "model.first.weight.register_hook(lambda g: 1 / g)": True,
     "model.first.weight.register_hook(lambda g: g + 1)": True,
     "model.first.weight.register_hook(lambda g: g + 2 * g)": False,

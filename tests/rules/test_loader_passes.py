@@ -50,6 +50,12 @@ def test_counts_that_weigh_nothing_are_no_matter() -> None:
     assert "PT215" not in codes(before=COUNT)
 
 
+@pytest.mark.parametrize("drawn", ["list_of = [*loader]", "first, *rest = loader"])
+def test_a_loader_may_be_unpacked(drawn: str) -> None:
+    assert "DT000" not in codes(after=drawn)
+    assert convert(SCRIPT.format(top="", before="pass", batches="loader", after=drawn)).text
+
+
 @pytest.mark.parametrize(
     ("top", "after"),
     [

@@ -58,6 +58,7 @@ KEEPS_LENGTH = (
     "made = torch.stack([x for x, _ in batch])",
     "made = torch.stack([torch.maximum(x, torch.zeros(4)) for x, _ in batch])",
     "made = tokenizer([x for x, _ in batch], padding='max_length')",
+    "made = tokenizer([x for x, _ in batch], padding=samples.padding)",
 )
 
 

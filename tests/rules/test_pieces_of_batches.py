@@ -70,3 +70,21 @@ def test_positions_among_several_indices_pick_from_each_sample() -> None:
     assert "PT403" not in codes(
         "loss = -torch.log_softmax(model(x), 1)[torch.arange(x.size(0)), y].mean()"
     )
+
+
+@pytest.mark.parametrize(
+    ("model", "loss", "said"),
+    [
+        ("torchvision.models.inception_v3()", "out, aux = model(x); loss = criterion(out, y)", 0),
+        ("torchvision.models.googlenet()", "out = model(x)[0]; loss = criterion(out, y)", 0),
+        ("torchvision.models.resnet18()", "out = model(x)[0]; loss = criterion(out, y[0])", 1),
+        ("nn.GRU(4, 2)", "out, state = model(x); loss = criterion(out[:, -1], y)", 0),
+        ("nn.Sequential(nn.Linear(4, 2))", "out = model(x)[0]; loss = criterion(out, y[0])", 1),
+    ],
+)
+def test_models_that_give_several_tensors_are_told_from_others(
+    model: str, loss: str, said: int
+) -> None:
+    source = SCRIPT.format(loss=loss).replace("nn.Linear(4, 2)", model)
+    found = convert(source.replace("import torch\n", "import torch\nimport torchvision\n").encode())
+    assert [finding.code for finding in found.findings].count("PT403") == said

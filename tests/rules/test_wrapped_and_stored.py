@@ -106,5 +106,18 @@ def test_states_go_without_the_wrap_of_a_method_that_runs_twice() -> None:
     assert "unwrap(self.net).to(" not in text
 
 
+def test_a_model_that_is_read_in_another_method_goes_without_its_wrap() -> None:
+    made = "        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)\n"
+    source = SOLVER.replace(made, "").replace('        self.net.to("cpu")\n', "")
+    begins = "    def train(self):\n"
+    source = source.replace(begins, begins + made)
+    source += "other = Solver()\ntorch.save(other.net.state_dict(), 'other.pt')\n"
+    text = convert(source).text
+    assert "torch.save(unwrap(other.net).state_dict(), 'other.pt')" in text
+    assert text.count("DistributedDataParallel(self.net)") == 2
+    assert "best = unwrap(self.net).state_dict()" in text
+    assert "unwrap(self.net).load_state_dict(" in text
+
+
 def test_what_was_none_before_it_was_made_is_called_once_it_is_made() -> None:
     assert findings(SOLVER, "PT403") == []
