@@ -10,16 +10,21 @@ from transpile.plan.model import Plan
 from transpile.rule import Change
 from transpile.rules.pytorch._denominators import Denominator, averaged, denominator
 from transpile.rules.pytorch._multiples import reduced, tensor_behind
-from transpile.rules.pytorch._quantity import Duty, Pending
+from transpile.rules.pytorch._quantity import Duty, Pending, analysis
 from transpile.rules.pytorch._rewritten_losses import loss_obstacle, rewritten_loss
+from transpile.rules.pytorch._selected_means import rewritten_mean
 
 
 def obstacle(plan: Plan, pending: Pending) -> str:
     """Why a place cannot be rewritten; empty where it can."""
+    if pending.duty is not Duty.NUMBER and chosen_by_batch(plan, pending):
+        return "only some processes may choose it"
     if pending.duty is Duty.LOSS:
         assert pending.loss is not None
         why: str = loss_obstacle(plan, pending.loss)
         return why
+    if pending.duty is Duty.MEAN:
+        return ""
     if pending.duty is Duty.NUMBER:
         return "" if tensor_behind(pending.node) is not None else "the tensor has no name there"
     if not isinstance(pending.node, cst.BaseExpression):
@@ -28,11 +33,26 @@ def obstacle(plan: Plan, pending: Pending) -> str:
     return found if isinstance(found, str) else ""
 
 
+def chosen_by_batch(plan: Plan, pending: Pending) -> bool:
+    """Whether a place is one side of a conditional expression that depends on the samples."""
+    inner: cst.CSTNode = pending.node
+    for around in pending.module.source.parents(pending.node):
+        if isinstance(around, (cst.FunctionDef, cst.BaseSmallStatement)):
+            return False
+        if isinstance(around, cst.IfExp) and inner is not around.test:
+            if not analysis(plan).of(plan.facts.values_of(around.test)).independent:
+                return True
+        inner = around
+    return False
+
+
 def settled(plan: Plan, pending: Pending) -> Iterator[Change]:
     """Rewrite a place that has no obstacle."""
     if pending.duty is Duty.LOSS:
         assert pending.loss is not None
         yield from rewritten_loss(plan, pending.module, pending.loss)
+    elif pending.duty is Duty.MEAN:
+        yield from rewritten_mean(plan, pending)
     elif pending.duty is Duty.NUMBER:
         tensor = tensor_behind(pending.node)
         assert tensor is not None

@@ -84,7 +84,7 @@ def rewritten_loss(plan: Plan, module: Module, loss: WeightedLoss) -> Iterator[C
         else:
             settings.append('reduction="sum"')
     else:
-        criterion = source.code(call.func)
+        criterion = source.code(object_called(call))
         weight, ignore = f"{criterion}.weight", f"{criterion}.ignore_index"
         functional = plan.names_in(module).imported("torch.nn.functional", "F")
         word = loss.function.rpartition(".")[2]
@@ -123,6 +123,14 @@ def rewritten_loss(plan: Plan, module: Module, loss: WeightedLoss) -> Iterator[C
     if needs_parentheses(module, call):
         before, after = "(", f"{after})"
     yield from surrounded(module, call, before, after)
+
+
+def object_called(call: cst.Call) -> cst.BaseExpression:
+    """The loss behind a call of it, by name or by its method."""
+    function = call.func
+    if isinstance(function, cst.Attribute) and function.attr.value == "forward":
+        return function.value
+    return function
 
 
 def assigned_name(module: Module, node: cst.BaseExpression) -> str:

@@ -20,13 +20,17 @@ from transpile.facts.values import (
     Value,
     Values,
 )
+from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.parts import walk_parts
+from transpile.plan.places import statement_of
 from transpile.plan.roles.surroundings import gradients_off, inside_module
 from transpile.records import dataclass, field
 from transpile.rules.pytorch._batch_norm import has_batch_norm
 from transpile.rules.pytorch._evaluation import shared_loops
+from transpile.rules.pytorch._loss_scaling import Need, scalings
+from transpile.rules.pytorch._reductions import obstacle
 
 #: Calls of the script itself in which every process takes part.
 COLLECTIVES = frozenset(
@@ -107,7 +111,8 @@ class Condition:
 def steps_of(plan: Plan) -> list[Step]:
     """Everything that the processes must do together, in the order of the run."""
     if "steps together" not in plan.memo:
-        found = [*training_steps(plan), *forward_steps(plan), *other_steps(plan)]
+        found = [*training_steps(plan), *reduction_steps(plan)]
+        found.extend([*forward_steps(plan), *other_steps(plan)])
         found.extend(evaluation_steps(plan))
         found.sort(key=lambda step: step.event.order)
         plan.memo["steps together"] = found
@@ -122,6 +127,29 @@ def training_steps(plan: Plan) -> Iterator[Step]:
     for optimizer in plan.optimizers:
         for event in optimizer.steps:
             yield Step(event, "optimizer step", ("step", id(optimizer)))
+
+
+def reduction_steps(plan: Plan) -> Iterator[Step]:
+    """Losses whose denominators are averaged over the processes."""
+    places: dict[int, cst.CSTNode] = {}
+    reduced_ones = [
+        pending
+        for scaling in scalings(plan)
+        if scaling.need is Need.SCALE
+        and not any(obstacle(plan, pending) for pending in scaling.pending)
+        for pending in scaling.pending
+    ]
+    for pending in reduced_ones:
+        statement = statement_of(pending.module, pending.node)
+        if isinstance(statement, cst.SimpleStatementLine):
+            places.update((id(node), pending.node) for node in descendants(statement))
+    seen: dict[int, int] = {}
+    for event in plan.facts.events:
+        reduced = places.get(id(event.node))
+        if event.kind == "call" and reduced is not None and not event.detached:
+            # One call of the statement stands for it, in all of its contexts.
+            if seen.setdefault(id(reduced), id(event.node)) == id(event.node):
+                yield Step(event, "average of a denominator", ("reduction", id(reduced)))
 
 
 def evaluation_steps(plan: Plan) -> Iterator[Step]:

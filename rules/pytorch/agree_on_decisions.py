@@ -4,7 +4,8 @@ What:
     A condition that changes what the processes do together (it ends a loop, guards a training
     step, changes the learning rate or the weights) and whose value is computed from results of the
     model, the clock, files, memory or random numbers takes rank 0's answer. So does a number that
-    a scheduler is given. A check for NaN in the process's own batch is true where it is on any.
+    a scheduler is given. A check for NaN in the process's own batch is true where it is on any; so
+    is one for samples that a loss is taken over.
 
 Why:
     Results of the same evaluation differ in their last bits between processes, and visibly with
@@ -19,8 +20,8 @@ After:
         break
 
 Refuses when:
-    the condition depends on the process's own part of the batch, and it is no check for NaN: what
-    the whole batch would have answered is not known then.
+    the condition depends on the process's own part of the batch, and it is no check for NaN or for
+    selected samples: what the whole batch would have answered is not known then.
 
 Source:
     https://pytorch.org/docs/stable/distributed.html#torch.distributed.broadcast_object_list
@@ -278,11 +279,15 @@ def joined(plan: Plan) -> int:
 
 BAD = frozenset({"isnan", "isinf", "isneginf", "isposinf"})
 GOOD = frozenset({"isfinite"})
+#: What gives 0 for nothing, and more for something.
+COUNTS = frozenset({"sum", "numel", "nelement", "count_nonzero", "len"})
 
 
 def flag_for(decision: Decision) -> str | None:
-    """The helper for a check for NaN; None for other conditions."""
+    """The helper for a check for NaN, or for selected samples; None for other conditions."""
     condition = decision.condition
+    if condition is not None and chooses_selection(condition):
+        return "any_rank" if asks_for_any(decision.test) else None
     bad = bad_when(decision.test)
     if condition is None or bad is None:
         return None
@@ -293,6 +298,36 @@ def flag_for(decision: Decision) -> str | None:
     if bad:
         return "any_rank" if skipping == {"then"} or guarded == {"else"} else None
     return "all_ranks" if skipping == {"else"} or guarded == {"then"} else None
+
+
+def chooses_selection(condition: Condition) -> bool:
+    """Whether all that depends on a condition, where it holds, is a loss over some samples."""
+    return not condition.exits and all(
+        arm == "then" and step.key[0] == "reduction" for arm, step in condition.guarded
+    )
+
+
+def asks_for_any(node: cst.CSTNode) -> bool:
+    """Whether a condition is true where there is something: then it is so on any process."""
+    if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
+        target = node.comparisons[0]
+        return (
+            isinstance(target.operator, (cst.GreaterThan, cst.NotEqual))
+            and isinstance(target.comparator, cst.Integer)
+            and target.comparator.value == "0"
+            and is_count(node.left)
+        )
+    return isinstance(node, cst.Call) and (last_word(node.func) == "any" or is_count(node))
+
+
+def is_count(node: cst.CSTNode) -> bool:
+    """Whether an expression counts something."""
+    if not isinstance(node, cst.Call):
+        return False
+    word = last_word(node.func)
+    if word in ("item", "int", "float") and isinstance(node.func, cst.Attribute):
+        return is_count(node.func.value)
+    return word in COUNTS
 
 
 def bad_when(node: cst.CSTNode) -> bool | None:

@@ -83,6 +83,15 @@ def $mean_size(tensor):
         (TORCH,),
         ("reduce_mean",),
     ),
+    "selected_mean": HelperSource(
+        '''
+def $selected_mean(tensor):
+    """Return the mean of selected entries, of which each process has as many as it has."""
+    return tensor.sum() / $mean_size(tensor)
+''',
+        (),
+        ("mean_size",),
+    ),
     "reduce_number": HelperSource(
         '''
 def $reduce_number(number):

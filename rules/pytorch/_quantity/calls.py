@@ -79,6 +79,12 @@ class Calls(Tensors, Losses):
         """A call of a method of something that is no object of the project's."""
         word = callee.name
         receivers = callee.operands[0]
+        if word == "forward" and receivers and all(map(is_loss, receivers)):
+            found = domain.NOTHING
+            for one in receivers:
+                assert isinstance(one, Opaque)
+                found = algebra.join(found, self.object(value, one))
+            return found
         if any(is_instance_of(one, self.plan.table.module_bases) for one in receivers) or any(
             self.is_layer(origin(one)) and self.is_object(one) and not self.is_tensor(one)
             for one in receivers
@@ -172,3 +178,9 @@ class Calls(Tensors, Losses):
                 return domain.unknown(f"{word} over the samples of a batch", whole=True)
             return algebra.nonlinear(word, *given)
         return self.nothing_known(value, f"'{word}'")
+
+
+def is_loss(value: Value) -> bool:
+    """Whether a value is the object of a loss that torch has."""
+    behind = origin(value)
+    return isinstance(behind, Opaque) and any(loss_class(name) for name in called_names(behind))

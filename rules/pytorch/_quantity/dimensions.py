@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from transpile.facts.values import Constant
+import libcst as cst
+
+from transpile.facts.values import Constant, Opaque
 from transpile.records import replace
 
 from . import algebra, domain
-from .domain import Kind, Quantity
+from .domain import Duty, Kind, Pending, Quantity
 from .orders import REORDERING
 from .shapes import Given, integer
 from .vocabulary import ALONG, DEFAULT_DIM, DIM_POSITION, POSITIONS, SUMS
@@ -33,6 +35,20 @@ def reduced_over(word: str, tensor: Quantity, given: Given) -> Quantity:
     if tensor.dim in dims:
         return reduce(tensor)
     return replace(tensor, content="", dim=tensor.dim - before(dims, tensor.dim, given))
+
+
+def is_plain_mean(value: Opaque, given: Given) -> bool:
+    """Whether a mean is one over everything, written so that it can be taken apart."""
+    count = len(value.arguments.items) - given.offset
+    return count == 0 and isinstance(value.node, cst.Call) and len(value.callee) == 1
+
+
+def selected_mean(tensor: Quantity, value: Opaque) -> Quantity:
+    """The mean of a selection of samples: how many they are differs between the processes."""
+    if tensor.kind is not Kind.SAMPLE:
+        return algebra.average(tensor)
+    found = algebra.average(replace(tensor, selection=False))
+    return replace(found, pending=found.pending | {Pending(Duty.MEAN, value.node, value.module)})
 
 
 def reordered(word: str, tensor: Quantity, given: Given) -> Quantity:

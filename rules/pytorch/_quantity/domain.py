@@ -48,6 +48,8 @@ class Duty(Enum):
     """Average a denominator that differs between the processes."""
     LOSS = "loss"
     """Sum a loss and divide by an averaged denominator instead."""
+    MEAN = "mean"
+    """Divide the sum of selected samples by how many they are on average over the processes."""
     NUMBER = "number"
     """Reduce a tensor over the processes before it becomes a number."""
 
@@ -58,7 +60,7 @@ class Pending:
 
     Args:
         duty: what must be done.
-        node: the denominator, the call of the loss, or the call that makes a number.
+        node: the denominator, the call of the loss or mean, or the call that makes a number.
         module: where it stands.
         loss: what the call of a loss divides by.
     """

@@ -6,7 +6,15 @@ from transpile.facts.values import Opaque
 from transpile.records import replace
 
 from . import algebra, domain
-from .dimensions import along, concatenated, is_elementwise_pair, reduced_over, reordered
+from .dimensions import (
+    along,
+    concatenated,
+    is_elementwise_pair,
+    is_plain_mean,
+    reduced_over,
+    reordered,
+    selected_mean,
+)
 from .domain import Duty, Kind, Pending, Quantity
 from .numbers import Numbers, guarded
 from .products import pairwise, product
@@ -80,6 +88,8 @@ class Tensors(Numbers, Sizes):
             return tensor
         if plain in REORDERS:
             return reordered(plain, tensor, given)
+        if plain == "mean" and tensor.selection and is_plain_mean(value, given):
+            return selected_mean(tensor, value)
         if plain in SUMS or plain in MEANS:
             return reduced_over(plain, tensor, given)
         if plain in ("max", "min") and others and is_elementwise_pair(given):

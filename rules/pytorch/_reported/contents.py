@@ -28,6 +28,7 @@ PASSING = frozenset(
         "builtins.str", "builtins.repr", "builtins.format", "builtins.round", "json.dumps",
         "pprint.pformat", "numpy.array", "numpy.asarray", "torch.tensor", "torch.stack",
         "copy.deepcopy", "copy.copy", "vars", "wandb.Image", "wandb.Histogram", "wandb.Table",
+        "pandas.DataFrame", "pandas.Series", "tabulate.tabulate",
     }
 )  # fmt: skip
 TEXT_METHODS = frozenset({"format", "join", "ljust", "rjust", "center", "encode"})

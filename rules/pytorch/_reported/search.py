@@ -49,7 +49,10 @@ def find(plan: Plan, vocabulary: Vocabulary) -> Reported:
 def matters(part: Part, inquiry: Inquiry) -> bool:
     """Whether a part depends on training batches in a way that several processes change."""
     quantity = inquiry.analysis.of(part.values)
-    if quantity.kind in (Kind.NOTHING, Kind.SHAPE):
+    if quantity.kind is Kind.NOTHING:
+        return False
+    if quantity.kind is Kind.SHAPE:
+        inquiry.doubt(part, "this is the shape of one process's share of the batch", True)
         return False
     if quantity.agreed and not quantity.pending and quantity.degree == 0:
         node = part.node or part.event.node
