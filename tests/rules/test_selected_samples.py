@@ -94,3 +94,20 @@ def test_a_table_of_reduced_numbers_needs_no_look() -> None:
     )
     assert not findings(source, "PT603")
     assert any("reduce_mean(loss)" in line for line in new_lines(source))
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        ("for a, b in zip((y > 0).long().tolist(), (x[:, 0] > 0).long().tolist()):\n"
+         "    table[a, b] += 1", [Level.WARNING]),
+        ("table[0, 1] += 1", []),
+    ],
+)  # fmt: skip
+def test_a_table_that_is_filled_by_samples_is_said_to_be_that_of_a_share(
+    count: str, said: list[Level]
+) -> None:
+    source = script(
+        top="import numpy as np\ntable = np.zeros((2, 2))", step=count, end="print(table.tolist())"
+    )
+    assert [level for level, _, _ in findings(source, "PT603")] == said

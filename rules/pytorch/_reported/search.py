@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from transpile.plan.effects import Vocabulary
+from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.roles.backwards import data_sources
 from transpile.rules.pytorch._quantity import Kind, Quantity
@@ -59,6 +60,8 @@ def matters(part: Part, inquiry: Inquiry) -> bool:
         inquiry.found.done.setdefault(id(node), part)
         return False
     if quantity.independent:
+        if any(id(value) in inquiry.filled for value in walk_back(part.values)):
+            inquiry.doubt(part, "the samples say which of its places are filled")
         return False
     if quantity.kind is Kind.UNKNOWN:
         if not data_sources(part.values, inquiry.plan):
