@@ -90,6 +90,22 @@ word = "word"
 @
 """
     + TRAINING,
+    "refuse-exchanged-parts": SETTING
+    + """\
+
+
+def smaller(layer):
+    return nn.Linear(4, 2)
+
+
+def train(model):
+    for x, y in train_loader:
+"""
+    + STEP
+    + """
+
+@
+""",
     "refuse-lonely-collectives": HEAD
     + "loader = DataLoader(train_set, batch_size=32)\n"
     + MODEL

@@ -44,6 +44,8 @@ WRAPPER = Wrapper(
 #: Methods that give back the model that they move or change.
 MOVES = TABLE.preparing_methods - {"load_state_dict"}
 FUNCTIONAL = "torch.nn.parallel.data_parallel"
+#: What copies a model onto several GPUs, for a script that runs the copies itself.
+COPIES = ("torch.nn.parallel.replicate", "torch.nn.parallel.replicate.replicate")
 #: What decides at run time whether an expression within it is evaluated, or how often.
 CONDITIONAL = (
     cst.IfExp, cst.BooleanOperation, cst.Lambda, cst.ListComp, cst.DictComp, cst.GeneratorExp,

@@ -120,7 +120,7 @@ def scaling_of(plan: Plan, module: Module, node: cst.Call, events: list[Event]) 
     if loss.kind in (Kind.UNKNOWN, Kind.SAMPLE, Kind.SHAPE):
         scaling.need = Need.UNTOLD
         scaling.reason = (
-            loss.reason
+            told(loss)
             if loss.kind is Kind.UNKNOWN
             else "it is not seen how the samples of a batch become one number"
         )
@@ -145,6 +145,17 @@ def scaling_of(plan: Plan, module: Module, node: cst.Call, events: list[Event]) 
     return scaling
 
 
+def told(loss: Quantity) -> str:
+    """Why nothing is known of a loss, and what is nevertheless."""
+    reason: str = loss.reason
+    if not loss.shared:
+        return reason
+    return (
+        f"{reason}; besides, it is divided by the number of samples of this process's share, "
+        "which makes the gradients of a mean N times too large with N processes"
+    )
+
+
 def scaling_of_several(
     plan: Plan, module: Module, node: cst.Call, expressions: list[cst.BaseExpression]
 ) -> Scaling:
@@ -159,7 +170,7 @@ def scaling_of_several(
         scaling.quantity = loss
         if loss.kind not in (Kind.PART, Kind.EQUAL, Kind.NOTHING) or len(degrees) > 1:
             scaling.need = Need.UNTOLD
-            scaling.reason = loss.reason or "one of its losses is more than a sum or a mean"
+            scaling.reason = told(loss) or "one of its losses is more than a sum or a mean"
             return scaling
         pending |= loss.pending
         degree = degrees.pop()

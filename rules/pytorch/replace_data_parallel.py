@@ -44,6 +44,7 @@ from transpile.plan.wraps import Wrap, find_wrap, wrapped_already
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._data_parallel import (
+    COPIES,
     DATA_PARALLEL,
     data_parallel_calls,
     replaces_data_parallel,
@@ -54,6 +55,7 @@ from transpile.rules.pytorch._devices import follows_rank
 CODES = {
     "PT811": "DataParallel keeps to the GPU of its process",
     "PT812": "DataParallel is derived from",
+    "PT813": "a model is copied onto several GPUs by hand",
 }
 
 
@@ -91,6 +93,18 @@ def decide(plan: Plan) -> Iterator[Answer]:
             "DataParallel keeps to the GPU of its process",
             data=event,
         )
+    for event in plan.facts.calls_to(*COPIES):
+        if not event.detached and id(event.node) not in done:
+            done.add(id(event.node))
+            yield Ruling(
+                "PT813",
+                Verdict.REFUSE,
+                event.module,
+                event.node,
+                "this copies the model onto all GPUs of one process, past its wrap, where each "
+                "process is to use one GPU",
+                "call the model itself, without copies, where there are several processes",
+            )
     for event in plan.facts.events:
         if event.kind != "call" or event.detached or id(event.node) in done:
             continue

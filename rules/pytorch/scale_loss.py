@@ -40,6 +40,7 @@ from transpile.finding import Level
 from transpile.plan.graph import method_calls
 from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Plan
+from transpile.records import replace
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Remark, Ruling, Rulings
 from transpile.rules.pytorch._loss_scaling import Need, Scaling, scalings
@@ -159,14 +160,17 @@ def answers(plan: Plan, scaling: Scaling) -> Iterator[Answer]:
             "multiply the summed term alone by the number of processes",
         )
         return
-    for pending in scaling.pending:
-        why = obstacle(plan, pending)
-        if why:
-            yield from warning(
-                f"its denominator differs between the processes, and {why}",
-                "divide by the average of the denominator over the processes",
-            )
+    hindered = {pending: obstacle(plan, pending) for pending in scaling.pending}
+    why = next(filter(None, hindered.values()), "")
+    if why:
+        why = f"its denominator differs between the processes, and {why}"
+        advice = "divide by the average of the denominator over the processes"
+        if not scaling.terms and not scaling.degree:
+            yield from warning(why, advice)
             return
+        yield Remark("PT403", Level.WARNING, scaling.module, scaling.node, why, advice)
+        possible = tuple(pending for pending, why in hindered.items() if not why)
+        scaling = replace(scaling, pending=possible)
     yield ruling("PT402", Verdict.APPLY, f"the loss is a {describe(scaling.quantity)}")
 
 

@@ -362,7 +362,7 @@ def preparations(
     for event in preparing_events(plan):
         if event.order >= first_forward:
             break
-        if not prepares(plan, event, model):
+        if not prepares(plan, event, model) or switches_each_batch(plan, event):
             continue
         if not frozen and switches_whole(plan, event, model, forwards):
             continue
@@ -375,6 +375,14 @@ def preparations(
         if site is not None:
             found.append(site)
     return found
+
+
+def switches_each_batch(plan: Plan, event: Event) -> bool:
+    """Whether a function goes over the model's parts for every batch, as switches of modes do."""
+    if not any(isinstance(c, Opaque) and c.name == "apply" for c in event.callee):
+        return False
+    loops = {id(each.batch_loop.node) for each in plan.backwards if each.batch_loop is not None}
+    return any(id(frame.node) in loops for frame in event.loops())
 
 
 def loads_shards(plan: Plan, event: Event, model: Model) -> bool:

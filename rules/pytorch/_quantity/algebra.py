@@ -154,7 +154,8 @@ def divide(first: Quantity, second: Quantity, denominator: Pending | None = None
         return first
     found = unknown_among(first, second)
     if found is not None:
-        return found
+        counted = second.kind is Kind.EQUAL and second.degree == 1
+        return replace(found, shared=True) if counted else found
     if first.kind is Kind.NOTHING:
         return NOTHING
     if second.kind is Kind.PART:

@@ -114,6 +114,7 @@ class Quantity:
         whole: an unknown that is a single number for the whole batch.
         certain: an unknown that couples the samples for certain, even within a model.
         sampled: an unknown that is made of samples for certain.
+        shared: an unknown that was divided by the number of samples of this process.
         tiny: a number so small that it only keeps a denominator from zero.
         pending: what must be rewritten before this holds.
         reason: why it is unknown.
@@ -130,6 +131,7 @@ class Quantity:
     whole: bool = False
     certain: bool = False
     sampled: bool = False
+    shared: bool = False
     tiny: bool = False
     pending: frozenset[Pending] = frozenset()
     reason: str = ""

@@ -98,6 +98,9 @@ def data_sources(values: Values, plan: Plan) -> list[tuple[Loader, str]]:
     found: list[tuple[Loader, str]] = []
 
     def enter(value: Value) -> bool:
+        if id(value) in by_value:
+            # What its data was made of, such as statistics of another pass, is drawn no more.
+            return False
         if isinstance(value, Opaque) and value.kind == "operation":
             return value.name not in SIZE_OPERATIONS or not any(
                 id(v) in by_value for group in value.operands for v in group
