@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "convert",
-    "Options",
-    "Result",
-    "Outcome",
     "Decision",
-    "Verdict",
     "Finding",
     "Level",
+    "Options",
+    "Outcome",
+    "Result",
     "SourceError",
+    "Verdict",
     "__version__",
+    "convert",
 ]
 
 _HOME = {

@@ -7,7 +7,7 @@ many they are from the environment, without a process group.
 from __future__ import annotations
 
 from transpile.prelude import HelperSource
-from transpile.rules.paddle._prelude import DIST, FLEET, OS, PADDLE
+from transpile.rules.paddle._helpers.names import DIST, FLEET, OS, PADDLE
 
 SERVER_HELPERS: dict[str, HelperSource] = {
     "setup_distributed": HelperSource(

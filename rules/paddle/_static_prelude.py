@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from transpile.options import Options
 from transpile.prelude import HelperSource
-from transpile.rules.paddle._prelude import HELPERS, PADDLE
+from transpile.rules.paddle._helpers.names import PADDLE
+from transpile.rules.paddle._prelude import HELPERS
 
 #: Helpers whose every call is one conversation between the processes.
 TALKING = (

@@ -49,7 +49,7 @@ from transpile.rules.paddle._high_level import (
     is_static,
 )
 from transpile.rules.paddle._once import once_of
-from transpile.rules.paddle._quantities import SAMPLES, Kind, analysis
+from transpile.rules.paddle._quantities import SAMPLES, Kind, of_loss
 from transpile.rules.paddle._seeds import draws_noise, imports_random
 from transpile.rules.paddle._words import LOSS_CLASSES
 from transpile.rules.paddle.shard_training_data import depends_on_world_size
@@ -221,7 +221,7 @@ def losses(plan: Plan, event: Event) -> Iterator[Answer]:
             continue
         word = called_names(value)[0].rpartition(".")[2] if called_names(value) else ""
         if word in LOSS_CLASSES and isinstance(value, Opaque):
-            quantity = analysis(plan).loss(word, value.arguments, [SAMPLES, SAMPLES], settings=True)
+            quantity = of_loss(word, value.arguments, [SAMPLES, SAMPLES], settings=True)
             if quantity.kind is Kind.MEAN:
                 continue
             if quantity.kind is Kind.SUM:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from transpile.prelude import HelperSource, HelperTemplate
-
-DIST = ("dist", "paddle.distributed")
-PADDLE = ("paddle", "paddle")
-NUMPY = ("np", "numpy")
-DATA_LOADER = ("DataLoader", "paddle.io.DataLoader")
-BATCH_SAMPLER = ("BatchSampler", "paddle.io.BatchSampler")
-ITERABLE = ("IterableDataset", "paddle.io.IterableDataset")
+from transpile.rules.paddle._helpers.names import (
+    BATCH_SAMPLER,
+    DATA_LOADER,
+    DIST,
+    ITERABLE,
+    NUMPY,
+    PADDLE,
+)
 
 EVALUATION: dict[str, HelperTemplate] = {
     "OwnBatches": HelperSource(

@@ -1,0 +1,1 @@
+"""The helper functions that Paddle conversions insert, by subject."""

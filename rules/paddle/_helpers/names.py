@@ -1,0 +1,15 @@
+"""What the helper functions import, with the names that they give it."""
+
+from __future__ import annotations
+
+DIST = ("dist", "paddle.distributed")
+FLEET = ("fleet", "paddle.distributed.fleet")
+OS = ("os", "os")
+PADDLE = ("paddle", "paddle")
+NUMPY = ("np", "numpy")
+RANDOM = ("random", "random")
+CONTEXTMANAGER = ("contextmanager", "contextlib.contextmanager")
+DATA_LOADER = ("DataLoader", "paddle.io.DataLoader")
+BATCH_SAMPLER = ("BatchSampler", "paddle.io.BatchSampler")
+DISTRIBUTED_SAMPLER = ("DistributedBatchSampler", "paddle.io.DistributedBatchSampler")
+ITERABLE = ("IterableDataset", "paddle.io.IterableDataset")
