@@ -33,7 +33,7 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.mxnet._once import once_of
 
-CODES = {"MX551": "a callback writes on one worker"}
+CODES = {"MX553": "a callback writes on one worker"}
 WRITING = frozenset(
     {
         "mxnet.callback.do_checkpoint", "mxnet.callback.module_checkpoint",
@@ -56,7 +56,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 isinstance(parent, cst.Call) and chooses(plan, parent)
             )
             yield Ruling(
-                "MX551",
+                "MX553",
                 Verdict.ALREADY_DONE if done else Verdict.APPLY,
                 event.module,
                 event.node,
