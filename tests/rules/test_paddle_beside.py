@@ -110,3 +110,14 @@ def test_a_closure_gives_the_loss_of_all_processes() -> None:
     result = convert(data, path="train.py")
     assert "            return reduce_mean(loss)\n" in result.text
     assert "print_once(loss)" in result.text
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"), [("ignore_index=-1", True), ("ignore_index=1", False), ("axis=-1", False)]
+)
+def test_a_negative_target_is_left_out_by_some_versions_alone(setting: str, told: bool) -> None:
+    more = f"loss = nn.functional.cross_entropy(model(x), y, {setting})"
+    result = convert(script(more=more), path="train.py")
+    assert result.outcome.value == "converted"
+    assert ("weight_of_share" in result.text) == (setting == "ignore_index=1")
+    assert ("PD403" in {finding.code for finding in result.findings}) == told
