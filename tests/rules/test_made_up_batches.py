@@ -82,3 +82,67 @@ def test_a_size_that_shapes_and_divides_is_refused() -> None:
     assert found.outcome is Outcome.REFUSED
     messages = " ".join(finding.message for finding in found.findings)
     assert "for a shape and for a number that it computes" in messages
+
+
+DRAWN_BESIDE = """\
+import numpy as np
+import torch
+import torch.nn as nn
+from elsewhere import samples
+
+torch.manual_seed(0)
+size = 12
+data = np.ones((120, 4), dtype="float32")
+source = samples(data)
+random = np.random.RandomState(0)
+
+
+class Feed:
+    def __init__(self):
+        self.data = np.random.randn(120, 4).astype("float32")
+        self.at = 0
+
+    def take(self, count):
+        self.at = (self.at + count) % 120
+        return self.data[self.at : self.at + count]
+
+
+def batches():
+    while True:
+        yield np.random.rand(size, 4).astype("float32")
+
+
+feed = Feed()
+stream = batches()
+critic = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(critic.parameters(), lr=0.1)
+for step in range(20):
+    fake = torch.randn(size, 4)
+    real = torch.from_numpy({draw})
+    loss = critic(fake).mean() - critic(real).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        "source.next_batch(size)",
+        "next(stream)",
+        "np.random.rand(size, 4).astype('float32')",
+        "random.rand(size, 4).astype('float32')",
+    ],
+)
+def test_data_drawn_in_another_way_beside_the_noise_is_refused(draw: str) -> None:
+    """Every process would draw whole batches of its own, N times as many samples as one does."""
+    found = convert(DRAWN_BESIDE.format(draw=draw))
+    assert found.outcome is Outcome.REFUSED
+    assert "gets in another way" in " ".join(finding.message for finding in found.findings)
+
+
+@pytest.mark.parametrize("draw", ["data", "feed.take(size)"])
+def test_data_that_is_the_same_everywhere_may_stand_beside_the_noise(draw: str) -> None:
+    found = convert(DRAWN_BESIDE.format(draw=draw))
+    assert found.outcome is Outcome.CONVERTED

@@ -7,6 +7,8 @@ process.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from transpile.facts.events import Event, Loop
@@ -34,6 +36,12 @@ SEEDED = (
     "the script makes up its batches by random numbers that it seeds itself in each step, so that "
     "every process would make up the same ones"
 )
+OTHERWISE = (
+    "beside the random numbers that it makes up, each step trains on what it gets in another way, "
+    "which every process would get for a whole batch of its own"
+)
+#: Packages whose functions give the same on all processes for what they are given, but for draws.
+REPEATABLE = frozenset({"numpy", "math", "copy", "functools", "itertools", "operator"})
 
 
 def find_fresh_batches(plan: Plan, backward: Backward, happening: dict[int, Event]) -> None:
@@ -68,6 +76,8 @@ def find_fresh_batches(plan: Plan, backward: Backward, happening: dict[int, Even
         backward.cut_problem = SEVERAL
     if seeded_within(plan, loops):
         backward.cut_problem = SEEDED
+    if not backward.cut_problem and any(drawn_otherwise(plan, backward, loops[-1], happening)):
+        backward.cut_problem = OTHERWISE
     for cut in cuts:
         for value in cut.values:
             plan.samples[id(value)] = 0
@@ -106,6 +116,63 @@ def drawn(plan: Plan, value: Opaque) -> Cut | None:
     if all(one == Constant(1) for one in sizes):
         return None
     return Cut(value.module, value.node, node, [value], done=done, fresh=True, sizes=sizes)
+
+
+def drawn_otherwise(
+    plan: Plan, backward: Backward, loop: Loop, happening: dict[int, Event]
+) -> Iterator[Value]:
+    """What a loss is made of that a loop gets from elsewhere, and not for a share of the batch.
+
+    That is random numbers of other packages, and what objects and functions give that cannot be
+    looked into: no process knows which part of it is its own.
+    """
+    for value in walk_back(backward.loss, lambda v: not isinstance(v, (Instance, Function))):
+        if not isinstance(value, Opaque):
+            continue
+        if value.kind == "element":
+            behind = list(walk_back(value.operands[0]))
+            names = {name for each in behind for name in called_names(each)}
+            if not names & COUNTS and any(is_foreign(plan, name) for name in names):
+                yield value
+            continue
+        event = happening.get(id(value))
+        if event is None or inside_module(event.stack, plan.table):
+            continue
+        if not any(frame.node is loop.node for frame in event.loops()) and not any(
+            call.function.is_generator for call in event.calls()
+        ):
+            continue
+        if any(is_foreign(plan, name) for name in (*called_names(value), *owners(value))):
+            yield value
+
+
+RANDOM = ("numpy.random.", "random.")
+GENERATORS = frozenset({"numpy.random.RandomState", "numpy.random.default_rng", "random.Random"})
+#: Functions that count, whatever counts along with them.
+COUNTS = frozenset({"range", "builtins.range", "itertools.count"})
+
+
+def owners(value: Opaque) -> Iterator[str]:
+    """What made the object whose method a call is, but for random data, which is only read."""
+    for callee in value.callee:
+        base: Values = (callee,)
+        while len(base) == 1 and isinstance(base[0], Opaque) and base[0].kind != "call":
+            base = base[0].operands[0] if base[0].operands else ()
+        for each in base:
+            yield from (
+                name
+                for name in called_names(each)
+                if name in GENERATORS or not name.startswith(RANDOM)
+            )
+
+
+def is_foreign(plan: Plan, name: str) -> bool:
+    """Whether a function outside the project may give each process something else."""
+    if name.startswith(RANDOM):
+        return True
+    package = name.partition(".")[0]
+    known = {packages.partition(".")[0] for packages in plan.table.packages}
+    return "." in name and package not in REPEATABLE | known | {"builtins"}
 
 
 def first_of(given: Argument) -> tuple[cst.CSTNode | None, Values]:
