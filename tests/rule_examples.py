@@ -214,6 +214,15 @@ for epoch in range(3):
     + MODEL
     + CRITERION
     + TRAINING,
+    "find-synchronised-batch-norm": HEAD.replace(
+        "self.layer = nn.Linear(4, 2)",
+        "self.layer = nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 2))",
+    )
+    + LOADER
+    + MODEL
+    + CRITERION
+    + TRAINING
+    + "@\n",
     "average-gradients": HEAD + LOADER + CRITERION + "@\n",
     "divide-batch-size": HEAD
     + ARGUMENTS

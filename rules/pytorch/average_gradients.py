@@ -75,13 +75,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 data=place,
                 claims=(place.step,),
             )
-        if has_batch_norm(plan, model):
+        normalises = has_batch_norm(plan, model)
+        if normalises is not False:
+            subject = "batch norm" if normalises else "batch norm, if the model has any,"
             yield Remark(
                 "PT314",
                 Level.WARNING,
                 places[0].module,
                 places[0].step,
-                "batch norm takes its statistics from the batch of each process, which is smaller "
+                f"{subject} takes its statistics from the batch of each process, which is smaller "
                 "than the script's, and each process keeps its own",
                 "keep the model in one variable, so that it can be wrapped",
             )
