@@ -15,6 +15,7 @@ from .leaves import Leaves
 from .model import Group, Part, Reported
 from .settlement import Settlement, connected
 from .shown import Shown
+from .tallies import Tallies
 
 
 def reported(plan: Plan, vocabulary: Vocabulary) -> Reported:
@@ -29,11 +30,14 @@ def find(plan: Plan, vocabulary: Vocabulary) -> Reported:
     """All that is reported, and where it leaves the batch."""
     inquiry = Inquiry(plan)
     leaves = Leaves(inquiry)
+    tallies = Tallies(inquiry)
     settlement = Settlement(inquiry)
     groups = []
     # What is kept in objects is reduced where it gets in, and is then not reduced again.
     parts = Shown(inquiry, vocabulary).parts()
     for part in sorted(parts, key=lambda part: part.node is not None):
+        if tallies.hold(part.values):
+            inquiry.doubt(part, "it counts the samples of one process")
         if matters(part, inquiry):
             quantity = inquiry.analysis.of(part.values)
             found = tuple(leaves.of(part, quantity))
