@@ -144,8 +144,11 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         lines = ['if __name__ == "__main__":', *(f"    {line}" for line in lines)]
     for change in set_up_edits(plan, start, lines):
         yield In(plan.entry, change)
-    last = start.block.body[-1]  # type: ignore[attr-defined]
     leaving = [f"{cleanup}()"]
+    later = block_of_later_waits(plan, start, rulings)
+    if later is not None:
+        start = Start(plan.entry, None, later, 0, start.first, start.last, None, None)
+    last = start.block.body[-1]  # type: ignore[attr-defined]
     if start.function is None and isinstance(last, cst.If) and is_main_guard(last):
         changes = append_to_body(source, last, leaving)
     elif start.function is not None and returns_early(start.function) and start.entered:
@@ -156,6 +159,30 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         changes = insert_after(source, last, leaving)
     for change in changes:
         yield In(plan.entry, change)
+
+
+def block_of_later_waits(plan: Plan, start: Start, rulings: Rulings) -> cst.CSTNode | None:
+    """The block around the call of the start's function whose processes wait behind that call.
+
+    They must not have left the process group by then: a barrier without one lets everybody pass.
+    """
+    if start.function is None or start.entered is None:
+        return None
+    source = plan.entry.source
+    outer: cst.CSTNode | None = None
+    for ruling in rulings.of("wait-before-reading", Verdict.APPLY):
+        if ruling.module is not plan.entry or start.function in source.parents(ruling.node):
+            continue
+        around = list(source.parents(start.entered))
+        common = [
+            block
+            for block in source.parents(ruling.node)
+            if isinstance(block, (cst.IndentedBlock, cst.Module))
+            and any(block is other for other in around)
+        ]
+        if common and (outer is None or source.span(common[0]).contains(source.span(outer))):
+            outer = common[0]
+    return outer
 
 
 def set_up_edits(plan: Plan, start: Start, lines: list[str]) -> Iterable[Edit]:

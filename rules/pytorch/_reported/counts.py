@@ -156,7 +156,10 @@ def leaves_tensors(value: Opaque, quantity: Quantity) -> bool:
 def is_bound(module: Module, node: cst.BaseExpression) -> bool:
     """Whether an expression is bound to a name rather than used right there."""
     parent = module.source.parent(node)
-    return isinstance(parent, (cst.Assign, cst.AnnAssign, cst.NamedExpr, cst.Tuple, cst.Element))
+    binding = (cst.Assign, cst.AssignTarget, cst.AnnAssign, cst.NamedExpr, cst.Tuple, cst.Element)
+    if isinstance(parent, (cst.For, cst.CompFor)):
+        return node is parent.target
+    return isinstance(parent, binding)
 
 
 def contains(callee: Value, user: Opaque) -> bool:

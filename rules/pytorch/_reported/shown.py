@@ -127,8 +127,9 @@ class Shown:
             or self.plan.facts.values_of(part)
             for position, part in enumerate(parts)
         ]
-        if isinstance(node, cst.Comparison) and self.grow_alike(compared):
-            return
+        if isinstance(node, cst.Comparison):
+            if self.grow_alike(compared) or all(are_sizes(values) for values in compared):
+                return
         for inner, part in zip(compared, parts, strict=True):
             yield from self.conditions(inner, part, event)
 
@@ -177,3 +178,25 @@ def checks_for_nan(value: Value) -> bool:
     """Whether a value tells that something is not a number; processes agree on that elsewhere."""
     names = [*called_names(value), *(name for name, _ in method_calls(value))]
     return any(name.rpartition(".")[2] in ("isnan", "isinf", "isfinite") for name in names)
+
+
+def are_sizes(values: Values) -> bool:
+    """Whether values are sizes of tensors, which fit each other or not within one process."""
+    return bool(values) and all(
+        isinstance(value, Opaque)
+        and (
+            any(name == "size" for name, _ in method_calls(value))
+            or (
+                value.kind == "item"
+                and any(
+                    isinstance(base, Opaque)
+                    and (
+                        base.name == "shape"
+                        or any(name == "size" for name, _ in method_calls(base))
+                    )
+                    for base in value.operands[0]
+                )
+            )
+        )
+        for value in values
+    )
