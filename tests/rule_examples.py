@@ -60,6 +60,7 @@ TOGETHER = {
     "agree-on-names": "write-once",
     "compress-gradients": "wrap-model",
     "gather-state": "write-once",
+    "look-at-whole-batches": "print-once",
     "replace-data-parallel": "wrap-model",
     "share-sampler": "divide-batch-size",
     "share-stream": "divide-batch-size",
@@ -214,6 +215,7 @@ for epoch in range(3):
     + MODEL
     + CRITERION
     + TRAINING,
+    "look-at-whole-batches": HEAD + LOADER + "@\n" + MODEL + CRITERION + TRAINING,
     "find-synchronised-batch-norm": HEAD.replace(
         "self.layer = nn.Linear(4, 2)",
         "self.layer = nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 2))",

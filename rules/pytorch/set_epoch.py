@@ -52,6 +52,7 @@ from transpile.plan.sources import (
     sites,
     variables,
 )
+from transpile.plan.start import is_main_guard
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
@@ -337,4 +338,15 @@ def visible(data: Telling) -> bool:
     there = function_of(data.loop.module, data.loop.node)
     if data.site.module is not data.loop.module:
         return False
-    return own is None or own is there
+    return (own is None or own is there) and certainly_made(data)
+
+
+def certainly_made(data: Telling) -> bool:
+    """Whether no branch that leaves the loader unmade leads to the loop."""
+    around = list(ancestors(data.loop.module, data.loop.node))
+    return all(
+        any(node is other for other in around)
+        for node in ancestors(data.site.module, data.site.node)
+        if isinstance(node, (cst.If, cst.Else, cst.Try, cst.ExceptHandler))
+        and not (isinstance(node, cst.If) and is_main_guard(node))
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transpile.prelude import HelperSource, HelperTemplate
-from transpile.rules.pytorch._helpers.names import DATA, DIST, ITERTOOLS
+from transpile.rules.pytorch._helpers.names import DATA, DIST, ITERTOOLS, SAMPLER
 
 DATA_SHARES: dict[str, HelperTemplate] = {
     "split_batch": HelperSource(
@@ -100,6 +100,31 @@ def $share_sampler(sampler, drop_last=False):
 ''',
         (),
         ("SharedSampler", "get_world_size"),
+    ),
+    "whole_batches": HelperSource(
+        '''
+def $whole_batches(loader):
+    """Return a loader of the batches that all processes take together, to look at them."""
+    if $get_world_size() == 1:
+        return loader
+    order = loader.sampler
+    if isinstance(order, $DistributedSampler):
+        order = $DistributedSampler(
+            loader.dataset, 1, 0, shuffle=order.shuffle, seed=order.seed
+        )
+    else:
+        order = getattr(order, "sampler", order)
+    return $data.DataLoader(
+        loader.dataset,
+        batch_size=loader.batch_size * $get_world_size(),
+        sampler=order,
+        num_workers=loader.num_workers,
+        collate_fn=loader.collate_fn,
+        drop_last=loader.drop_last,
+    )
+''',
+        (DATA, SAMPLER),
+        ("get_world_size",),
     ),
     "SharedBatches": HelperSource(
         '''

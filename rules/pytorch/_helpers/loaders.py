@@ -6,9 +6,7 @@ from collections.abc import Callable
 
 from transpile.options import Options
 from transpile.prelude import HelperSource, HelperTemplate
-from transpile.rules.pytorch._helpers.names import DATA
-
-SAMPLER = ("DistributedSampler", "torch.utils.data.distributed.DistributedSampler")
+from transpile.rules.pytorch._helpers.names import DATA, SAMPLER
 
 
 def for_batches(

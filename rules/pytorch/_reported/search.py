@@ -6,6 +6,7 @@ from transpile.plan.effects import Vocabulary
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.roles.backwards import data_sources
+from transpile.rules.pytorch._looking import seen_whole
 from transpile.rules.pytorch._quantity import Kind, Quantity
 from transpile.rules.pytorch._quantity.pieces import BY_PLACE
 from transpile.rules.pytorch._quantity.shapes import PIECES
@@ -54,7 +55,7 @@ def find(plan: Plan, vocabulary: Vocabulary) -> Reported:
 def matters(part: Part, inquiry: Inquiry) -> bool:
     """Whether a part depends on training batches in a way that several processes change."""
     quantity = inquiry.analysis.of(part.values)
-    if quantity.kind is Kind.NOTHING:
+    if quantity.kind is Kind.NOTHING or seen_whole(inquiry.plan, part.values):
         return False
     if quantity.kind is Kind.SHAPE:
         inquiry.doubt(part, "this is the shape of one process's share of the batch", True)
