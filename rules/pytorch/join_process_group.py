@@ -171,7 +171,10 @@ def block_of_later_waits(plan: Plan, start: Start, rulings: Rulings) -> cst.CSTN
     source = plan.entry.source
     outer: cst.CSTNode | None = None
     for ruling in rulings.of("wait-before-reading", Verdict.APPLY):
-        if ruling.module is not plan.entry or start.function in source.parents(ruling.node):
+        calls = ruling.data.read.calls()
+        if ruling.module is not plan.entry or ruling.node is None:
+            continue
+        if any(call.function.node is start.function for call in calls):
             continue
         around = list(source.parents(start.entered))
         common = [
