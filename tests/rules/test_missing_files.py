@@ -195,3 +195,47 @@ def test_nobody_waits_in_a_function_that_some_processes_call() -> None:
     text = output(MAKE + READ, use)
     assert "def read(path):\n    return torch.load(path)\n" in text
     assert GUARDED + "    barrier()\n    return path\n" in text
+
+
+LISTED = """\
+def write(folder, rows):
+    for index in range(4):
+        torch.save(rows[index::4], {path})
+
+
+def read(folder):
+    return torch.cat([torch.load(each) for each in sorted({listing})])
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "listing"),
+    [
+        ("'rows/part_' + str(index) + '.pt'", "glob.glob('./rows/*')"),
+        ("'rows/part_' + str(index) + '.pt'", "glob.glob('rows/part_*.pt')"),
+        ("f'rows/part_{index}.pt'", "glob.glob('rows/*.pt')"),
+        ("'rows/part_{}.pt'.format(index)", "os.listdir('rows')"),
+        ("os.path.join('rows', 'new', f'{index}.pt')", "os.listdir('rows')"),
+        ("os.path.join(folder, f'{index}.pt')", "os.listdir(folder)"),
+    ],
+)
+def test_every_process_waits_before_it_lists_what_one_process_writes(
+    path: str, listing: str
+) -> None:
+    functions = "import glob\n\n\n" + LISTED.format(path=path, listing=listing)
+    text = output(functions, "write('rows', torch.ones(64, 4))\n    data = read('rows')")
+    assert "\n    barrier()\n    data = read('rows')\n" in text
+
+
+def test_nobody_waits_before_listing_another_folder() -> None:
+    listing = LISTED.format(path="f'rows/part_{index}.pt'", listing="glob.glob('row*/x/*.pt')")
+    listing = listing.replace("torch.load(each)", "torch.ones(1, 4) * len(each)")
+    text = output(
+        "import glob\n\n\n" + listing, "write('rows', torch.ones(64, 4))\n    data = read('rows')"
+    )
+    assert "\n    barrier()\n    data" not in text
+    other = listing.replace("row*/x/*.pt", "others/*.pt")
+    text = output(
+        "import glob\n\n\n" + other, "write('rows', torch.ones(64, 4))\n    data = read('rows')"
+    )
+    assert "\n    barrier()\n    data" not in text

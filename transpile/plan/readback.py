@@ -12,6 +12,7 @@ from transpile.facts.values import Constant, External, Opaque, Value, Values
 from transpile.plan.effect_names import DIRECTORIES, REMOVALS
 from transpile.plan.effects import Effect, Kind, Vocabulary
 from transpile.plan.file_reads import path_read, receivers
+from transpile.plan.folders import lists_folder_of
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.places import blocks_around, calls_of, function_of, site_at, statement_in
 from transpile.plan.treatment import Block, Once, statements_of
@@ -179,6 +180,8 @@ def may_match(
         return read.order > effect.event.order and read.function() is effect.event.function()
     if any(same(first, second, DEEPEST) for first in target for second in path):
         return True
+    if lists_folder_of(read, path, target):
+        return read.order > effect.event.order
     if effect.word in vocabulary.saves and any(
         isinstance(callee, External) and callee.name in vocabulary.loads for callee in read.callee
     ):
