@@ -133,6 +133,19 @@ for epoch in range(3):
     + CRITERION
     + TRAINING,
     "remark-on-gradient-hooks": SETTING + "@\n",
+    "refuse-sample-gradients": HEAD
+    + MODEL
+    + CRITERION
+    + """\
+optimizer = SGD(model.parameters(), lr=0.1)
+for x, y in DataLoader(train_set, batch_size=32):
+    fake = torch.rand_like(x).requires_grad_(True)
+    @
+    optimizer.zero_grad()
+    loss = criterion(model(x), y) + model(fake.detach()).mean()
+    loss.backward()
+    optimizer.step()
+""",
     "refuse-uneven-noise": SETTING
     + "shared = torch.Generator().manual_seed(1)\n"
     + TRAINING.replace("        optimizer.step()\n", "        @\n        optimizer.step()\n"),
