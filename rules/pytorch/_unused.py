@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.events import Branch, Call, Event
-from transpile.facts.values import Constant, External, Instance, Opaque, Value, Values
+from transpile.facts.values import Constant, External, Instance, ModuleValue, Opaque, Value, Values
 from transpile.plan.frozen import frozen_later
 from transpile.plan.graph import called_names, parents, walk_back
 from transpile.plan.learning import reached_by_losses
@@ -38,8 +38,10 @@ FIXED = frozenset({"is_cuda", "is_xpu", "device", "dtype", "ndim", "requires_gra
 
 def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     """Whether some training step certainly or possibly leaves parameters of a model unused."""
-    if not isinstance(model.value, Instance) or checkpoints_reentrantly(plan):
+    if checkpoints_reentrantly(plan):
         return False
+    if not isinstance(model.value, Instance):
+        return is_picked_by_name(plan, model.value)
     if runs_parts_without_gradient(plan, model) or frozen_later(plan, model):
         return True
     layers = [value for value in walk_parts(model.value) if has_parameters(value)]
@@ -55,6 +57,25 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     if any(leaves_out(backward, model, top) for backward in plan.backwards):
         return True
     return any(depends_on_data(plan, model, layer) for layer in top)
+
+
+def is_picked_by_name(plan: Plan, value: Value) -> bool:
+    """Whether a value is made by something that is picked by name out of a project's module.
+
+    It may be any of the models there: ``getattr(models, name)()`` or ``models.__dict__[name]()``.
+    """
+    if not isinstance(value, Opaque) or not isinstance(value.node, cst.Call):
+        return False
+    picks = [callee for callee in value.callee if isinstance(callee, Opaque)]
+    if any(pick.kind == "operation" and pick.name == "getattr" for pick in picks):
+        packages = tuple(one for pick in picks for group in pick.operands for one in group)
+        return any(isinstance(package, ModuleValue) for package in packages)
+    function = value.node.func
+    if not isinstance(function, cst.Subscript) or not isinstance(function.value, cst.Attribute):
+        return False
+    return function.value.attr.value == "__dict__" and any(
+        isinstance(package, ModuleValue) for package in plan.facts.values_of(function.value.value)
+    )
 
 
 def may_search_for_unused(plan: Plan) -> bool:

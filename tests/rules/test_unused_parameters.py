@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from small_scripts import new_lines, script
+
+from transpile import convert
 
 MODEL = """\
 from torch.utils import checkpoint as cp
@@ -62,3 +66,46 @@ def test_each_backward_pass_needs_all_parameters(loss: str, looks: bool) -> None
     source = source.replace("nn.functional.mse_loss(model(x), y)", loss)
     source = source.replace("optimizer.step()", "optimizer.step()\n            " + BOTH)
     assert ("find_unused_parameters=True" in " ".join(new_lines(source))) is looks
+
+
+ARCHITECTURES = """\
+from torch import nn
+
+
+class Small(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 1)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Large(Small):
+    def __init__(self):
+        super().__init__()
+        self.spare = nn.Linear(3, 1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "looks"),
+    [
+        ("architectures.__dict__[args.arch]()", True),
+        ("getattr(architectures, args.arch)()", True),
+        ("architectures.Small()", False),
+        ("architectures.Large()", True),
+        ("getattr(torchvision.models, args.arch)()", False),
+        ("torchvision.models.__dict__[args.arch]()", False),
+    ],
+)
+def test_a_model_of_the_project_picked_by_name_may_be_any(
+    model: str, looks: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "architectures.py").write_text(ARCHITECTURES)
+    source = script(top="import architectures\nimport torchvision", model=f"model = {model}")
+    option = 'parser.add_argument("--arch", default="Small")\n'
+    source = source.replace('parser.add_argument("--gpu"', option + 'parser.add_argument("--gpu"')
+    result = convert(source, path="train.py", folder=tmp_path)
+    assert result.text is not None and "DistributedDataParallel(model" in result.text
+    assert ("find_unused_parameters=True" in result.text) is looks
