@@ -54,16 +54,18 @@ def test_other_pieces_hold_the_same(loss: str) -> None:
     assert "PT403" not in codes(loss)
 
 
-@pytest.mark.parametrize(
-    "loss",
-    [
-        "some = y > 0; loss = (model(x)[some, :] ** 2).mean()",
+def test_a_mask_among_several_indices_picks_samples() -> None:
+    loss = (
         "some = y > 0; p = model(x)[some, :]; t = x[some, :2]; "
-        'loss = nn.functional.mse_loss(p, t, reduction="sum") / t.size(0)',
-    ],
-)
-def test_a_mask_among_several_indices_picks_samples(loss: str) -> None:
+        'loss = nn.functional.mse_loss(p, t, reduction="sum") / t.size(0)'
+    )
     assert "PT403" in codes(loss)
+
+
+def test_a_mean_over_samples_that_a_mask_picks_is_one_over_all_processes() -> None:
+    loss = "some = y > 0; loss = (model(x)[some, :] ** 2).mean()"
+    text = convert(SCRIPT.format(loss=loss).encode()).text
+    assert text is not None and "loss = selected_mean(model(x)[some, :] ** 2)\n" in text
 
 
 def test_positions_among_several_indices_pick_from_each_sample() -> None:

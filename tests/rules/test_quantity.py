@@ -360,7 +360,7 @@ def test_shapes_are_unpacked() -> None:
         ("out.mean() * x.mean()", "multiplies two numbers"),
         ("1.0 / out.mean()", "denominator"),
         ("out.sum() / out.abs().sum()", "denominator"),
-        ("x[y > 0].mean()", "how many differs"),
+        ("x[y > 0].std()", "looks at all samples"),
         ("F.huber_loss(out[y > 0], x[y > 0])", "how many differs"),
         ("F.cross_entropy(out, y, reduction=args.alpha)", "reduction"),
         ("(out.sum() if args.alpha else out.mean())", "different ways"),
