@@ -834,7 +834,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
 def test_no_process_outlives_the_command(how: signal.Signals) -> None:
     code = """
-import os, time
+import os, signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # Tests in the background ignore it.
 engine = sys.modules["transpile.engine"]
 def convert(source, options, path):
     with open(f"{os.getpid()}.pid", "w"):
