@@ -20,7 +20,7 @@ FOLDERS = sorted(path for path in (FIXTURES / "audit").iterdir() if path.is_dir(
 HEADINGS = ("What", "Why", "Before", "After", "Refuses when", "Source")
 OUTPUTS = [case for case in cases("pytorch") if case.expected_output.is_file()]
 #: A process that has not come to its end by then never will.
-SECONDS = 60
+SECONDS = 30
 
 
 def findings(script: Path) -> tuple[Finding, ...]:
