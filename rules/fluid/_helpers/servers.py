@@ -33,7 +33,9 @@ def $transpile_program(program=None, startup_program=None, serve=True):
     # The transpiler draws random numbers; the script's own go on as if it did not.
     states = ($random.getstate(), $numpy.random.get_state())
 @begin@tables    whole = program or $fluid.default_main_program()
-    kept = [var for var in whole.list_vars() if var.persistable]
+    # A reader is a variable, too, and has no shape.
+    tensor = $fluid.core.VarDesc.VarType.LOD_TENSOR
+    kept = [var for var in whole.list_vars() if var.persistable and var.type == tensor]
     $serve_parameters.kept = [(var.name, var.shape, var.dtype) for var in kept]
     config = $fluid.DistributeTranspilerConfig()
 @config
