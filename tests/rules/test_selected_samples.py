@@ -101,6 +101,7 @@ def test_a_table_of_reduced_numbers_needs_no_look() -> None:
     [
         ("for a, b in zip((y > 0).long().tolist(), (x[:, 0] > 0).long().tolist()):\n"
          "    table[a, b] += 1", [Level.WARNING]),
+        ("table[(y > 0).long().tolist(), 0] = 1", [Level.WARNING]),
         ("table[0, 1] += 1", []),
     ],
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from transpile.facts.values import (
     Constant,
     Generator,
@@ -21,7 +23,7 @@ MOST_STEPS = 30_000
 TOO_MUCH = "it depends on too much"
 
 
-class Solver:
+class Solver(ABC):
     """The quantities of values from those of what they are made of."""
 
     def __init__(self) -> None:
@@ -33,9 +35,9 @@ class Solver:
         self.kept: list[Value] = []
         self.visited: set[int] = set()
 
+    @abstractmethod
     def transfer(self, value: Opaque | Sequence | Mapping | Generator) -> Quantity:
         """The quantity of a value from those of what it is made of."""
-        raise NotImplementedError
 
     def of(self, values: Values) -> Quantity:
         """The quantity of an expression that may be any of the values."""

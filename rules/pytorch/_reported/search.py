@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from transpile.plan.effects import Vocabulary
-from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.roles.backwards import data_sources
 from transpile.rules.pytorch._looking import seen_whole
@@ -39,7 +38,7 @@ def find(plan: Plan, vocabulary: Vocabulary) -> Reported:
     for part in sorted(parts, key=lambda part: part.node is not None):
         if tallies.hold(part.values):
             inquiry.doubt(part, "it counts the samples of one process")
-        if matters(part, inquiry):
+        if matters(part, inquiry, tallies):
             quantity = inquiry.analysis.of(part.values)
             found = tuple(leaves.of(part, quantity))
             if quantity.kind is Kind.UNKNOWN and not found and not quantity.pending:
@@ -52,7 +51,7 @@ def find(plan: Plan, vocabulary: Vocabulary) -> Reported:
     return inquiry.found
 
 
-def matters(part: Part, inquiry: Inquiry) -> bool:
+def matters(part: Part, inquiry: Inquiry, tallies: Tallies) -> bool:
     """Whether a part depends on training batches in a way that several processes change."""
     quantity = inquiry.analysis.of(part.values)
     if quantity.kind is Kind.NOTHING or seen_whole(inquiry.plan, part.values):
@@ -65,7 +64,7 @@ def matters(part: Part, inquiry: Inquiry) -> bool:
         inquiry.found.done.setdefault(id(node), part)
         return False
     if quantity.independent:
-        if any(id(value) in inquiry.filled for value in walk_back(part.values)):
+        if tallies.fill(part.values):
             inquiry.doubt(part, "the samples say which of its places are filled")
         return False
     if quantity.kind is Kind.UNKNOWN:
