@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -228,3 +229,26 @@ def test_no_cycle_of_imports() -> None:
 
     for name in sorted(known):
         visit(name, ())
+
+
+#: The parts that start, run or name scripts of one framework by its name.
+FRAMEWORK_PARTS = {"launch", "verify", "cli", "options"}
+
+
+def test_the_machine_names_no_function_of_a_framework() -> None:
+    """What a framework calls its things stands in its table."""
+    foreign = re.compile(r"(torch|torchvision|torchdata|mxnet|gluoncv|paddle|singa|tensorflow)\.\w")
+    found = []
+    for name, path in modules().items():
+        part = name.split(".")[1] if "." in name else ""
+        if part == "rules" or part in FRAMEWORK_PARTS:
+            continue
+        tree = ast.parse(path.read_text("utf-8"))
+        found += [
+            f"{name}:{node.lineno}: {node.value}"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and foreign.match(node.value)
+        ]
+    assert not found

@@ -89,6 +89,9 @@ TABLE = Table(
     },
     rank_attributes=frozenset({("mxnet.kvstore.create", "rank")}),
     world_size_calls=frozenset(),
+    shared_draws=(
+        "mxnet.nd.random", "mxnet.np.random", "mxnet.random.uniform", "mxnet.random.normal",
+    ),  # fmt: skip
     distributed=distributed,
     trains=trains,
     sites=sites,

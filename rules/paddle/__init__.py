@@ -165,6 +165,10 @@ TABLE = Table(
             "paddle.gaussian",
         }
     ),
+    shared_draws=(
+        "paddle.rand", "paddle.normal", "paddle.uniform", "paddle.standard_normal",
+        "paddle.bernoulli", "paddle.multinomial", "paddle.poisson", "paddle.gaussian",
+    ),  # fmt: skip
     filling_methods=frozenset(
         {"normal_", "uniform_", "bernoulli_", "exponential_", "cauchy_", "geometric_"}
     ),

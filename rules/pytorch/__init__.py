@@ -230,6 +230,9 @@ TABLE = Table(
             "torch.randperm", "torch.poisson",
         }
     ),
+    shared_draws=("torch.rand", "torch.normal", "torch.bernoulli", "torch.multinomial"),
+    shaped_draws=frozenset({"torch.randint"}),
+    rank_samplers=frozenset({"torch.utils.data.distributed.DistributedSampler"}),
     index_draws=frozenset(
         {
             "torch.randint",

@@ -91,7 +91,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
     for site in sites(plan):
         if has_own_way(plan, site):
             continue
-        if given(site, "batch_sampler") is not None or own_sampler(site):
+        if given(site, "batch_sampler") is not None or own_sampler(plan, site):
             continue
         if is_indirect(plan, site) and all(sharded_sibling(plan, each) for each in site.loaders):
             continue
@@ -135,10 +135,10 @@ def can_tell(plan: Plan, data: Telling) -> bool:
     return any(node is data.loop.node for node in ancestors(data.site.module, data.site.node))
 
 
-def own_sampler(site: Site) -> bool:
+def own_sampler(plan: Plan, site: Site) -> bool:
     """Whether a loader has a sampler of its own, which is told nothing that it was not told."""
     sampler = given(site, "sampler")
-    if sampler is None or may_lack_sampler(site):
+    if sampler is None or may_lack_sampler(plan, site):
         return False
     return not is_distributed_sampler(sampler.values)
 
@@ -293,7 +293,7 @@ def may_lack(plan: Plan, site: Site, text: str) -> bool:
     """Whether only the run tells if what is drawn from has a sampler that takes an epoch."""
     return (
         site.loader.foreign
-        or may_lack_sampler(site)
+        or may_lack_sampler(plan, site)
         or any(
             each == text and holds_others(plan, holder)
             for loader in site.loaders

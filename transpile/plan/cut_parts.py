@@ -7,6 +7,7 @@ import libcst as cst
 from transpile.facts.module import Module
 from transpile.facts.values import Opaque, Values
 from transpile.plan.model import Plan
+from transpile.plan.table import Table
 
 
 def index_values(plan: Plan, value: Opaque, node: cst.Subscript) -> Values:
@@ -34,13 +35,13 @@ def later_indices(plan: Plan, node: cst.Subscript) -> list[Values]:
     ]
 
 
-def drawn_size(node: cst.Call, names: tuple[str, ...]) -> cst.BaseExpression | None:
+def drawn_size(table: Table, node: cst.Call, names: tuple[str, ...]) -> cst.BaseExpression | None:
     """How many positions a call draws; None where it is one, or not to be seen."""
     for arg in node.args:
         if arg.keyword is not None and arg.keyword.value in ("size", "k"):
             return single(arg.value)
     plain = [arg.value for arg in node.args if arg.keyword is None]
-    if any(name.startswith("torch.") for name in names):
+    if not table.shaped_draws.isdisjoint(names):
         found = [value for value in plain if isinstance(value, (cst.Tuple, cst.List))]
         return single(found[0]) if len(found) == 1 else None
     if any(name in ("random.sample", "numpy.random.choice") for name in names):

@@ -246,7 +246,7 @@ class CutSearch:
         """``randint(n, (size,))`` in a step: the positions of a batch."""
         if not self.in_innermost(value):
             return False
-        size = drawn_size(node, called_names(value))
+        size = drawn_size(self.table, node, called_names(value))
         if size is None or not isinstance(size, (cst.Name, cst.Attribute, cst.Integer)):
             # As many as there are samples already: len(batch), x.size(0).
             return False

@@ -31,7 +31,7 @@ PREPARING = frozenset({Kind.DOWNLOAD, Kind.OPEN, Kind.WRITE, Kind.CONTAINER, Kin
 CLEARING = REMOVALS | {"shutil.move", "os.rename", "os.renames", "os.replace"}
 #: Programs that fetch or unpack what training reads.
 FETCHING = frozenset({"wget", "curl", "unzip", "tar", "gunzip", "gdown", "gsutil", "kaggle", "7z"})
-RANDOM = ("random.", "numpy.random.", "torch.rand", "torch.normal", "torch.bernoulli")
+RANDOM = ("random.", "numpy.random.")
 SEEDED = (
     "numpy.random.RandomState", "numpy.random.default_rng", "random.Random", "numpy.random.seed",
     "random.seed",
@@ -300,7 +300,9 @@ class Preparations:
     def draws(self, preparation: Preparation) -> bool:
         """Whether shared random numbers are drawn in some processes and not in others."""
         return isinstance(preparation.statements[0], (cst.If, cst.Try)) and any(
-            draws_shared(event) for event in self.events_in(preparation) if event.kind == "call"
+            draws_shared(self.plan, event)
+            for event in self.events_in(preparation)
+            if event.kind == "call"
         )
 
 
@@ -324,10 +326,12 @@ def fetches(event: Event) -> bool:
     )
 
 
-def draws_shared(event: Event) -> bool:
+def draws_shared(plan: Plan, event: Event) -> bool:
     """Whether a call draws from a source of random numbers that all code shares."""
     for callee in event.callee:
-        if isinstance(callee, External) and callee.name.startswith(RANDOM):
+        if isinstance(callee, External) and callee.name.startswith(
+            (*RANDOM, *plan.table.shared_draws)
+        ):
             if callee.name.startswith(SEEDED):
                 continue
             generator = event.arguments.keyword("generator")

@@ -25,8 +25,6 @@ from transpile.records import dataclass
 
 #: Operations that give an iterator over what they are given.
 ITERATORS = frozenset({"iterate", "enumerate", "zip"})
-ITERABLE_DATASETS = ("webdataset.", "torch.utils.data.ChainDataset", "torchdata.")
-SAMPLER = "torch.utils.data.distributed.DistributedSampler"
 
 
 @dataclass(eq=False)
@@ -65,11 +63,11 @@ def is_indirect(plan: Plan, site: Site) -> bool:
         site.loader.foreign
         or also_evaluates(plan, site)
         or in_comprehension(site.module, site.node)
-        or may_lack_sampler(site)
+        or may_lack_sampler(plan, site)
     )
 
 
-def may_lack_sampler(site: Site) -> bool:
+def may_lack_sampler(plan: Plan, site: Site) -> bool:
     """Whether only the run tells if the loader has a sampler of its own."""
     argument = site.loader.argument("sampler")
     if argument is None:
@@ -78,7 +76,7 @@ def may_lack_sampler(site: Site) -> bool:
     if not own or len(own) == len(argument.values):
         return False
     return not any(
-        name.endswith(".DistributedSampler") for value in own for name in called_names(value)
+        name in plan.table.rank_samplers for value in own for name in called_names(value)
     )
 
 

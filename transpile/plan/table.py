@@ -65,7 +65,10 @@ class Table:
             ends with an underscore.
         filling_functions: functions that fill the tensor that they are given with such numbers.
         redrawing_methods: methods of layers that draw their parameters anew.
+        shared_draws: dotted prefixes of functions that draw from a state that all code shares.
         index_draws: functions that draw positions of samples at random.
+        shaped_draws: those of them whose size is a shape, wherever among the arguments it stands.
+        rank_samplers: samplers that give each process its share.
         pieces: functions that cut data into batches, given the data and a size or a number.
         piece_methods: methods of data that do, given a size or a number.
         distributed: a framework's own way to see how a script is distributed already, asked after
@@ -115,7 +118,10 @@ class Table:
     assigning_methods: frozenset[str] = frozenset()
     filling_functions: frozenset[str] = frozenset()
     redrawing_methods: frozenset[str] = frozenset()
+    shared_draws: tuple[str, ...] = ()
     index_draws: frozenset[str] = frozenset()
+    shaped_draws: frozenset[str] = frozenset()
+    rank_samplers: frozenset[str] = frozenset()
     pieces: frozenset[str] = frozenset()
     piece_methods: frozenset[str] = frozenset()
     distributed: Callable[[Plan], str] | None = None
