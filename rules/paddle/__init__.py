@@ -9,6 +9,7 @@ from transpile.facts.state import Dialect
 from transpile.plan.table import Table
 from transpile.rules.paddle._high_level import high_level_sites, trains_high_level
 from transpile.rules.paddle._seeds import needs_agreement
+from transpile.rules.paddle._shaping import SHAPING
 from transpile.rules.paddle._static import static_sites
 from transpile.rules.paddle._versions import VERSIONS
 
@@ -68,6 +69,7 @@ TABLE = Table(
     framework="paddle",
     prefix="PD",
     versions=VERSIONS,
+    shaping=SHAPING,
     packages=frozenset({"paddle"}),
     dialect=Dialect(
         packages=frozenset({"numpy", "paddle"}),

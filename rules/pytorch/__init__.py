@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from transpile.facts.buffers import BufferWords
 from transpile.facts.state import Dialect
 from transpile.plan.table import Table
+from transpile.rules.pytorch._shaping import SHAPING
 from transpile.rules.pytorch._versions import VERSIONS
 
 if TYPE_CHECKING:
@@ -137,6 +138,7 @@ TABLE = Table(
     framework="pytorch",
     prefix="PT",
     versions=VERSIONS,
+    shaping=SHAPING,
     packages=frozenset({"torch"}),
     dialect=Dialect(
         packages=frozenset({"numpy", "torch"}),

@@ -6,6 +6,8 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.facts.values import Argument, Constant
+from transpile.plan.batch_size_reads import read_at, shapes
+from transpile.plan.batch_size_uses import all_uses
 from transpile.plan.cut_bounds import same
 from transpile.plan.graph import walk_back
 from transpile.plan.holders import bindings, parameters
@@ -13,7 +15,6 @@ from transpile.plan.model import Backward, Cut, Plan
 from transpile.plan.places import function_of
 from transpile.plan.sources import is_simple
 from transpile.plan.treatment import descendants
-from transpile.rules.pytorch._batch_size_uses import all_uses, read_at, shapes
 
 
 def size_text(plan: Plan, cut: Cut, module: Module, place: cst.CSTNode) -> str | None:
@@ -113,7 +114,7 @@ def other_sizes(
     for event in plan.facts.events:
         if event.kind != "call" or not isinstance(event.node, cst.Call):
             continue
-        if id(event.node) in cut_out or not shapes(event.callee):
+        if id(event.node) in cut_out or not shapes(plan, event.callee):
             continue
         if not any(id(value) in reached for value in event.result):
             continue

@@ -34,13 +34,13 @@ from transpile.facts.module import Module
 from transpile.facts.values import Argument, Constant, Mapping, Unknown
 from transpile.finding import Level
 from transpile.layout import add_argument, wrap_expression
+from transpile.plan.batch_size_uses import uses
+from transpile.plan.before_set_up import runs_before_set_up
 from transpile.plan.model import Plan
 from transpile.plan.sources import Site, depends_on_world_size, given, is_indirect, is_simple, sites
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.pytorch._batch_size_uses import uses
-from transpile.rules.pytorch._before_set_up import runs_before_set_up
 from transpile.rules.pytorch._loaders import gives_batches, gives_parts, sharded_sibling
 
 CODES = {
@@ -207,7 +207,8 @@ def module_of(plan: Plan, node: cst.CSTNode, default: Module) -> Module:
 
 def other_uses(plan: Plan, site: Site, argument: Argument, divided: set[int]) -> Iterator[Answer]:
     """What follows the batch size in the training step: it takes the share, too."""
-    for use in uses(plan, site, argument):
+    makers = [(loader.event, loader.argument("batch_size")) for loader in site.loaders]
+    for use in uses(plan, argument, makers):
         if id(use.node) in divided:
             continue
         divided.add(id(use.node))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from transpile.facts.state import Dialect
+from transpile.plan.shaping import Shaping
 from transpile.plan.versions import Versions
 from transpile.records import dataclass, field
 
@@ -71,6 +72,7 @@ class Table:
         rank_samplers: samplers that give each process its share.
         pieces: functions that cut data into batches, given the data and a size or a number.
         piece_methods: methods of data that do, given a size or a number.
+        shaping: calls that give tensors their shapes.
         distributed: a framework's own way to see how a script is distributed already, asked after
             the common one; empty text where it is not.
         trains: a framework's own way to see that a script trains, asked after the common one.
@@ -124,6 +126,7 @@ class Table:
     rank_samplers: frozenset[str] = frozenset()
     pieces: frozenset[str] = frozenset()
     piece_methods: frozenset[str] = frozenset()
+    shaping: Shaping = Shaping()
     distributed: Callable[[Plan], str] | None = None
     trains: Callable[[Plan], bool] | None = None
     sites: Callable[[Plan], Iterable[tuple[str, Module, cst.CSTNode]]] | None = None

@@ -1,0 +1,29 @@
+"""What of PyTorch gives tensors their shapes."""
+
+from __future__ import annotations
+
+from transpile.plan.shaping import NUMPY_FILLED, NUMPY_SHAPED, Shaping
+
+FILLED = frozenset(
+    {
+        "torch.zeros", "torch.ones", "torch.full", "torch.empty", "torch.rand", "torch.randn",
+        "torch.FloatTensor", "torch.cuda.FloatTensor",
+    }
+)  # fmt: skip
+VIEWS = frozenset({"view", "reshape", "expand", "resize_"})
+SHAPING = Shaping(
+    callables=FILLED
+    | NUMPY_SHAPED
+    | {
+        "torch.randint", "torch.normal", "torch.Tensor", "torch.arange", "torch.eye",
+        "torch.LongTensor", "torch.cuda.LongTensor", "torch.reshape", "torch.split",
+    },
+    filled=FILLED | NUMPY_FILLED,
+    viewing=frozenset({"torch.reshape"}),
+    methods=VIEWS
+    | {
+        "new_zeros", "new_ones", "new_full", "new_empty", "new", "repeat", "repeat_interleave",
+        "unflatten", "split",
+    },
+    views=VIEWS,
+)  # fmt: skip

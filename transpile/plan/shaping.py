@@ -1,0 +1,39 @@
+"""What a framework calls that gives tensors their shapes."""
+
+from __future__ import annotations
+
+from transpile.records import dataclass
+
+
+@dataclass(frozen=True)
+class Shaping:
+    """The calls whose results take their shapes from numbers.
+
+    Args:
+        callables: functions whose result takes its shape from their arguments.
+        filled: those of them whose first number counts samples where any does.
+        viewing: those of them that give the tensor that comes first another shape.
+        methods: methods of tensors whose result takes its shape from their arguments.
+        views: those of them that give the tensor itself another shape.
+        keywords: the arguments that hold whole shapes.
+    """
+
+    callables: frozenset[str] = frozenset()
+    filled: frozenset[str] = frozenset()
+    viewing: frozenset[str] = frozenset()
+    methods: frozenset[str] = frozenset()
+    views: frozenset[str] = frozenset()
+    keywords: frozenset[str] = frozenset({"size", "shape"})
+
+
+#: NumPy's functions that fill an array, the shape first.
+NUMPY_FILLED = frozenset(
+    {
+        "numpy.random.randn", "numpy.random.rand", "numpy.ones", "numpy.zeros", "numpy.full",
+        "numpy.empty",
+    }
+)  # fmt: skip
+#: NumPy's functions that take a shape or a number of samples.
+NUMPY_SHAPED = NUMPY_FILLED | {
+    "numpy.random.normal", "numpy.random.uniform", "numpy.random.randint", "numpy.random.random",
+}  # fmt: skip
