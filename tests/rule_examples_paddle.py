@@ -122,6 +122,19 @@ best, wait = 0.0, 0
         wait += 1
     @
 """,
+    "follow-batch-size": HEAD.replace("train_set =", "batch_size = 32\ntrain_set =")
+    + LOADER.replace("32", "batch_size, drop_last=True")
+    + MODEL
+    + """\
+criterion = nn.BCEWithLogitsLoss()
+for epoch in range(3):
+    for x, y in train_loader:
+        @
+        loss = criterion(model(x)[:, :1], real)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+""",
     "shard-evaluation": SETTING
     + "test_loader = DataLoader(test_set, batch_size=32)\n"
     + TRAINING

@@ -10,8 +10,9 @@ import libcst as cst
 
 from transpile.facts.events import Branch, Event, Loop
 from transpile.facts.module import Module
-from transpile.facts.values import BoundMethod, Constant, External, Function, Opaque
+from transpile.facts.values import BoundMethod, Constant, External, Function, Opaque, Sequence
 from transpile.facts.walk import children, returned
+from transpile.plan.batch_size_reads import shapes
 from transpile.plan.graph import called_names
 from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Plan
@@ -126,7 +127,7 @@ def find_numbers(plan: Plan) -> Numbers:
         return after
 
     for event in events:
-        for node in counted(event, settled(), used):
+        for node in counted(plan, event, settled(), used):
             found.leaves[id(node)] = Leaf(event.module, node, Change.COUNT)
     for event in events:
         for node in closure_losses(event):
@@ -196,7 +197,9 @@ def number_of(event: Event) -> cst.BaseExpression | None:
     return None
 
 
-def counted(event: Event, quantities: Analysis, used: set[int]) -> Iterator[cst.BaseExpression]:
+def counted(
+    plan: Plan, event: Event, quantities: Analysis, used: set[int]
+) -> Iterator[cst.BaseExpression]:
     """The numbers of samples that a function of the project is given, such as a meter's."""
     if event.kind != "call" or not isinstance(event.node, cst.Call):
         return
@@ -208,8 +211,25 @@ def counted(event: Event, quantities: Analysis, used: set[int]) -> Iterator[cst.
         if written.star or argument.node is not written.value:
             continue
         if isinstance(written.value, (cst.Call, cst.Subscript)):
+            if any(id(value) in shapes_tensors(plan) for value in argument.values):
+                continue
             if quantities.of(argument.values).kind is Kind.COUNT:
                 yield written.value
+
+
+def shapes_tensors(plan: Plan) -> set[int]:
+    """The identities of what calls that give tensors their shapes are given."""
+    if "shapes of tensors" not in plan.memo:
+        plan.memo["shapes of tensors"] = {
+            id(value)
+            for event in plan.facts.events
+            if event.kind == "call" and shapes(plan, event.callee)
+            for item in event.arguments.items
+            for held in item.values
+            for value in (held.every() if isinstance(held, Sequence) else (held,))
+        }
+    found: set[int] = plan.memo["shapes of tensors"]
+    return found
 
 
 def kept(event: Event, used: set[int]) -> Iterator[cst.BaseExpression]:

@@ -53,6 +53,7 @@ from transpile.plan.places import statement_of
 from transpile.plan.sources import (
     Site,
     constant_of,
+    depends_on_world_size,
     given,
     is_indirect,
     is_simple,
@@ -222,15 +223,6 @@ def joins(plan: Plan) -> bool:
         any(getattr(c, "name", "") in plan.table.distributed_starts for c in event.callee)
         for event in plan.facts.events
         if event.kind == "call"
-    )
-
-
-def depends_on_world_size(plan: Plan, values: Values) -> bool:
-    """Whether values were computed from the number of processes."""
-    return any(
-        name in plan.table.world_size_calls
-        for value in walk_back(values)
-        for name in called_names(value)
     )
 
 

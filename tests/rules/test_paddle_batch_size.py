@@ -1,0 +1,132 @@
+"""Where a Paddle script uses its batch size beside the loader: divided there, too, or refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from transpile import Level, Options, Result, convert
+
+SCRIPT = """\
+import numpy as np
+import paddle
+from paddle import nn
+from paddle.io import BatchSampler, DataLoader, TensorDataset
+
+{first}
+data = TensorDataset([paddle.randn([48, 6]), paddle.randn([48, 6])])
+model = nn.Linear(6, 6)
+rnn = nn.GRU(6, 6)
+parameters = [*model.parameters(), *rnn.parameters()]
+optimizer = paddle.optimizer.SGD(0.1, parameters=parameters)
+
+
+def predict(x, samples):
+    return model(paddle.reshape(x, [samples, 6])) + rnn(
+        x.reshape([-1, 1, 6]), paddle.zeros([1, samples, 6])
+    )[0][:, 0]
+
+
+for epoch in range(2):
+    for x, y in DataLoader(data, {loader}):
+        out = predict(x, x.shape[0])
+        {batch}
+        loss = nn.functional.mse_loss(out, y)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+    {after}
+"""
+
+
+def result(
+    batch: str,
+    first: str = "size = 8",
+    loader: str = "batch_size=size",
+    after: str = "pass",
+    options: Options | None = None,
+) -> Result:
+    script = SCRIPT.format(batch=batch, first=first, loader=loader, after=after)
+    return convert(script, options or Options())
+
+
+def errors(found: Result) -> list[str]:
+    return [finding.code for finding in found.findings if finding.level is Level.ERROR]
+
+
+@pytest.mark.parametrize(
+    ("batch", "expected"),
+    [
+        ("y = y.reshape([size, -1])", "y = y.reshape([split_batch(size), -1])"),
+        ("out = out * paddle.ones([size, 1])", "paddle.ones([split_batch(size), 1])"),
+        ("out = out * paddle.ones(shape=[size, 1])", "shape=[split_batch(size), 1])"),
+        ("out = predict(x, size)", "predict(x, split_batch(size))"),
+        (
+            "out = out + paddle.to_tensor(np.zeros((size, 6), 'float32'))",
+            "np.zeros((split_batch(size), 6), 'float32')",
+        ),
+        (
+            "out = paddle.concat([out, x])[size:] + out",
+            "paddle.concat([out, x])[split_batch(size):] + out",
+        ),
+        ("out = out * paddle.ones([8, 1])", "paddle.ones([split_batch(8), 1])"),
+        ("out = paddle.reshape(out, [8, 6])", "paddle.reshape(out, [split_batch(8), 6])"),
+    ],
+)
+@pytest.mark.parametrize(
+    "loader",
+    ["batch_size=size", "batch_sampler=BatchSampler(data, batch_size=size, drop_last=True)"],
+)
+def test_a_shape_follows_the_share(batch: str, expected: str, loader: str) -> None:
+    found = result(batch, loader=loader)
+    assert errors(found) == []
+    assert expected in found.text
+
+
+def test_each_process_has_whole_batches_when_it_is_told_to() -> None:
+    found = result("out = out * paddle.ones([size, 1])", options=Options(batch_size="per-device"))
+    assert errors(found) == []
+    assert "paddle.ones([size, 1])" in found.text
+
+
+def test_a_number_that_may_be_something_else_is_refused() -> None:
+    assert errors(result("out = out * paddle.ones([1, 8])[:, :6]")) == ["PD224"]
+
+
+def test_evaluation_by_the_same_function_keeps_whole_batches() -> None:
+    after = "with paddle.no_grad():\n        shown = predict(x, size)"
+    found = result("out = predict(x, size)", after=after)
+    assert errors(found) == []
+    assert "out = predict(x, split_batch(size))" in found.text
+    assert "shown = predict(x, size)" in found.text
+
+
+def test_a_network_of_the_high_level_interface_that_needs_whole_batches_is_refused() -> None:
+    script = """\
+import paddle
+from paddle import nn
+from paddle.io import TensorDataset
+
+SIZE = 8
+data = TensorDataset([paddle.randn([48, 3, 6]), paddle.randn([48, 1])])
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(6, 1)
+
+    def forward(self, x):
+        return self.rnn(x, paddle.zeros([1, SIZE, 1]))[0][:, -1]
+
+
+model = paddle.Model(Net())
+model.prepare(paddle.optimizer.SGD(0.1, parameters=model.parameters()), nn.MSELoss())
+model.fit(data, batch_size=SIZE, epochs=1)
+"""
+    assert errors(convert(script)) == ["PD224"]
+    assert errors(convert(script.replace("SIZE, 1]", "x.shape[0], 1]"))) == []
+
+
+def test_the_number_of_samples_stays_that_of_the_share_where_it_is_a_shape() -> None:
+    found = result("unused = predict(x, x.shape[0])")
+    assert "unused = predict(x, x.shape[0])" in found.text
