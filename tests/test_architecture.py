@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,7 @@ class Import:
     lazy: bool
 
 
+@cache
 def modules() -> dict[str, Path]:
     """Every module of the tool under the name that it is installed as."""
     found = {}
@@ -83,6 +85,7 @@ def imports_of(name: str, is_package: bool, text: str) -> Iterator[Import]:
     yield from visit(ast.parse(text), False, False)
 
 
+@cache
 def all_imports() -> list[Import]:
     return [
         found

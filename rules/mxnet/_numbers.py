@@ -10,7 +10,8 @@ import libcst as cst
 from transpile.facts.events import Branch, Event
 from transpile.facts.module import Module
 from transpile.facts.values import Function, Instance, Opaque, Value, Values
-from transpile.plan.effects import Effect, Kind, Vocabulary, find_effects
+from transpile.plan.effect_search import find_effects
+from transpile.plan.effects import Effect, Kind, Vocabulary
 from transpile.plan.graph import parents, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.roles.backwards import data_sources

@@ -32,7 +32,8 @@ from collections.abc import Iterator
 from transpile.facts.events import Event
 from transpile.facts.values import External, only_constant
 from transpile.finding import Level
-from transpile.plan.effects import Kind, find_effects
+from transpile.plan.effect_search import find_effects
+from transpile.plan.effects import Kind
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.result import Verdict

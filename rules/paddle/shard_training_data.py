@@ -60,7 +60,7 @@ from transpile.plan.sources import (
     sites,
     variables,
 )
-from transpile.plan.wraps import binding_nodes
+from transpile.plan.wrap_sites import binding_nodes
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.paddle._high_level import high_level

@@ -41,7 +41,7 @@ from transpile.plan.holders import Holder, bindings, parameters
 from transpile.plan.model import Loader, Plan
 from transpile.plan.places import Statement, ancestors, function_of, statement_of
 from transpile.plan.sources import Site, given, holds_others, is_indirect, sites, variables
-from transpile.plan.wraps import binding_nodes
+from transpile.plan.wrap_sites import binding_nodes
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings

@@ -25,7 +25,8 @@ from transpile.facts.values import (
     Values,
 )
 from transpile.facts.walk import children, descendants
-from transpile.plan.effects import Kind, classify
+from transpile.plan.effect_search import classify
+from transpile.plan.effects import Kind
 from transpile.plan.graph import called_names, is_instance_of, method_calls, origin
 from transpile.plan.model import Plan
 from transpile.plan.roles.surroundings import inside_module

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import libcst as cst
 
-from transpile.facts.comprehensions import Comprehensions
-from transpile.facts.events import Branch
-from transpile.facts.folding import compare, fold
-from transpile.facts.state import external, truth, unknown
+from transpile.facts.literals import is_literal
+from transpile.facts.operators import Operators
+from transpile.facts.state import external, unknown
 from transpile.facts.values import (
     Argument,
     Arguments,
-    Class,
     Constant,
     Function,
-    Instance,
     Mapping,
     Scope,
     Sequence,
     Value,
     Values,
     join,
-    only_constant,
 )
 
 BUILTINS = frozenset(dir(builtins))
@@ -40,7 +34,7 @@ SINGLETONS: dict[str, Values] = {
 }
 
 
-class Expressions(Comprehensions):
+class Expressions(Operators):
     """The part of the interpreter that knows expressions."""
 
     def evaluate(self, node: cst.CSTNode) -> Values:
@@ -93,175 +87,7 @@ class Expressions(Comprehensions):
 
     # Literals.
 
-    def string(self, node: cst.SimpleString) -> Values:
-        """A string or bytes literal."""
-        try:
-            return (Constant(literal(node.value)),)
-        except (ValueError, SyntaxError):
-            return unknown("a string literal that cannot be read")
-
-    def number(self, node: Any) -> Values:
-        """An integer, float or imaginary literal."""
-        try:
-            return (Constant(literal(node.value)),)
-        except (ValueError, SyntaxError):
-            return unknown("a number that cannot be read")
-
-    def concatenated(self, node: cst.ConcatenatedString) -> Values:
-        """Adjacent string literals."""
-        left, right = self.evaluate(node.left), self.evaluate(node.right)
-        first, second = only_constant(left), only_constant(right)
-        if first is not None and second is not None:
-            try:
-                return (Constant(first.value + second.value),)  # type: ignore[operator]
-            except TypeError:
-                pass
-        return (self.opaque("operation", node, "concatenate", (left, right)),)
-
-    def formatted(self, node: cst.FormattedString) -> Values:
-        """An f-string."""
-        operands = []
-        for part in node.parts:
-            if isinstance(part, cst.FormattedStringExpression):
-                operands.append(self.evaluate(part.expression))
-                for inner in part.format_spec or ():
-                    if isinstance(inner, cst.FormattedStringExpression):
-                        operands.append(self.evaluate(inner.expression))
-        return (self.opaque("operation", node, "format", tuple(operands)),)
-
-    def sequence(self, node: Any) -> Values:
-        """A list, tuple or set display."""
-        kind = type(node).__name__.lower()
-        key = ("sequence", id(node), self.context)
-        made = self.nodes.get(key)
-        if not isinstance(made, Sequence):
-            made = Sequence(kind, node, [])
-            self.nodes[key] = made
-        elements: list[Values] = []
-        rest: Values = ()
-        for element in node.elements:
-            values = self.evaluate(element.value)
-            if isinstance(element, cst.StarredElement):
-                spread = self.known_elements(values)
-                if spread is not None:
-                    elements.extend(spread)
-                else:
-                    rest = join(rest, self.elements(values, element))
-            elif rest:
-                rest = join(rest, values)
-            else:
-                elements.append(values)
-        if len(made.elements) == len(elements) and made.elements:
-            made.elements = [
-                join(new, old) for old, new in zip(made.elements, elements, strict=True)
-            ]
-        elif not made.elements:
-            made.elements = elements
-        made.rest = join(made.rest, rest)
-        return (made,)
-
-    def dictionary(self, node: cst.Dict) -> Values:
-        """A dict display."""
-        made = self.new_mapping(node)
-        for element in node.elements:
-            if isinstance(element, cst.DictElement):
-                keys = self.evaluate(element.key)
-                values = self.evaluate(element.value)
-                self.store_item(made, keys, values, element.value)
-            else:
-                self.update_mapping(made, self.evaluate(element.value))
-        return (made,)
-
     # Operators.
-
-    def binary(self, node: cst.BinaryOperation) -> Values:
-        """An arithmetic operator."""
-        # A long chain leans to the left: walk it without recursion.
-        chain: list[cst.BinaryOperation] = [node]
-        while isinstance(chain[-1].left, cst.BinaryOperation):
-            chain.append(chain[-1].left)
-        left = self.evaluate(chain[-1].left)
-        for link in reversed(chain):
-            left = self.binary_values(link, left, self.evaluate(link.right))
-        return left
-
-    def binary_values(self, node: cst.BinaryOperation, left: Values, right: Values) -> Values:
-        """The operator of `node` on values."""
-        word = type(node.operator).__name__
-        first, second = only_constant(left), only_constant(right)
-        if first is not None and second is not None:
-            folded = fold(word, first.value, second.value)
-            if folded is not None:
-                return (folded,)
-        if word == "Add":
-            merged = self.concatenate(node, left, right)
-            if merged is not None:
-                return merged
-        return (self.opaque("operation", node, word, (left, right)),)
-
-    def unary(self, node: cst.UnaryOperation) -> Values:
-        """Minus, plus, invert, not."""
-        values = self.evaluate(node.expression)
-        word = type(node.operator).__name__
-        constant = only_constant(values)
-        if constant is not None:
-            if word == "Not":
-                return (Constant(not constant.value),)
-            if word == "Minus" and isinstance(constant.value, (int, float)):
-                return (Constant(-constant.value),)
-        return (self.opaque("operation", node, word, (values,)),)
-
-    def boolean(self, node: cst.BooleanOperation) -> Values:
-        """``and`` and ``or``: the right side runs on one arm only."""
-        left = self.evaluate(node.left)
-        known = truth(left)
-        is_and = isinstance(node.operator, cst.And)
-        if known is not None and known is not is_and:
-            return left
-        before = self.stack
-        if known is None:
-            self.stack = self.pushed(Branch(node, "right"))
-        right = self.evaluate(node.right)
-        self.stack = before
-        if known is not None:
-            return right
-        if not is_and and all(isinstance(v, (Instance, Function, Class)) for v in left):
-            return left
-        return (self.opaque("operation", node, "And" if is_and else "Or", (left, right)),)
-
-    def comparison(self, node: cst.Comparison) -> Values:
-        """A chain of comparisons."""
-        operands = [self.evaluate(node.left)]
-        operands.extend(self.evaluate(target.comparator) for target in node.comparisons)
-        words = [type(target.operator).__name__ for target in node.comparisons]
-        if len(operands) == 2:
-            first, second = only_constant(operands[0]), only_constant(operands[1])
-            if first is not None and second is not None:
-                folded = compare(words[0], first.value, second.value)
-                if folded is not None:
-                    return (Constant(folded),)
-            if words[0] in ("Is", "IsNot") and second is not None and second.value is None:
-                # Objects that are certainly there are not None.
-                if operands[0] and all(
-                    isinstance(value, (Instance, Function, Class, Sequence, Mapping))
-                    for value in operands[0]
-                ):
-                    return (Constant(words[0] == "IsNot"),)
-        return (self.opaque("operation", node, " ".join(words), tuple(operands)),)
-
-    def conditional(self, node: cst.IfExp) -> Values:
-        """``a if test else b``."""
-        test = self.evaluate(node.test)
-        known = truth(test)
-        if known is not None:
-            return self.evaluate(node.body if known else node.orelse)
-        before = self.stack
-        self.stack = self.pushed(Branch(node, "then"))
-        body = self.evaluate(node.body)
-        self.stack = (*before, Branch(node, "else"))
-        orelse = self.evaluate(node.orelse)
-        self.stack = before
-        return join(body, orelse)
 
     # Access.
 
@@ -392,24 +218,6 @@ class Expressions(Comprehensions):
             values = self.evaluate(node.value)
             self.activation.yields = join(self.activation.yields, values)
         return (self.opaque("operation", node, "yield"),)
-
-
-def is_literal(node: cst.BaseExpression) -> bool:
-    """Whether a bound of a slice is a number that is written there."""
-    if isinstance(node, cst.UnaryOperation):
-        node = node.expression
-    return isinstance(node, cst.Integer)
-
-
-@lru_cache(maxsize=4096)
-def literal(text: str) -> object:
-    """What a literal stands for; those of a loop or a function are evaluated many times.
-
-    Raises:
-        ValueError, SyntaxError: Python cannot read it.
-    """
-    found: object = ast.literal_eval(text)
-    return found
 
 
 def alternative_entries(mappings: list[Mapping]) -> list[Argument]:

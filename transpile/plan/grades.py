@@ -9,7 +9,8 @@ import libcst as cst
 from transpile.facts.module import Module
 from transpile.facts.walk import children
 from transpile.plan.effect_names import CONTAINERS
-from transpile.plan.effects import Effect, makers_of
+from transpile.plan.effects import Effect
+from transpile.plan.file_effects import makers_of
 from transpile.plan.treatment import (
     ATTACHING,
     LOOSE,

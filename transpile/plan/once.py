@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Set
 
 from transpile.layout.imports import last_import
-from transpile.plan.effects import Effect, Kind, Vocabulary, find_effects
+from transpile.plan.effect_search import find_effects
+from transpile.plan.effects import Effect, Kind, Vocabulary
 from transpile.plan.foreign import find_calls, find_idle, give_up
 from transpile.plan.guards import Guards
 from transpile.plan.missing_files import MissingFiles

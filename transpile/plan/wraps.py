@@ -6,27 +6,28 @@ import libcst as cst
 
 from transpile.facts.events import Call, Event, Loop
 from transpile.facts.module import Module
-from transpile.facts.values import Constant, External, Instance, Opaque, Value
-from transpile.facts.walk import children, descendants
-from transpile.plan.frozen import switched, switches_of, switches_whole, unfrozen_later
+from transpile.plan.frozen import switches_of, unfrozen_later
 from transpile.plan.graph import origin
 from transpile.plan.holders import Holder, trace
 from transpile.plan.learning import training_forwards
 from transpile.plan.model import Model, Plan
-from transpile.plan.parts import part_of
+from transpile.plan.model_preparations import preparations
 from transpile.plan.places import (
     Statement,
     blocks_around,
     calls_of,
     index_in,
-    site_at,
     statement_in,
 )
 from transpile.plan.second_passes import reached_by_gradients_alone, second_pass
+from transpile.plan.wrap_sites import (
+    assigned_as_global,
+    binding_nodes,
+    may_bind,
+    site_in_scope,
+    sites_in_scope,
+)
 from transpile.records import dataclass, replace
-
-#: Attributes of a model or parameter whose setting replaces what learns.
-PARTS = frozenset({"weight", "bias", "data", "optimize_attr"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,188 +266,6 @@ def order_of(
         ),
         len(events),
     )
-
-
-def sites_in_scope(plan: Plan, holder: Holder) -> list[tuple[cst.CSTNode, Event]]:
-    """Where in the holder's scope something happens, each with the first event there."""
-    key = f"sites in {id(holder.function)} at {holder.depth}"
-    if key not in plan.memo:
-        found: dict[int, tuple[cst.CSTNode, Event]] = {}
-        for event in plan.facts.events:
-            site = site_in_scope(holder, event)
-            if site is not None:
-                found.setdefault(id(site), (site, event))
-        plan.memo[key] = list(found.values())
-    sites: list[tuple[cst.CSTNode, Event]] = plan.memo[key]
-    return sites
-
-
-def site_in_scope(holder: Holder, event: Event) -> cst.CSTNode | None:
-    """Where in the holder's scope an event happens; None where it is elsewhere."""
-    if holder.function is not None:
-        calls = calls_of(event.stack)
-        if len(calls) < holder.depth or holder.depth == 0:
-            return None
-        if calls[holder.depth - 1].function.node is not holder.function:
-            return None
-    return site_at(event, holder.depth)
-
-
-def binding_nodes(plan: Plan, holder: Holder) -> list[cst.CSTNode]:
-    """The assignments to a variable within its scope."""
-    owner: cst.CSTNode = holder.function or holder.module.source.tree
-    found: list[cst.CSTNode] = []
-    stack: list[cst.CSTNode] = list(children(owner))
-    while stack:
-        node = stack.pop()
-        if isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
-            continue
-        if isinstance(node, cst.Assign):
-            for target in node.targets:
-                if holder.module.source.code(target.target) == holder.text:
-                    if not sets_mode(holder, node.value):
-                        found.append(node)
-                elif isinstance(target.target, (cst.Tuple, cst.List)):
-                    for element in target.target.elements:
-                        if holder.module.source.code(element.value) == holder.text:
-                            found.append(node)
-        stack.extend(children(node))
-    found.sort(key=lambda node: holder.module.source.span(node).start)
-    return found
-
-
-def may_bind(plan: Plan, node: cst.CSTNode, model: Model) -> bool:
-    """Whether an assignment may give a variable this model, and not certainly another object."""
-    values = plan.facts.values_of(node.value) if isinstance(node, cst.Assign) else ()
-    return not values or any(
-        not isinstance(value, (Instance, Constant)) or value is model.value for value in values
-    )
-
-
-def sets_mode(holder: Holder, value: cst.BaseExpression) -> bool:
-    """Whether a variable is given its own value by ``net = net.train()`` or ``net.eval()``."""
-    return (
-        isinstance(value, cst.Call)
-        and isinstance(value.func, cst.Attribute)
-        and value.func.attr.value in ("train", "eval")
-        and holder.module.source.code(value.func.value) == holder.text
-    )
-
-
-def assigned_as_global(module: Module, text: str) -> bool:
-    """Whether a function assigns a variable that it declares global."""
-    for function in descendants(module.source.tree):
-        if not isinstance(function, cst.FunctionDef):
-            continue
-        inside = list(descendants(function.body))
-        declared = any(
-            isinstance(node, cst.Global) and any(item.name.value == text for item in node.names)
-            for node in inside
-        )
-        if declared and any(
-            isinstance(node, cst.AssignTarget)
-            and text in {n.value for n in descendants(node.target) if isinstance(n, cst.Name)}
-            for node in inside
-        ):
-            return True
-    return False
-
-
-def preparations(
-    plan: Plan, model: Model, holder: Holder, forwards: list[Event], thawed: bool
-) -> list[cst.CSTNode]:
-    """Where in the scope the model is moved, loaded or frozen before its first training call."""
-    first_forward = min(event.order for event in forwards)
-    found: list[cst.CSTNode] = []
-    frozen = False
-    for event in preparing_events(plan):
-        if event.order >= first_forward:
-            break
-        if not prepares(plan, event, model) or switches_each_batch(plan, event):
-            continue
-        if not frozen and switches_whole(plan, event, model, forwards):
-            continue
-        if thawed and next(switched(plan, event), None) is not None:
-            continue
-        if loads_shards(plan, event, model):
-            continue
-        frozen = frozen or event.name in plan.table.gradient_switches
-        site = site_in_scope(holder, event)
-        if site is not None:
-            found.append(site)
-    return found
-
-
-def switches_each_batch(plan: Plan, event: Event) -> bool:
-    """Whether a function goes over the model's parts for every batch, as switches of modes do."""
-    if not any(isinstance(c, Opaque) and c.name == "apply" for c in event.callee):
-        return False
-    loops = {id(each.batch_loop.node) for each in plan.backwards if each.batch_loop is not None}
-    return any(id(frame.node) in loops for frame in event.loops())
-
-
-def loads_shards(plan: Plan, event: Event, model: Model) -> bool:
-    """Whether weights are loaded behind an optimizer, which must find the shards of the model."""
-    return (
-        plan.options.strategy == "fsdp"
-        and any(optimizer.event.order < event.order for optimizer in model.optimizers)
-        and any(
-            isinstance(callee, Opaque) and callee.name in plan.table.loading_methods
-            for callee in event.callee
-        )
-    )
-
-
-def preparing_events(plan: Plan) -> list[Event]:
-    """The events that move, load or freeze some object, or set something on it, in order."""
-    if "preparing events" not in plan.memo:
-        plan.memo["preparing events"] = [
-            event
-            for event in plan.facts.events
-            if not event.detached
-            and (
-                event.kind == "store"
-                or (
-                    event.kind == "call"
-                    and any(may_prepare(plan, callee) for callee in event.callee)
-                )
-            )
-        ]
-    found: list[Event] = plan.memo["preparing events"]
-    return found
-
-
-def may_prepare(plan: Plan, callee: Value) -> bool:
-    """Whether calling something may move, load, freeze or replace a model."""
-    if isinstance(callee, External):
-        return callee.name in plan.table.replacing
-    return (
-        isinstance(callee, Opaque)
-        and callee.kind == "attribute"
-        and callee.name in plan.table.preparing_methods
-    )
-
-
-def prepares(plan: Plan, event: Event, model: Model) -> bool:
-    """Whether one of :func:`preparing_events` is about a model or a part of it."""
-    if event.kind == "store" and (
-        event.name in PARTS or event.name in plan.table.gradient_switches
-    ):
-        return any(part_of(plan, value, model) for value in event.callee)
-    if event.kind == "store":
-        return any(value is model.value for value in event.callee) and event.name != "training"
-    for callee in event.callee:
-        if (
-            isinstance(callee, Opaque)
-            and callee.kind == "attribute"
-            and callee.name in plan.table.preparing_methods
-        ):
-            if any(part_of(plan, value, model) for value in callee.operands[0]):
-                return True
-        if isinstance(callee, External) and callee.name in plan.table.replacing:
-            if any(value is model.value for value in event.arguments.items[0].values):
-                return True
-    return False
 
 
 def common_block(

@@ -10,7 +10,8 @@ from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import External, Function, Instance, Opaque, Value, Values
 from transpile.facts.walk import returned
-from transpile.plan.effects import Effect, Vocabulary, find_effects
+from transpile.plan.effect_search import find_effects
+from transpile.plan.effects import Effect, Vocabulary
 from transpile.plan.effects import Kind as EffectKind
 from transpile.plan.graph import called_names, is_instance_of, method_calls
 from transpile.rules.pytorch._quantity import Kind

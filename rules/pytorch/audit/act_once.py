@@ -31,7 +31,8 @@ from transpile.audit.model import Audit, Process
 from transpile.audit.ranks import Ranks
 from transpile.facts.values import Constant, External, Opaque, Values, only_constant
 from transpile.finding import Level
-from transpile.plan.effects import Effect, Kind, classify, find_effects
+from transpile.plan.effect_search import classify, find_effects
+from transpile.plan.effects import Effect, Kind
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.ranks import Ranks as GuardedPlaces
 from transpile.rule import Remark

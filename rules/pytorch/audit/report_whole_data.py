@@ -31,7 +31,8 @@ from transpile.audit.model import Audit
 from transpile.audit.ranks import Ranks
 from transpile.facts.values import External, Instance, Opaque, Value, Values
 from transpile.finding import Level
-from transpile.plan.effects import Kind, find_effects
+from transpile.plan.effect_search import find_effects
+from transpile.plan.effects import Kind
 from transpile.plan.graph import called_names, walk_back
 from transpile.rule import Remark
 from transpile.rules.pytorch._together import agreed_values, agreeing_calls
