@@ -65,6 +65,8 @@ def run(words: list[str]) -> int:
     """Run a program of the environment in the project's folder; return its exit status."""
     environment = {**os.environ, "PATH": f"{PROGRAMS}{os.pathsep}{os.environ.get('PATH', '')}"}
     environment.pop("PYTHONPATH", None)
+    # The tests start the tool some hundred times: compiling it each time would take minutes.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     program = [str(PROGRAMS / words[0]), *words[1:]]
     return subprocess.run(program, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL).returncode
 

@@ -72,6 +72,24 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheel: Path) -> None:
     assert rest == {"transpile/py.typed"}
 
 
+def test_the_readme_converts_from_python_in_a_clone(tmp_path: Path) -> None:
+    """Where the current folder hides what is installed, the clone's own rules are found."""
+    clone = copy_project(tmp_path)
+    (clone / "train.py").write_bytes((ROOT / "fixtures/pytorch/main_sgd/train.py").read_bytes())
+    section = README.partition("## From Python")[2]
+    example = section.partition("```python\n")[2].partition("```")[0]
+    shown = "\nimport transpile.rules\nprint(result.outcome.value, transpile.rules.__file__)"
+    done = subprocess.run(
+        [sys.executable, "-c", example + shown],
+        cwd=clone,
+        env={**os.environ, "PYTHONPATH": ""},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.stdout.split() == ["converted", str(clone / "rules" / "__init__.py")], done.stderr
+
+
 def test_the_wheel_converts(wheel: Path, tmp_path: Path) -> None:
     pip(["install", "--no-deps", "--target", "site", str(wheel)], tmp_path)
     (tmp_path / "idle.py").write_text("print('no training')\n")

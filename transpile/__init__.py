@@ -10,6 +10,7 @@ The names below are imported when they are first used, so that ``import transpil
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,14 @@ _HOME = {
     "Level": "transpile.finding",
     "SourceError": "transpile.source",
 }
+
+# In a clone the rules stand beside this folder; from there, too, they are ``transpile.rules``.
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
+_CLONE = os.path.dirname(_FOLDER)
+if not os.path.isdir(os.path.join(_FOLDER, "rules")) and os.path.isdir(
+    os.path.join(_CLONE, "rules")
+):
+    __path__.append(_CLONE)
 
 
 def __getattr__(name: str) -> Any:
