@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transpile.facts.state import Dialect
+from transpile.facts.state import Dialect, Dispatch
 from transpile.plan.table import Table
 from transpile.rules.mxnet._gate import distributed, sites, trains
 from transpile.rules.mxnet._versions import VERSIONS
@@ -52,6 +52,16 @@ def canonical(name: str) -> str:
     return name
 
 
+#: Where the classes of Gluon's layers and losses are, all of which may have `hybrid_forward`.
+BLOCKS = ("mxnet.gluon.nn.", "mxnet.gluon.rnn.", "mxnet.gluon.loss.", "mxnet.gluon.contrib.")
+
+
+def base_of(name: str) -> str:
+    """``mxnet.gluon.HybridBlock`` for layers and losses of Gluon."""
+    is_class = name.rpartition(".")[2][:1].isupper()
+    return "mxnet.gluon.HybridBlock" if is_class and name.startswith(BLOCKS) else ""
+
+
 LOADERS: dict[str, tuple[str, ...]] = {
     "mxnet.gluon.data.DataLoader": GLUON_LOADER,
     "mxnet.io.NDArrayIter": ARRAY_ITERATOR,
@@ -68,7 +78,14 @@ TABLE = Table(
     dialect=Dialect(
         packages=frozenset({"numpy", "mxnet"}),
         canonical=canonical,
-        instance_call={"mxnet.gluon.Block": "forward", "mxnet.gluon.HybridBlock": "forward"},
+        instance_call={
+            "mxnet.gluon.HybridBlock": (
+                Dispatch("forward"),
+                Dispatch("hybrid_forward", package="mxnet.nd"),
+            ),
+            "mxnet.gluon.Block": (Dispatch("forward"),),
+        },
+        base_of=base_of,
         iterates_argument=frozenset(
             {"tqdm.tqdm", "rich.progress.track", "itertools.islice", "itertools.cycle"}
         ),

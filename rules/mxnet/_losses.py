@@ -31,17 +31,36 @@ class Reduction(Enum):
     MEAN = "mean"
     NONE = "none"
     UNEVEN = "sum, and something that the samples have no part in"
+    MIXED = "one number for each sample, and something of the whole batch"
+    COUPLED = "no sum or mean: something made of the sum or mean of the batch"
     UNKNOWN = "unknown"
 
 
-#: Calls whose result goes on sample by sample, or scales it.
+#: Calls whose result goes on sample by sample, with the same numbers or scaled.
 KEEPING = frozenset(
     {
-        "as_in_context", "as_in_ctx", "as_nd_ndarray", "as_np_ndarray", "astype", "copyto",
-        "reshape", "squeeze", "expand_dims", "flatten", "slice_axis", "abs", "square", "log",
-        "exp", "sqrt", "clip", "transpose",
+        "as_in_context", "as_in_ctx", "as_nd_ndarray", "as_np_ndarray", "astype", "copyto", "cast",
+        "Cast", "reshape", "Reshape", "reshape_like", "squeeze", "expand_dims", "flatten",
+        "Flatten", "slice_axis", "transpose", "negative", "identity",
     }
 )  # fmt: skip
+#: Calls whose result goes on sample by sample, but is no multiple of what they are given.
+CURVED = frozenset(
+    {
+        "abs", "square", "log", "log1p", "log2", "exp", "expm1", "sqrt", "rsqrt", "cbrt", "clip",
+        "sigmoid", "relu", "softrelu", "tanh", "reciprocal", "pick", "softmax", "log_softmax",
+        "smooth_l1", "Activation", "LeakyReLU", "erf", "sign",
+    }
+)  # fmt: skip
+#: Calls of two tensors that work as the arithmetic of the second name does.
+OF_TWO = {
+    "broadcast_add": "Add", "broadcast_plus": "Add", "broadcast_sub": "Subtract",
+    "broadcast_minus": "Subtract", "broadcast_mul": "Multiply", "broadcast_div": "Divide",
+    "broadcast_power": "Power", "elemwise_add": "Add", "elemwise_sub": "Subtract",
+    "elemwise_mul": "Multiply", "elemwise_div": "Divide", "add": "Add", "subtract": "Subtract",
+    "multiply": "Multiply", "divide": "Divide", "power": "Power", "maximum": "Power",
+    "minimum": "Power", "broadcast_maximum": "Power", "broadcast_minimum": "Power",
+}  # fmt: skip
 MEANS = frozenset({"mean"})
 SUMS = frozenset({"sum", "add_n", "ElementWiseSum"})
 ADDING = frozenset({"Add", "Subtract", "Plus", "Minus"})
@@ -50,6 +69,14 @@ PARAMETERS = frozenset({"data", "list_data", "collect_params", "values"})
 ARITHMETIC = frozenset({"Add", "Subtract", "Multiply", "Divide", "Minus", "Power", "Plus"})
 #: Losses of Gluon that mix the samples of a batch, or divide by other numbers than theirs.
 UNUSUAL = frozenset({"mxnet.gluon.loss.SDMLLoss"})
+
+
+#: What is one number for the whole batch.
+OF_BATCH = frozenset({Reduction.SUM, Reduction.MEAN, Reduction.COUPLED})
+#: What weighs the losses of Gluon: it goes on with its second argument.
+WEIGHTING = "mxnet.gluon.loss._apply_weighting"
+#: Values within each other that are looked into.
+DEEPEST = 40
 
 
 @dataclass(frozen=True)
@@ -62,6 +89,7 @@ class Reader:
 
     depends: Callable[[Values], bool]
     path: list[Value] = field(default_factory=list)
+    known: dict[int, Reduction] = field(default_factory=dict)
 
     def reduction(self, values: Values, depth: int = 0) -> Reduction:
         """How the loss that a backward pass starts from is reduced."""
@@ -69,7 +97,7 @@ class Reader:
 
     def of_value(self, value: Value, depth: int) -> Reduction:
         """See :meth:`reduction`."""
-        if depth > 12:
+        if depth > DEEPEST:
             return Reduction.UNKNOWN
         if isinstance(value, Constant):
             return Reduction.NONE
@@ -80,11 +108,13 @@ class Reader:
         if any(value is earlier for earlier in self.path):
             # What a loop adds to.
             return Reduction.NONE
-        self.path.append(value)
-        try:
-            return self.of_opaque(value, depth)
-        finally:
-            self.path.pop()
+        if id(value) not in self.known:
+            self.path.append(value)
+            try:
+                self.known[id(value)] = self.of_opaque(value, depth)
+            finally:
+                self.path.pop()
+        return self.known[id(value)]
 
     def of_opaque(self, value: Opaque, depth: int) -> Reduction:
         """How an inner node of the graph of values is reduced."""
@@ -103,24 +133,39 @@ class Reader:
         """How a sum, product or quotient is reduced: as what in it depends on the batch."""
         if "Divide" in value.name and len(value.operands) == 2 and is_size(value.operands[1]):
             return Reduction.MEAN
-        moving = [group for group in value.operands if self.depends(group)]
-        still = [group for group in value.operands if group not in moving]
-        found = one_of({self.reduction(group, depth + 1) for group in moving or still})
-        adds = ADDING.issuperset(value.name.split())
+        return self.combined(frozenset(value.name.split()), value.operands, depth)
+
+    def combined(
+        self, operators: frozenset[str], operands: tuple[Values, ...], depth: int
+    ) -> Reduction:
+        """How what arithmetic makes of some operands is reduced."""
+        moving = [group for group in operands if self.depends(group)]
+        still = [group for group in operands if group not in moving]
+        kinds = [self.reduction(group, depth + 1) for group in moving or still]
+        if not ADDING.issuperset(operators):
+            whole = sum(kind in OF_BATCH for kind in kinds)
+            if whole > 1 or (whole and "Power" in operators):
+                return Reduction.COUPLED
+            if "Divide" in operators and len(kinds) == 2 and kinds[1] in OF_BATCH:
+                return Reduction.COUPLED
+        found = one_of(set(kinds))
+        adds = ADDING.issuperset(operators)
         if adds and moving and found is Reduction.SUM and any(map(learns, still)):
             return Reduction.UNEVEN
+        if found is Reduction.UNKNOWN and any(kind in OF_BATCH for kind in kinds):
+            return Reduction.MIXED
         return found
 
     def of_call(self, value: Opaque, depth: int) -> Reduction:
         """How the result of a call is reduced."""
         if value.inner:
-            return self.reduction(value.inner, depth + 1)
+            found = self.reduction(value.inner, depth + 1)
+            return found if found is not Reduction.UNKNOWN else self.of_own_loss(value.callee)
         for callee in value.callee:
             if isinstance(callee, External):
                 return self.of_function(callee.name, value, depth)
             if isinstance(callee, Instance):
-                own = is_loss_class(callee.cls.external_bases()) and keeps_samples(callee.cls)
-                return Reduction.SAMPLES if own else Reduction.UNKNOWN
+                return self.of_own_loss((callee,))
             if isinstance(callee, Opaque):
                 if any(is_loss_class((name,)) for name in called_names(callee)):
                     return Reduction.SAMPLES
@@ -128,28 +173,107 @@ class Reader:
                     return self.by_word(callee.name, value, callee.operands[0], depth)
         return Reduction.UNKNOWN
 
+    def of_own_loss(self, callees: Values) -> Reduction:
+        """How the result of a loss of the script is reduced, by how it is written."""
+        own = callees and all(
+            isinstance(callee, Instance)
+            and is_loss_class(callee.cls.external_bases())
+            and keeps_samples(callee.cls)
+            for callee in callees
+        )
+        return Reduction.SAMPLES if own else Reduction.UNKNOWN
+
     def of_function(self, name: str, call: Opaque, depth: int) -> Reduction:
         """How the result of a function outside the script is reduced."""
-        first = call.arguments.items[0].values if call.arguments.items else ()
+        given = [argument.values for argument in call.arguments.items if argument.keyword is None]
+        first = given[0] if given else ()
         if name == "builtins.sum":
             return self.reduction(first, depth + 1)
+        if name == WEIGHTING and len(given) > 1:
+            return self.reduction(given[1], depth + 1)
         if not name.startswith("mxnet."):
             return Reduction.UNKNOWN
-        return self.by_word(name.rpartition(".")[2], call, first, depth)
+        word = name.rpartition(".")[2]
+        if word in OF_TWO and len(given) == 2:
+            return self.combined(frozenset({OF_TWO[word]}), tuple(given), depth)
+        return self.by_word(word, call, first, depth, 1)
 
-    def by_word(self, word: str, call: Opaque, behind: Values, depth: int) -> Reduction:
-        """What a function or method with that name does to what it is called on."""
-        axis = call.arguments.keyword("axis") or call.arguments.keyword("exclude")
+    def by_word(
+        self, word: str, call: Opaque, behind: Values, depth: int, axis_place: int = 0
+    ) -> Reduction:
+        """What a function or method with that name does to what it is called on.
+
+        Args:
+            word: the name.
+            call: the call.
+            behind: what it is called on.
+            depth: how many values this one is within.
+            axis_place: where in the call's arguments the axis stands.
+        """
         inner = self.reduction(behind, depth + 1)
         if inner is Reduction.UNEVEN:
             return inner
-        if word in MEANS and axis is None:
-            return Reduction.MEAN
-        if word in SUMS and inner is not Reduction.MEAN:
-            return Reduction.SUM if axis is None else Reduction.SAMPLES
-        if inner is Reduction.UNKNOWN and word in MEANS | SUMS | KEEPING:
-            return Reduction.SAMPLES if word not in MEANS else Reduction.UNKNOWN
-        return inner if word in KEEPING or inner is not Reduction.NONE else Reduction.UNKNOWN
+        if word in MEANS | SUMS:
+            return reduced(inner, word in MEANS, taken_axes(call, axis_place))
+        if inner in OF_BATCH | {Reduction.MIXED} and word in CURVED:
+            return Reduction.COUPLED if inner in OF_BATCH else inner
+        if inner is Reduction.UNKNOWN and word in KEEPING | CURVED:
+            return Reduction.SAMPLES
+        known = word in KEEPING | CURVED
+        return inner if known or inner is not Reduction.NONE else Reduction.UNKNOWN
+
+
+class Axes(Enum):
+    """What a mean or sum is taken over."""
+
+    ALL = "everything"
+    BATCH = "the samples of the batch"
+    OTHERS = "everything but the samples"
+    UNKNOWN = "unknown"
+
+
+def taken_axes(call: Opaque, place: int) -> Axes:
+    """What the call of a mean or sum takes it over.
+
+    The first axis is that of the samples, as everywhere in Gluon.
+
+    Args:
+        call: the call.
+        place: where in its arguments the axis stands.
+    """
+    exclude, axis = call.arguments.keyword("exclude"), call.arguments.get("axis", place)
+    if exclude is not None and exclude.values == (Constant(True),):
+        return Axes.OTHERS
+    if axis is None or axis.values == (Constant(None),):
+        return Axes.ALL
+    numbers = [
+        value.value
+        for one in axis.values
+        for value in (one.every() if isinstance(one, Sequence) else (one,))
+        if isinstance(value, Constant)
+    ]
+    if not numbers or (exclude is not None and exclude.values != (Constant(False),)):
+        return Axes.UNKNOWN
+    return Axes.BATCH if 0 in numbers else Axes.OTHERS
+
+
+def reduced(inner: Reduction, mean: bool, axes: Axes) -> Reduction:
+    """How a mean or sum of something is reduced.
+
+    Args:
+        inner: how that is reduced.
+        mean: whether it is a mean.
+        axes: what it is taken over.
+    """
+    if inner is Reduction.MIXED:
+        return Reduction.COUPLED
+    if inner in OF_BATCH:
+        return inner
+    if axes is Axes.UNKNOWN:
+        return Reduction.UNKNOWN
+    if axes is Axes.OTHERS:
+        return Reduction.SAMPLES
+    return Reduction.MEAN if mean else Reduction.SUM
 
 
 def one_of(found: set[Reduction]) -> Reduction:
@@ -157,8 +281,9 @@ def one_of(found: set[Reduction]) -> Reduction:
     found = found - {Reduction.NONE}
     if not found:
         return Reduction.NONE
-    if Reduction.UNEVEN in found:
-        return Reduction.UNEVEN
+    for kind in (Reduction.UNEVEN, Reduction.COUPLED, Reduction.MIXED):
+        if kind in found:
+            return kind
     if found == {Reduction.SAMPLES, Reduction.SUM}:
         return Reduction.SUM
     return found.pop() if len(found) == 1 else Reduction.UNKNOWN

@@ -61,6 +61,7 @@ CODES = {
     "MX306": "how the loss is reduced cannot be told",
     "MX308": "a term of the loss would count once for each worker",
     "MX310": "a loss is made of some samples of a batch, taken by their places",
+    "MX314": "a loss is no sum or mean over the samples of a batch",
     "MX309": "random numbers behind a loss have a shape that does not follow the batch",
 }
 
@@ -196,7 +197,18 @@ def step_answers(
             "divide that term by the num_workers of the store, or use the mean over the samples",
         )
         return
-    mean = found == {Reduction.MEAN}
+    mean = bool(found) and found <= {Reduction.MEAN, Reduction.COUPLED}
+    if Reduction.COUPLED in found:
+        yield Remark(
+            "MX314",
+            Level.WARNING,
+            event.module,
+            event.node,
+            "this loss is made of sums or means of the batch in a way that is no sum or mean of "
+            "its samples, such as their ratio or root: each worker makes it of its share, and the "
+            "updates follow the average of the workers' losses, not the loss of the whole batch",
+            "make the loss a mean over the samples",
+        )
     if not mean and not found <= {Reduction.SUM, Reduction.SAMPLES}:
         # Who passes 1 has divided already.
         mean = constant_of(argument, None) == 1

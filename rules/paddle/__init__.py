@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from transpile.facts.state import Dialect
+from transpile.facts.state import Dialect, Dispatch
 from transpile.plan.table import Table
 from transpile.rules.paddle._high_level import high_level_sites, trains_high_level
 from transpile.rules.paddle._seeds import needs_agreement
@@ -74,7 +74,7 @@ TABLE = Table(
     dialect=Dialect(
         packages=frozenset({"numpy", "paddle"}),
         canonical=canonical,
-        instance_call={"paddle.nn.Layer": "forward"},
+        instance_call={"paddle.nn.Layer": (Dispatch("forward"),)},
         returns_receiver={"paddle.nn.Layer": SAME_LAYER},
         iterates_argument=frozenset({"tqdm.tqdm", "itertools.islice", "itertools.cycle"}),
         returns_argument={

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from transpile.facts.buffers import BufferWords
-from transpile.facts.state import Dialect
+from transpile.facts.state import Dialect, Dispatch
 from transpile.plan.table import Table
 from transpile.rules.pytorch._shaping import SHAPING
 from transpile.rules.pytorch._versions import VERSIONS
@@ -145,7 +145,7 @@ TABLE = Table(
         buffers=BUFFERS,
         canonical=canonical,
         base_of=base_of,
-        instance_call={"torch.nn.Module": "forward"},
+        instance_call={"torch.nn.Module": (Dispatch("forward"),)},
         returns_receiver={"torch.nn.Module": SAME_MODULE},
         iterates_argument=frozenset(
             {"tqdm.tqdm", "rich.progress.track", "itertools.islice", "itertools.cycle"}

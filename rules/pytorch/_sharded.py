@@ -205,7 +205,7 @@ def call_obstacle(plan: Plan, model: Model, wrap: Wrap, event: Event) -> Obstacl
 def passes_by(plan: Plan, model: Model, callee: Value) -> bool:
     """Whether a call is of a part of the model, or of a method that may use its parameters."""
     if isinstance(callee, BoundMethod):
-        dispatched = plan.table.dialect.instance_call.values()
+        dispatched = plan.table.dialect.dispatched
         return belongs(plan, model, callee.receiver) and callee.function.name not in dispatched
     if isinstance(callee, Opaque) and callee.kind == "attribute" and len(callee.operands) == 1:
         if any(belongs(plan, model, value) for value in callee.operands[0]):

@@ -47,7 +47,7 @@ def door(plan: Plan, event: Event, callee: Value, model: Model) -> str:
     if isinstance(callee, BoundMethod) and callee.receiver is model.value:
         name = callee.function.name
         # The wrap has a forward of its own, which averages gradients as its call does.
-        if name in plan.table.dialect.instance_call.values():
+        if name in plan.table.dialect.dispatched:
             return ""
         if calls_layers(plan, event):
             return f"the model is trained through its method '{name}', which its wrap does not see"

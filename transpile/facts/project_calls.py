@@ -215,14 +215,15 @@ class ProjectCalls(BuiltinCalls):
         own = self.class_attribute(instance.cls, "__call__", instance, instance.cls, node)
         if own is not None:
             return self.invoke(own, arguments, node)
-        method = self.dispatch_method(instance)
+        way = self.dispatch(instance)
         inner: Values = ()
-        if method is not None:
-            target = self.instance_attribute(instance, method, node)
+        if way is not None:
+            target = self.instance_attribute(instance, way.method, node)
             followed = tuple(v for v in target if isinstance(v, (BoundMethod, Function)))
             if followed:
+                given = with_package(way.package, followed, instance, arguments)
                 self.dispatching.append(instance)
-                inner = self.invoke(followed, arguments, node)
+                inner = self.invoke(followed, given, node)
                 self.dispatching.pop()
         made = self.opaque("call", node, callee=(instance,), arguments=arguments, inner=inner)
         if len(inner) == 1 and isinstance(inner[0], Sequence) and not inner[0].rest:
@@ -234,7 +235,8 @@ class ProjectCalls(BuiltinCalls):
         receiver = callee.receiver
         if not isinstance(receiver, Instance) or receiver in self.dispatching:
             return False
-        if self.dispatch_method(receiver) != callee.function.name:
+        way = self.dispatch(receiver)
+        if way is None or way.method != callee.function.name or way.package:
             return False
         return not any(receiver in frame.receiver for frame in call_frames(self.stack))
 
@@ -261,6 +263,27 @@ class ProjectCalls(BuiltinCalls):
         sequence = Sequence(inner.kind, node, elements)
         self.nodes[key] = sequence
         return sequence
+
+
+def with_package(
+    package: str, methods: Values, instance: Instance, arguments: Arguments
+) -> Arguments:
+    """What a framework gives the method of an object, beside what the call gives."""
+    if not package:
+        return arguments
+    named = {
+        parameter.name.value
+        for method in methods
+        if isinstance(method, BoundMethod)
+        for parameter in method.function.node.params.params
+    }
+    held = [
+        Argument(values, None, name)
+        for name, values in instance.attributes.items()
+        if name in named and arguments.keyword(name) is None
+    ]
+    items = (Argument((External(package),), None), *arguments.items, *held)
+    return Arguments(items, arguments.unknown_because, arguments.rest)
 
 
 def annotated_fields(cls: Class) -> list[str]:

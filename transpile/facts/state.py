@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import cached_property
 
 import libcst as cst
 
@@ -37,12 +38,27 @@ class TooComplex(Exception):
 
 
 @dataclass(frozen=True)
+class Dispatch:
+    """What the call of an object runs, where a framework's class decides that.
+
+    Args:
+        method: the name of the method.
+        package: what the framework gives the method before the call's own arguments, a dotted
+            name; empty for nothing. Then parameters that the call leaves open are given the
+            attributes of their names, too.
+    """
+
+    method: str
+    package: str = ""
+
+
+@dataclass(frozen=True)
 class Dialect:
     """What the interpreter must know of a framework and of well-known libraries.
 
     Args:
         canonical: a dotted name to its canonical spelling, so that re-exports compare equal.
-        instance_call: base class to the method that calling an instance dispatches to.
+        instance_call: base class to what calling an instance runs: the first that it has.
         returns_receiver: base class to methods that give back their receiver.
         iterates_argument: callables whose result iterates over their first argument.
         calls_argument: callables and methods (by last word) that call a function given to them.
@@ -64,7 +80,7 @@ class Dialect:
     """
 
     canonical: Callable[[str], str]
-    instance_call: Mapping[str, str] = field(default_factory=dict)
+    instance_call: Mapping[str, tuple[Dispatch, ...]] = field(default_factory=dict)
     returns_receiver: Mapping[str, frozenset[str]] = field(default_factory=dict)
     iterates_argument: frozenset[str] = frozenset()
     calls_argument: frozenset[str] = frozenset()
@@ -76,6 +92,11 @@ class Dialect:
     buffers: BufferWords = BufferWords()
     packages: frozenset[str] = frozenset()
     runs_commands: frozenset[str] = frozenset({"fire.Fire", "fire.core.Fire"})
+
+    @cached_property
+    def dispatched(self) -> frozenset[str]:
+        """The names of methods that calling an object runs."""
+        return frozenset(one.method for ways in self.instance_call.values() for one in ways)
 
 
 @dataclass(eq=False)
@@ -261,12 +282,21 @@ class State(ABC):
         """Whether a class of the project derives from an external base."""
         return any(self.dialect.canonical(name) == base for name in cls.external_bases())
 
-    def dispatch_method(self, instance: Instance) -> str | None:
-        """The method that calling an instance of a framework's class runs."""
-        for base, method in self.dialect.instance_call.items():
+    def dispatch(self, instance: Instance) -> Dispatch | None:
+        """What calling an instance of a framework's class runs."""
+        for base, ways in self.dialect.instance_call.items():
             if self.is_subclass(instance.cls, base):
-                return method
+                own = (way for way in ways if has_method(instance, way.method))
+                return next(own, None)
         return None
+
+
+def has_method(instance: Instance, name: str) -> bool:
+    """Whether an object has a method of the project by this name."""
+    return name in instance.attributes or any(
+        isinstance(ancestor, Class) and name in ancestor.scope.names
+        for ancestor in instance.cls.ancestry()
+    )
 
 
 def merge_arguments(old: Arguments, new: Arguments) -> Arguments:

@@ -142,7 +142,7 @@ def search_wrap(plan: Plan, model: Model, thawed: bool = False) -> Wrap | str:
 
 def called(plan: Plan, node: cst.Call) -> cst.BaseExpression:
     """The expression for the object that a call calls, also by its ``forward``."""
-    dispatched = plan.table.dialect.instance_call.values()
+    dispatched = plan.table.dialect.dispatched
     if isinstance(node.func, cst.Attribute) and node.func.attr.value in dispatched:
         return node.func.value
     return node.func

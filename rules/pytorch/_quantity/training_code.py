@@ -12,7 +12,7 @@ def training_functions(plan: Plan) -> set[int]:
 
     A model's own ``forward`` may return a loss, too, and stays a part of the model.
     """
-    dispatched = set(plan.table.dialect.instance_call.values())
+    dispatched = plan.table.dialect.dispatched
     found: set[int] = set()
     for backward in plan.backwards:
         functions = [frame.function.node for frame in backward.event.calls()]

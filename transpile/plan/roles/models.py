@@ -93,7 +93,7 @@ def find_models(plan: Plan) -> None:
 
 def called_objects(callee: Value, table: Table) -> Values:
     """What is called: an object, or that whose ``forward`` is called directly."""
-    dispatched = table.dialect.instance_call.values()
+    dispatched = table.dialect.dispatched
     if isinstance(callee, BoundMethod) and callee.function.name in dispatched:
         return (callee.receiver,)
     if isinstance(callee, Opaque) and callee.kind == "attribute" and callee.name in dispatched:
