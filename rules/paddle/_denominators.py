@@ -43,6 +43,7 @@ class Pending:
         loss: it is the call of a loss.
         built: it is the call of a loss object.
         weight, ignore_index: what its mean is taken by.
+        factor: it is a side of an addition, to be multiplied or divided by the number of processes.
     """
 
     module: Module
@@ -51,6 +52,7 @@ class Pending:
     built: bool = False
     weight: bool = False
     ignore_index: bool = False
+    factor: str = ""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Pending) and self.node is other.node

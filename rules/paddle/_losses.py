@@ -6,21 +6,36 @@ from transpile.facts.values import Opaque, Values
 from transpile.plan.model import Backward, Plan
 from transpile.rules.paddle._denominators import Pending, obstacle
 from transpile.rules.paddle._quantities import Kind, Quantity, analysis
+from transpile.rules.paddle._summands import sums_beside
 
 
 def losses_of(backward: Backward) -> Values:
     """What a backward pass runs from."""
-    for callee in backward.event.callee:
-        if isinstance(callee, Opaque) and callee.kind == "attribute":
-            return callee.operands[0]
-    return backward.loss
+    found = tuple(
+        value
+        for callee in backward.event.callee
+        if isinstance(callee, Opaque) and callee.kind == "attribute"
+        for value in callee.operands[0]
+    )
+    return found or backward.loss
 
 
 def hindered(plan: Plan, quantity: Quantity) -> str:
     """Why a denominator cannot be taken over all processes; empty where each can."""
-    reasons = (obstacle(plan, pending) for pending in quantity.pending)
-    why = next(filter(None, reasons), "")
-    return f"its denominator differs between the processes, and {why}" if why else ""
+    for pending in quantity.pending:
+        if not pending.factor:
+            why = obstacle(plan, pending)
+            if why:
+                return f"its denominator differs between the processes, and {why}"
+        elif any(
+            analysis(plan).of(values).kind not in (Kind.SUM, Kind.NOTHING)
+            for values in sums_beside(plan, pending)
+        ):
+            return (
+                "it adds a sum over the batch to something that is no such sum, where whole "
+                "batches are added up, too: with N processes the sum has 1/N of its weight"
+            )
+    return ""
 
 
 def rewritten(plan: Plan) -> frozenset[Pending]:

@@ -356,7 +356,7 @@ def consider(
 ) -> None:
     """Take a number over all processes, if all of them come by."""
     if not quantity.pending <= rewritten(plan):
-        reason = "it is divided by what differs between the processes"
+        reason = "it is divided by, or added to, what differs between the processes"
         found.doubts[id(node)] = Doubt(event.module, node, reason)
         return
     change = Change.MEAN if quantity.kind is Kind.MEAN else Change.SUM

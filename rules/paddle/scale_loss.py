@@ -3,8 +3,9 @@
 What:
     DataParallel averages gradients over the processes. That is right for a mean over equal shares
     of a batch, and nothing changes there. A sum is multiplied by the number of processes for the
-    backward pass alone. A mean by the weights of classes, by a mask, or over the targets that are
-    not left out is taken over the average denominator of the processes.
+    backward pass alone; where a penalty is added to it, there. A mean by the weights of classes, by
+    a mask, or over the targets that are not left out is taken over the average denominator of the
+    processes.
 
 Why:
     The average of the sums of the shares is too small by the number of processes. The average of
@@ -43,6 +44,7 @@ from transpile.rule import Answer, Change, In, Remark, Ruling, Rulings
 from transpile.rules.paddle._denominators import Pending, settled
 from transpile.rules.paddle._losses import hindered, losses_of
 from transpile.rules.paddle._quantities import Kind, analysis
+from transpile.rules.paddle._summands import factored
 
 CODES = {
     "PD401": "the averaged gradients are those of the global batch",
@@ -154,7 +156,10 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The factor for the backward pass, and the denominators."""
     scaling: Scaling = ruling.data
     for pending in sorted(scaling.pending, key=order_of):
-        yield from settled(plan, pending)
+        if pending.factor:
+            yield from factored(plan, pending)
+        else:
+            yield from settled(plan, pending)
     node = scaling.loss
     if node is None:
         return

@@ -29,6 +29,7 @@ from transpile.plan.model import Plan
 from transpile.plan.roles.backwards import enters_wrapper
 from transpile.rules.paddle import _words as words
 from transpile.rules.paddle._denominators import Pending, parts_of
+from transpile.rules.paddle._summands import summand
 
 from .domain import (
     AGREED,
@@ -48,6 +49,7 @@ from .domain import (
     mixed,
     multiply,
     nonlinear,
+    plain,
     scaled,
     unknown,
     with_pending,
@@ -220,7 +222,7 @@ class Analysis(Solver):
         if name == "Multiply" and any(map(self.is_world_size, value.operands)):
             return scaled(several[0] if self.is_world_size(value.operands[1]) else several[1])
         if name in ("Add", "Subtract"):
-            return add(several[0], several[1])
+            return self.beside_sum(value, several) or add(several[0], several[1])
         if name == "Multiply":
             return multiply(several[0], several[1])
         if name == "Divide" and several[0].agreed and self.is_world_size(value.operands[1]):
@@ -250,6 +252,17 @@ class Analysis(Solver):
         if name in ("iterate", "filter", "enumerate", "zip", "And", "Or", "format", "concatenate"):
             return self.together(several)
         return nonlinear(several)
+
+    def beside_sum(self, value: Opaque, several: list[Quantity]) -> Quantity | None:
+        """A sum over the batch with something added that is none: one side takes a factor."""
+        kinds = [plain(one).kind for one in several]
+        if Kind.SUM not in kinds or not {Kind.EQUAL, Kind.MEAN} & set(kinds):
+            return None
+        pending = summand(value, kinds[0] is Kind.SUM)
+        if pending is None:
+            return None
+        found = SUM if pending.factor == "/" else MEAN
+        return with_pending(replace(found, pending=frozenset({pending})), *several)
 
     def over_own_number(self, value: Opaque, several: list[Quantity]) -> Quantity | None:
         """A sum over a number that each process has of its own, such as that of a mask."""

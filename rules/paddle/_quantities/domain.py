@@ -99,7 +99,10 @@ def add(first: Quantity, second: Quantity) -> Quantity:
     first, second = plain(first), plain(second)
     kinds = {first.kind, second.kind}
     if kinds == {Kind.SUM, Kind.EQUAL} or kinds == {Kind.SUM, Kind.MEAN}:
-        return unknown("it adds a sum over the batch to something that is no such sum")
+        return unknown(
+            "it adds a sum over the batch to something that is no such sum: with N processes the "
+            "sum has 1/N of its weight"
+        )
     if kinds == {Kind.SAMPLES, Kind.MEAN} or kinds == {Kind.SAMPLES, Kind.SUM}:
         return unknown("it combines single samples with a number for the whole batch")
     return join(first, second)
