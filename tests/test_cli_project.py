@@ -195,3 +195,51 @@ def test_two_scripts_that_need_one_module_otherwise_are_told(
     assert "Convert each script into a folder of its own." in errors
     out = files(tmp_path / "out")
     assert out == files(PROJECT / "train_dist")
+
+
+LATE = """\
+import os
+import sys
+
+import mxnet as mx
+
+
+def main():
+    sys.path.append(os.path.join(os.path.dirname(__file__), "common"))
+    from fit import fit
+
+    data = mx.gluon.data.DataLoader(mx.gluon.data.ArrayDataset(mx.nd.ones((32, 3))), 8)
+    fit(mx.gluon.nn.Dense(1), data)
+
+
+main()
+"""
+FIT = """\
+from mxnet import autograd, gluon
+
+
+def fit(net, data):
+    net.initialize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd")
+    loss_function = gluon.loss.L2Loss()
+    for batch in data:
+        with autograd.record():
+            loss = loss_function(net(batch), batch)
+        loss.backward()
+        trainer.step(8)
+"""
+
+
+def test_a_folder_that_main_adds_to_the_search_path_holds_no_helpers(
+    command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "common").mkdir()
+    (tmp_path / "train.py").write_text(LATE, "utf-8")
+    (tmp_path / "common/fit.py").write_text(FIT, "utf-8")
+    out = tmp_path / "out"
+    status, _, errors = command("train.py", "-o", "out/")
+    assert status == 0, errors
+    assert (out / "distributed_utils.py").is_file()
+    assert {file.name for file in (out / "common").iterdir()} == {"fit.py"}
+    for file in ("train.py", "common/fit.py"):
+        assert "\nfrom distributed_utils import" in (out / file).read_text("utf-8")

@@ -31,6 +31,7 @@ def source_of(text: str, path: str = "train.py") -> Source:
         ("sys.path.extend(['lib'])", "lib"),
         ("sys.path.append(os.path.join(os.getcwd(), os.pardir))", ".."),
         ("sys.path.append(os.path.split(os.path.abspath(__file__))[0])", "."),
+        ("def main():\n    sys.path.append('lib')\n    import model", "lib"),
     ],
 )
 def test_a_folder_that_is_added_to_the_search_path_is_found(text: str, folder: str) -> None:

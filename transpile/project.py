@@ -55,6 +55,8 @@ class Project:
         self.unreadable: list[tuple[str, str]] = []
         #: Folders that a script's own search path lacks: the project is installed from there.
         self.installed_from: set[Path] = set()
+        #: Folders that are on the search path only once a function has run.
+        self.late_roots: set[Path] = set()
         if self.folder is not None:
             file = self.folder / os.path.basename(entry.path)
             self.roots.append(self.folder)
@@ -129,12 +131,15 @@ class Project:
     def _extend(self, module: Module) -> None:
         """Look into the folders that a module adds to the search path, too."""
         front, behind = added_folders(module.source, self.files[module])
+        early = set().union(*added_folders(module.source, self.files[module], by_functions=False))
         for place, folders in ((0, front), (len(self.roots), behind)):
             for folder in folders:
                 real = folder.resolve()
                 if real not in self.roots and self._is_near(real) and real.is_dir():
                     self.roots.insert(place, real)
                     place += place > 0
+                    if folder not in early:
+                        self.late_roots.add(real)
 
     def _is_near(self, folder: Path) -> bool:
         """Whether a folder belongs to the project: below the script's, or one not far above."""

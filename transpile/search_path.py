@@ -23,19 +23,22 @@ _SAME = frozenset(
 _DIRECTIONS = {"pardir": "..", "curdir": "."}
 
 
-def added_folders(source: Source, file: Path) -> tuple[list[Path], list[Path]]:
+def added_folders(
+    source: Source, file: Path, by_functions: bool = True
+) -> tuple[list[Path], list[Path]]:
     """The folders that a module puts in front of ``sys.path``, and behind it.
 
     Args:
         source: the module.
         file: where it is; relative folders are taken as relative to its folder.
+        by_functions: whether those that a function adds once it runs count, too.
     """
     front: list[Path] = []
     behind: list[Path] = []
     if "sys.path" not in source.text and "from sys import" not in source.text:
         return front, behind
     known: dict[str, str] = {}
-    for statement in _statements(source.tree):
+    for statement in _statements(source.tree, by_functions):
         if isinstance(statement, cst.Assign) and len(statement.targets) == 1:
             target = statement.targets[0].target
             value = _text(statement.value, file, known)
@@ -49,13 +52,13 @@ def added_folders(source: Source, file: Path) -> tuple[list[Path], list[Path]]:
     return front, behind
 
 
-def _statements(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The small statements that run when a module is imported, in order."""
+def _statements(node: cst.CSTNode, of_functions: bool) -> Iterator[cst.CSTNode]:
+    """The small statements that run when a module is imported, or in its functions, in order."""
     for child in children(node):
         if isinstance(child, cst.BaseSmallStatement):
             yield child
-        elif isinstance(child, _BLOCKS):
-            yield from _statements(child)
+        elif isinstance(child, _BLOCKS) or (of_functions and isinstance(child, cst.FunctionDef)):
+            yield from _statements(child, of_functions)
 
 
 def _added(

@@ -86,17 +86,23 @@ def shared_helpers(
     """The module that several modules import their helpers from; None where one needs any.
 
     It stands where those modules are found: beside the script, or in another folder of its search
-    path. Modules of a third folder get helpers of their own.
+    path. Modules of a third folder get helpers of their own. A folder that is on the search path
+    only once a function has run is none to import from at the top of the script.
     """
     wanting = [module for module in helpers if helpers[module] and module in project.roots_of]
-    roots = [project.roots_of[module] for module in wanting if not module.is_entry]
+    place = {
+        root: project.folder if root in project.late_roots else root
+        for root in project.roots_of.values()
+    }
+    roots = [place[project.roots_of[module]] for module in wanting if not module.is_entry]
     if not roots:
         return None
     home = project.folder if project.folder in roots else roots[0]
     assert home is not None
-    users = [one for one in wanting if one.is_entry or project.roots_of[one] == home]
+    users = [one for one in wanting if one.is_entry or place[project.roots_of[one]] == home]
     others = [module for module in users if not module.is_entry]
-    package = common_package(others)
+    is_late = any(project.roots_of[module] != home for module in others)
+    package = [] if is_late else common_package(others)
     folder = home.joinpath(*package)
     sources = sources_of(plan)
     wanted = {name for module in users for name in helpers[module]}
