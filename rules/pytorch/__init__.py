@@ -219,6 +219,14 @@ TABLE = Table(
         }
     ),
     loading_methods=frozenset({"load_state_dict"}),
+    moving_methods={
+        "to": False, "cuda": False, "float": False, "cpu": True, "half": True, "double": True,
+        "bfloat16": True,
+    },
+    elsewhere=frozenset(
+        {"cpu"}
+        | {f"torch.{name}" for name in ("float16", "half", "bfloat16", "float64", "double")}
+    ),
     replacing=frozenset(
         {"torch.nn.DataParallel", "torch.nn.SyncBatchNorm.convert_sync_batchnorm"}
     ),

@@ -21,7 +21,8 @@ After:
     optimizer = SGD(model.parameters(), lr=0.1)
 
 Refuses when:
-    no variable holds the model from where it is ready to where it is called; the model is trained
+    no variable holds the model from where it is ready to where it is called, or it is moved away
+    and back while it trains, and its gradients cannot be averaged by hand; the model is trained
     through a method other than its call; its gradients are taken by hand; parameters that are
     frozen when it is wrapped learn later, and reentrant activation checkpoints keep the wrap from
     asking which take part.

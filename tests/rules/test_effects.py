@@ -693,3 +693,25 @@ def test_names_of_the_script_are_never_taken() -> None:
         top="\ndef print_once(text):\n    return text\n", epoch="print(print_once('x'))"
     )
     assert "print_once_2(print_once('x'))" in new_lines(source)
+
+
+def test_the_processes_take_turns_around_no_training_loader() -> None:
+    """Its sampler asks rank 0 for the seed, which must not wait for the others' turn."""
+    text = converted("""\
+import os
+import torch
+from torchvision import datasets
+
+os.makedirs("data", exist_ok=True)
+loader = torch.utils.data.DataLoader(datasets.MNIST("data", download=True), 12, shuffle=True)
+test = torch.utils.data.DataLoader(datasets.MNIST("data", train=False, download=True), 12)
+model = torch.nn.Linear(784, 10)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    optimizer.zero_grad()
+    torch.nn.functional.cross_entropy(model(x.flatten(1)), y).backward()
+    optimizer.step()
+""").text
+    assert text is not None
+    assert text.count("with main_process_first():") == 2
+    assert "\ndata_sampler = None\n" in text or "\ntrain_sampler = None\n" in text

@@ -75,6 +75,8 @@ TWICE = (
     "F.cross_entropy(out, y).backward(retain_graph=True)\nout.pow(2).mean().backward()",
     "again = model(x)\nF.cross_entropy(out, y).backward()\nF.cross_entropy(again, y).backward()",
     "for part in (0, 1):\n    out[:, part].mean().backward(retain_graph=True)",
+    "F.cross_entropy(out, y).backward(retain_graph=True)\nloss = out.pow(2).mean()\n"
+    "if len(data) > 100:\n    loss = loss + model(x).mean()\nloss.backward()",
 )
 
 
@@ -92,6 +94,8 @@ def test_second_pass_through_a_call_is_averaged_by_hand(step: str) -> None:
         STEP,
         "if epoch:\n    F.cross_entropy(out, y).backward()\nelse:\n    out.mean().backward()",
         "F.cross_entropy(out, y).backward()\nF.cross_entropy(model(x), y).backward()",
+        "F.cross_entropy(out, y).backward()\nif len(data) > 100:\n    loss = model(x).mean()\n"
+        "else:\n    loss = model(2 * x).mean()\nloss.backward()",
         "other = model(x)\n(F.cross_entropy(out, y) + other.pow(2).mean()).backward()",
         "out.detach().mean()\nF.cross_entropy(out, y).backward()",
         "F.cross_entropy(out, y).backward()\n(scale * out.data.mean()).sum().backward()",

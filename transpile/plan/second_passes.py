@@ -38,8 +38,8 @@ def second_pass(plan: Plan, model: Model) -> Event | None:
             return event
         for other, _ in passes[:position]:
             before = any(forward.order < other.order for forward in used)
-            between = any(other.order < call.order < event.order for call in calls)
-            if before and not between and may_follow(plan, other, event):
+            between = [call for call in calls if other.order < call.order < event.order]
+            if before and not called_anew(between, event) and may_follow(plan, other, event):
                 return event
     return None
 
@@ -113,6 +113,23 @@ def may_follow(plan: Plan, first: Event, second: Event) -> bool:
         and any(isinstance(f, Branch) and (id(f.node), f.arm) in own for f in event.stack)
         for event in plan.facts.events
     )
+
+
+def called_anew(calls: list[Event], event: Event) -> bool:
+    """Whether a run that comes to a place has been through one of some calls, whatever it chose."""
+    known = {(id(frame.node), frame.arm) for frame in event.stack if isinstance(frame, Branch)}
+    chosen: dict[int, set[object]] = {}
+    for call in calls:
+        own = [
+            frame
+            for frame in call.stack
+            if isinstance(frame, Branch) and (id(frame.node), frame.arm) not in known
+        ]
+        if not own:
+            return True
+        if len(own) == 1:
+            chosen.setdefault(id(own[0].node), set()).add(own[0].arm)
+    return any(len(arms) > 1 for arms in chosen.values())
 
 
 def excluded(first: Stack, second: Stack) -> bool:

@@ -61,8 +61,10 @@ class Turns:
                 folders.append(statement)
             elif each is None:
                 folders = []
-            elif folders and not self.feeds_training(statement):
-                self.lead(each, folders)
+            else:
+                if folders and not self.feeds_training(statement):
+                    self.lead(each, folders)
+                folders = []
             if each is not None:
                 taken.update(map(id, each.statements))
             if each is None:

@@ -12,6 +12,7 @@ from transpile.plan.holders import Holder, trace
 from transpile.plan.learning import training_forwards
 from transpile.plan.model import Model, Plan
 from transpile.plan.model_preparations import preparations
+from transpile.plan.moves import moved_while_it_trains
 from transpile.plan.places import (
     Statement,
     blocks_around,
@@ -105,6 +106,11 @@ def search_wrap(plan: Plan, model: Model, thawed: bool = False) -> Wrap | str:
         return (
             "two backward passes go through one call of it, and a wrap would average only what "
             "the first of them gives"
+        )
+    if moved_while_it_trains(plan, model, forwards) is not None:
+        return (
+            "it is moved to another device or type while it trains, and a wrap loses hold of "
+            "parameters that move"
         )
     if reached_by_gradients_alone(plan, model):
         return (
