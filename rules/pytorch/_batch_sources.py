@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from transpile.facts.values import Opaque, Value
+import libcst as cst
+
+from transpile.facts.values import Opaque, Unknown, Value
 from transpile.plan.batch_sources import (
     cut_by_index,
     enters,
@@ -37,6 +39,7 @@ def why_no_loader(plan: Plan, backward: Backward) -> str:
         or foreign_source(plan, backward, behind)
         or backward.cut_problem
         or cut_by_index(plan, backward, behind, CHOICES)
+        or goes_over_unknown(plan, backward)
         or drawn_at_random(plan, backward, behind)
         or "no DataLoader can be seen behind this backward pass: the script takes what it trains "
         "on from its data in its own way, so which part belongs to which process is not known"
@@ -80,6 +83,20 @@ def copied_into_buffer(plan: Plan, backward: Backward) -> str:
                 "the batches of a DataLoader are copied into a tensor that is made once before "
                 "(copy_), so what a step trains on cannot be followed"
             )
+    return ""
+
+
+def goes_over_unknown(plan: Plan, backward: Backward) -> str:
+    """The reason where the loop around a backward pass goes over what the script does not tell."""
+    for loop in backward.event.loops():
+        if not isinstance(loop.node, cst.For):
+            continue
+        for value in walk_back(plan.facts.values_of(loop.node.iter)):
+            if isinstance(value, Unknown):
+                return (
+                    "the batches come from a loop over something that is not known: "
+                    f"{value.reason}"
+                )
     return ""
 
 

@@ -521,3 +521,50 @@ def test_sizes_that_grow_alike_are_compared_as_they_are() -> None:
     found = numbers("if x.shape[0] != y.shape[0]:\n    raise ValueError")
     assert found.after == found.before
     assert not found.remarks
+
+
+CALLED_BACK = """
+from collections import defaultdict
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Trainer:
+    def __init__(self, model, data):
+        self.model, self.data = model, data
+        self.callbacks = defaultdict(list)
+
+    def on(self, event, callback):
+        {keep}
+
+    def trigger(self, event):
+        for callback in self.callbacks.get(event, []):
+            callback(self)
+
+    def run(self):
+        optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        for x, y in DataLoader(self.data, batch_size=12):
+            optimizer.zero_grad()
+            self.loss = nn.functional.mse_loss(self.model(x), y)
+            self.loss.backward()
+            optimizer.step()
+            self.trigger("batch")
+
+
+def report(trainer):
+    print(trainer.loss.item())
+
+
+trainer = Trainer(nn.Linear(3, 1), TensorDataset(torch.randn(48, 3), torch.randn(48, 1)))
+trainer.on("batch", report)
+trainer.run()
+"""
+
+
+@pytest.mark.parametrize(
+    "keep", ["self.callbacks[event] = [callback]", "self.callbacks[event].append(callback)"]
+)
+def test_what_a_function_reports_that_is_kept_in_a_dict_of_lists(keep: str) -> None:
+    text = convert(CALLED_BACK.format(keep=keep)).text
+    assert "print_once(reduce_mean(trainer.loss).item())" in text

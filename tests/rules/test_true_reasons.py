@@ -52,6 +52,7 @@ buffer = torch.empty(8, 3)
 for x, y in DataLoader(list(zip(xs, ys)), batch_size=8):
     buffer[:4].copy_(x[:4])
     step(buffer, 1)"""
+UNBOUND = "for x, _ in mnist_loader:\n    step(x, torch.randn(len(x), 1))"
 WHOLE = "chosen = torch.randperm(64)[:8]\nfor _ in range(9):\n    step(xs[chosen], ys[chosen])"
 
 
@@ -73,6 +74,7 @@ def reasons(body: str, top: str = "") -> list[str]:
         (ITERATES, "import queue", "come from queue.Queue, which is no DataLoader"),
         (ACTS, "import gymnasium", "acting in an environment (gymnasium.make)"),
         (FILLS, "from torch.utils.data import DataLoader", "copied into a tensor"),
+        (UNBOUND, "", "'mnist_loader' is not bound anywhere in the script"),
         (WHOLE, "", "no DataLoader can be seen behind this backward pass"),
     ],
 )

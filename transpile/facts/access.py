@@ -204,6 +204,8 @@ class Access(Containers):
             if isinstance(value, Unknown):
                 found.append(value)
             elif isinstance(value, Mapping):
+                if value.makes_lists:
+                    self.make_missing(value, index, node)
                 if constant is not None and constant.value in value.entries:
                     found.extend(join(value.entries[constant.value].values, value.rest))
                 elif constant is None and index:

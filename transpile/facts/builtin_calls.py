@@ -35,6 +35,8 @@ class BuiltinCalls(Expressions):
         name = callee.name
         if name in self.dialect.iterates_argument and arguments.items:
             return (self.passing_iterator(arguments.items[0].values, node),)
+        if name == "collections.defaultdict":
+            return self.dict_of_lists(arguments, node)
         if not name.startswith("builtins."):
             return None
         word = name[len("builtins.") :]
@@ -182,6 +184,15 @@ class BuiltinCalls(Expressions):
                 self.store_item(made, (Constant(argument.keyword),), argument.values, argument.node)
         if arguments.unknown_because:
             made.open_because = arguments.unknown_because
+        return (made,)
+
+    def dict_of_lists(self, arguments: Arguments, node: cst.CSTNode) -> Values | None:
+        """``defaultdict(list)``, empty as it is made; None for any other."""
+        given = [item.values for item in arguments.items]
+        if arguments.unknown_because or given != [external("builtins.list")]:
+            return None
+        made = self.new_mapping(node)
+        made.makes_lists = True
         return (made,)
 
     def builtin_super(self, arguments: Arguments, node: cst.CSTNode) -> Values:

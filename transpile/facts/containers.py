@@ -20,6 +20,18 @@ class Containers(State):
             self.nodes[key] = made
         return made
 
+    def make_missing(self, mapping: Mapping, keys: Values, node: cst.CSTNode) -> None:
+        """Put a list where a key is looked up, as ``defaultdict(list)`` does."""
+        constant = only_constant(keys)
+        if constant is not None and constant.value in mapping.entries:
+            return
+        key = ("made list", id(mapping), constant)
+        made = self.nodes.get(key)
+        if not isinstance(made, Sequence):
+            made = Sequence("list", node, [])
+            self.nodes[key] = made
+        self.store_item(mapping, keys, (made,), node)
+
     def store_item(
         self, mapping: Mapping, keys: Values, values: Values, node: cst.CSTNode | None
     ) -> None:

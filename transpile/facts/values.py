@@ -174,7 +174,10 @@ class Entry:
 
 @dataclass(eq=False)
 class Mapping:
-    """A dict with the keys that are known, and the reason why others may be there."""
+    """A dict with the keys that are known, and the reason why others may be there.
+
+    With `makes_lists`, a list is put where a key is looked up that is not there.
+    """
 
     node: cst.CSTNode
     module: Module
@@ -182,6 +185,7 @@ class Mapping:
     entries: dict[object, Entry] = field(default_factory=dict)
     open_because: str | None = None
     rest: Values = ()
+    makes_lists: bool = False
     uses: list[cst.CSTNode] = field(default_factory=list)
 
     def every(self) -> Values:
