@@ -65,9 +65,8 @@ def run_in_slurm(interpreter: Path, folder: Path, *words: str) -> str:
     except NoSlurm as error:
         pytest.skip(str(error))
     try:
-        done = cluster.run(
-            *("sbatch", "--wait", "train_dist.sbatch", *words),
-            folder=None,
+        state = cluster.run_job(
+            *("train_dist.sbatch", *words),
             PATH=f"{python_of(interpreter)}{os.pathsep}{cluster.environment['PATH']}",
             CUDA_VISIBLE_DEVICES="",
             OMP_NUM_THREADS="1",
@@ -80,7 +79,7 @@ def run_in_slurm(interpreter: Path, folder: Path, *words: str) -> str:
         cluster.stop()
     (log,) = Path().glob("train_dist-*.log")
     logs = {path.name: path.read_text() for path in sorted(Path("logs").iterdir())}
-    assert done.returncode == 0, (done.stdout + done.stderr + log.read_text(), logs)
+    assert state == "COMPLETED", (log.read_text(), logs)
     return log.read_text()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -10,7 +11,8 @@ import subprocess
 import time
 from pathlib import Path
 
-PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "sinfo")
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol", "srun", "sinfo")
+_LONGEST_JOB = 240  # seconds
 _SEARCHED = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
 _CONFIGURATION = """\
 ClusterName=test
@@ -146,6 +148,23 @@ class SlurmCluster:
             errors="replace",
             timeout=240,
         )
+
+    def run_job(self, *words: str, **extra: str) -> str:
+        """Submit a job, wait for its end and return its state, such as ``COMPLETED``.
+
+        ``sbatch --wait`` looks for the end less and less often, up to half a minute apart.
+        """
+        done = self.run("sbatch", "--parsable", *words, folder=None, **extra)
+        assert done.returncode == 0, done.stderr
+        number = done.stdout.strip()
+        end = time.monotonic() + _LONGEST_JOB
+        while time.monotonic() < end:
+            shown = self.run("scontrol", "show", "job", number)
+            state: str = (re.findall(r"JobState=(\w+)", shown.stdout) or ["UNKNOWN"])[0]
+            if state not in ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING"):
+                return state
+            time.sleep(0.5)
+        raise TimeoutError(f"job {number} is {state} after {_LONGEST_JOB} seconds")
 
     def stop(self) -> None:
         """End what was started, and what that started."""

@@ -67,15 +67,14 @@ def test_slurm(command: Callable[..., Any], training: list[str], slurm: SlurmClu
     tested = slurm.run("sbatch", "--test-only", "train_dist.sbatch")
     assert tested.returncode == 0, tested.stderr
     assert "using 4 processors on nodes n[0-1]" in tested.stderr
-    done = slurm.run(
-        *("sbatch", "--wait", "train_dist.sbatch", "--lr", "0.5"),
-        folder=None,
+    state = slurm.run_job(
+        *("train_dist.sbatch", "--lr", "0.5"),
         **{**ENVIRONMENT, "PATH": f"{PATH}:{slurm.environment['PATH']}"},
         # Both nodes are this machine, which does not know itself by their names.
         MASTER_ADDR="127.0.0.1",
     )
     (log,) = Path().glob("it-s-touch-broken-*.log")
-    assert done.returncode == 0, done.stdout + done.stderr + log.read_text()
+    assert state == "COMPLETED", log.read_text()
     assert_trained(log.read_text(), 4, ["--epochs", "1", "--no-cuda", "--lr", "0.5"])
     logs = Path(log.stem)
     assert len(list(logs.glob("node[01]/*/attempt_0/[01]/stdout.log"))) == 4
@@ -88,13 +87,12 @@ def test_slurm_ends_the_job_of_a_process_that_fails(
 ) -> None:
     made = command(*training, "--target", "slurm", "--nodes", "2", "--", "--no-such-option")
     assert made.status == 0, made.errors
-    done = slurm.run(
-        *("sbatch", "--wait", "train_dist.sbatch"),
-        folder=None,
+    state = slurm.run_job(
+        "train_dist.sbatch",
         **{**ENVIRONMENT, "PATH": f"{PATH}:{slurm.environment['PATH']}"},
         MASTER_ADDR="127.0.0.1",
     )
-    assert done.returncode != 0
+    assert state == "FAILED"
     (log,) = Path().glob("*.log")
     assert "unrecognized arguments: --no-such-option" in log.read_text()
 

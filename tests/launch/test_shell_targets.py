@@ -51,8 +51,8 @@ if "--launcher" in sys.argv:
     sys.exit(subprocess.call(line, shell=True, executable="bash", env=told))
 if not any(word.endswith(".py") for word in sys.argv):
     sys.exit(0)
-if os.environ.get("TRAINING_ROLE") == "PSERVER" and os.path.exists(os.environ["RECORD"]):
-    # Beside a trainer, which is the one to look at, whoever comes first.
+if os.environ["PSERVERS"] and os.environ.get("TRAINING_ROLE") == "PSERVER":
+    # Beside a trainer, which is the one to look at.
     sys.exit(0)
 words = [os.fsencode(word).decode("utf-8", "surrogateescape") for word in sys.argv]
 own = os.environ["RECORD"] + str(os.getpid())
@@ -89,6 +89,8 @@ _PROGRAMS = {
     "mpirun": _MPIRUN,
     "nvidia-smi": "#!/bin/sh\nexit 9\n",
     "nproc": "#!/bin/sh\necho 12\n",
+    # Between looks at the processes that were started; these end at once.
+    "sleep": "#!/bin/sh\nexec /bin/sleep 0.1\n",
     "scontrol": "#!/bin/sh\nprintf 'n0\\nn1\\n'\n",
 }
 _TOLD = {
@@ -149,6 +151,7 @@ class FakeMachine:
             env={
                 "PATH": f"{self._programs}{os.pathsep}/usr/bin:/bin",
                 "RECORD": str(record),
+                "PSERVERS": "yes" if job.mode == "pserver" else "",
                 "MACHINES": str(self.folder / "machines"),
                 "SERVERS": ",".join(f"10.0.0.{n}:1" for n in range(job.server_count)),
                 "LAUNCH_PY": str(self.folder / "machines"),
