@@ -19,7 +19,7 @@ SAME = words("""
     reshape_ squeeze_ unsqueeze_ flatten_
     """)
 #: Give several values at once.
-SEVERAL = words("topk split chunk unbind unstack kthvalue mode")
+SEVERAL = words("topk split chunk unbind unstack kthvalue mode grad")
 NEUTRAL_ATTRIBUTES = words("dtype place stop_gradient ndim name persistable size training")
 NEUTRAL_METHODS = words("dim ndimension element_size backward clear_grad get_lr clear_gradients")
 #: Methods of metrics that put samples into them.
@@ -28,6 +28,11 @@ GATHERING = words("update add")
 FACTORIES = words("""
     zeros ones full empty rand randn randint randperm arange linspace eye normal uniform
     zeros_like ones_like full_like empty_like standard_normal gaussian
+    """)
+#: Those of them whose result has an entry for each sample where the shape counts samples.
+FILLED = words("""
+    zeros ones full empty rand randn randint normal uniform zeros_like ones_like full_like
+    empty_like standard_normal gaussian
     """)
 ARITHMETIC = {
     "add": "add",

@@ -86,3 +86,55 @@ def test_what_evaluates_whole_batches_by_the_same_sum_is_warned_of() -> None:
 def test_a_loss_is_looked_at_in_all_that_it_may_be() -> None:
     loss = "loss = mean\n    if len(data) > 5:\n        loss = criterion(model(x), y)"
     assert "PD403" in {one.code for one in result(loss).findings}
+
+
+NOISE = """\
+import numpy as np
+import paddle
+from paddle import nn
+from paddle.io import DataLoader, TensorDataset
+
+SIZE = 12
+loader = DataLoader(TensorDataset([paddle.rand([48, 6])]), batch_size=SIZE, drop_last=True)
+generator, critic = nn.Linear(4, 6), nn.Linear(6, 1)
+optimizer = paddle.optimizer.Adam(1e-3, parameters=generator.parameters())
+other = paddle.optimizer.Adam(1e-3, parameters=critic.parameters())
+for (real,) in loader:
+    loss = critic(generator({noise})).sum()
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+    (critic(real) ** 2).sum().backward()
+    other.step()
+    other.clear_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "paddle.randn([SIZE, 4])",
+        "paddle.randn([real.shape[0], 4])",
+        "paddle.randn(real[:, :4].shape)",
+        "paddle.to_tensor(np.random.normal(0, 1, (SIZE, 4)).astype('float32'))",
+    ],
+)
+def test_a_sum_over_noise_for_each_sample_of_the_share_is_scaled(noise: str) -> None:
+    found = convert(NOISE.format(noise=noise))
+    assert f"(loss * {WORLD}).backward()" in found.text
+
+
+def test_a_target_made_of_a_number_of_one_share_is_warned_of() -> None:
+    loss = "centre = 0.9 * mean + model(x).mean(axis=0)\n    with paddle.no_grad():\n"
+    loss += (
+        "        target = model(x) - centre\n    loss = nn.functional.mse_loss(model(x), target)"
+    )
+    found = result(loss)
+    assert "PD403" in {one.code for one in found.findings}
+
+
+def test_the_gradient_of_each_sample_by_itself_is_a_tensor_of_samples() -> None:
+    loss = "x.stop_gradient = False\n    slope = paddle.grad(model(x), x, create_graph=True)[0]\n"
+    found = result(loss + "    loss = ((slope.norm(axis=1) - 1) ** 2).mean() + mean")
+    assert not {"PD403", "PD603"} & {one.code for one in found.findings}
+    assert "print_once(reduce_mean(loss).item())" in found.text

@@ -28,9 +28,11 @@ from transpile.plan.graph import (
 from transpile.plan.model import Plan
 from transpile.plan.roles.backwards import enters_wrapper
 from transpile.rules.paddle import _words as words
+from transpile.rules.paddle._batch_sizes import holds_share, numbers_given
 from transpile.rules.paddle._denominators import Pending, parts_of
 from transpile.rules.paddle._summands import summand
 
+from .collectives import adding_up, all_reduced
 from .domain import (
     AGREED,
     COUNT,
@@ -58,8 +60,6 @@ from .losses import of_loss
 from .solver import Solver
 from .tensors import keeps_samples, of_word
 
-COLLECTIVES = frozenset({"paddle.distributed.all_reduce", "paddle.distributed.broadcast"})
-
 
 class Analysis(Solver):
     """The quantities of one plan's values.
@@ -74,12 +74,7 @@ class Analysis(Solver):
         self.plan = plan
         self.reduced = reduced
         self.all_reduced = set(all_reduced(plan))
-        self.adding_up = {
-            id(frame.function.node)
-            for event in plan.facts.events
-            if event.kind == "call" and External("paddle.distributed.all_reduce") in event.callee
-            for frame in event.calls()
-        }
+        self.adding_up = adding_up(plan)
         self.training = {id(loader.value) for loader in plan.training_loaders}
         self.loaders = {id(loader.value) for loader in plan.loaders}
         self.gathering: set[int] = set()
@@ -320,6 +315,8 @@ class Analysis(Solver):
     def call_of(self, callee: Value, value: Opaque, given: list[Quantity]) -> Quantity:
         """A call of one of the alternatives."""
         if isinstance(callee, External):
+            if callee.name.rpartition(".")[2] in words.FILLED and self.fills_batch(value):
+                return SAMPLES
             return self.function(callee.name, value.arguments, given, value)
         if isinstance(callee, Opaque) and callee.kind == "attribute":
             return self.method(callee, value, given)
@@ -331,6 +328,12 @@ class Analysis(Solver):
         if isinstance(callee, (Opaque, Instance)):
             return self.layer(value)
         return mixed(given, "a call that cannot be looked into")
+
+    def fills_batch(self, value: Opaque) -> bool:
+        """Whether a call fills a tensor that has an entry for each sample of a batch."""
+        kinds = {self.of((number,)).kind for number in numbers_given(value)}
+        like = (Kind.COUNT, Kind.SHAPE, Kind.SAMPLES)
+        return any(kind in kinds for kind in like) or holds_share(self.plan, value)
 
     def layer(self, value: Opaque) -> Quantity:
         """What a layer or a model gives: models keep their samples apart."""
@@ -380,6 +383,10 @@ class Analysis(Solver):
                 return nonlinear(given)
         if name == "paddle.static.data":
             return SAMPLES
+        if name in table.gradient_functions and len(given) > 1:
+            if given[0].kind in (Kind.SAMPLES, Kind.SUM) and given[1].kind is Kind.SAMPLES:
+                # What is made of each sample by itself has its own gradient by that sample.
+                return SAMPLES
         if name.startswith("paddle.static.nn."):
             return layered(given)
         if name in ("paddle.metric.accuracy", "paddle.static.accuracy"):
@@ -393,18 +400,6 @@ class Analysis(Solver):
         if name.startswith(("paddle.", "numpy.")):
             return of_word(word, arguments, given, method=False)
         return mixed(given, f"'{name}'")
-
-
-def all_reduced(plan: Plan) -> list[int]:
-    """The identities of the values that ``all_reduce`` and ``broadcast`` work on."""
-    return [
-        id(value)
-        for event in plan.facts.events
-        if event.kind == "call"
-        and any(isinstance(c, External) and c.name in COLLECTIVES for c in event.callee)
-        for argument in event.arguments.items[:1]
-        for value in argument.values
-    ]
 
 
 def analysis(plan: Plan) -> Analysis:

@@ -23,6 +23,10 @@ def of_loss(
         return EQUAL if not any(one.kind in REDUCIBLE for one in given) else given[0]
     if not settings and not any(one.kind is Kind.SAMPLES for one in given):
         return mixed(given, f"'{word}'") if given else EQUAL
+    tensors = given if settings else given[:2]
+    for one in tensors:
+        if one.kind is Kind.UNKNOWN:
+            return one
     if arguments.unknown_because:
         return unknown(f"the arguments of the loss are not known: {arguments.unknown_because}")
     if word in words.COUPLING:
