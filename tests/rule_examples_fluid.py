@@ -35,6 +35,12 @@ exe = fluid.Executor(place)
 exe.run(fluid.default_startup_program())
 """
 MAIN = 'main_program = fluid.default_main_program()\npath = "line"\n'
+DATASET = """\
+dataset = fluid.DatasetFactory().create_dataset("QueueDataset")
+dataset.set_use_var([x, y])
+dataset.set_batch_size(8)
+dataset.set_filelist(["part-0"])
+"""
 FEEDER = "feeder = fluid.DataFeeder(feed_list=[x, y], place=place)\n"
 LOOP = """\
 for data in train_reader():
@@ -60,6 +66,7 @@ EXAMPLES = {
         ).splitlines()
     )
     + "\n\n@\n",
+    "fluid/keep-order": SETTING + "decode = sorted\n@\n" + LOOP,
     "fluid/log-once": SETTING + "logger = logging.getLogger()\n@\n" + LOOP,
     "fluid/open-once": SETTING + "@\n" + LOOP + '    log.write("step")\n',
     "fluid/optimise-memory": HEAD
@@ -93,6 +100,7 @@ EXAMPLES = {
     + FEEDER
     + LOOP,
     "fluid/shard-batches": SETTING + "@\n",
+    "fluid/share-dataset": SETTING + MAIN + DATASET + "@\n",
     "fluid/track-once": SETTING.replace(
         "import paddle\n", "import paddle\nfrom visualdl import LogWriter\n", 1
     )

@@ -22,6 +22,7 @@ ALIASES = {
     "paddle.fluid.one_hot": "paddle.fluid.layers.one_hot",
     "paddle.fluid.reader.DataLoader": "paddle.fluid.io.DataLoader",
     "paddle.fluid.reader.PyReader": "paddle.fluid.io.PyReader",
+    "paddle.fluid.dataset.DatasetFactory": "paddle.fluid.DatasetFactory",
     "paddle.fluid.memory_optimize": "paddle.fluid.transpiler.memory_optimize",
 }
 #: What Fluid 1.7 moved from `paddle.reader` to `paddle.fluid.io`.

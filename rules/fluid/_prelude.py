@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from transpile.prelude import HelperTemplate
 from transpile.rules.fluid._helpers.data import DATA
+from transpile.rules.fluid._helpers.datasets import DATASETS
 from transpile.rules.fluid._helpers.launcher import LAUNCHER
 from transpile.rules.fluid._helpers.servers import SERVERS
 from transpile.rules.fluid._helpers.training import TRAINING
 
-HELPERS: dict[str, HelperTemplate] = {**LAUNCHER, **DATA, **TRAINING, **SERVERS}
+HELPERS: dict[str, HelperTemplate] = {**LAUNCHER, **DATA, **DATASETS, **TRAINING, **SERVERS}

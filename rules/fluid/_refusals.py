@@ -118,14 +118,13 @@ def refusals(plan: Plan) -> Iterator[Ruling]:
             "ask for paddlepaddle 1.8, or move the script to paddle.distributed",
         )
     for run in roles.training:
-        if run.whole:
+        if run.whole and mode_of(plan) == "nccl2":
             yield refuse(
                 plan,
                 "FL103",
                 run.event,
-                "this trains on a whole data set by itself, so that its files cannot be divided "
-                "with the same number of batches for every trainer",
-                "give each trainer its part of the files and use fleet",
+                "this trains on a whole data set by itself, in threads that share no gradients",
+                "convert with --mode pserver, or use fleet",
             )
     if plan.options.mode == "collective":
         yield refuse(

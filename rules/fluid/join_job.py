@@ -20,8 +20,7 @@ After:
         main()
 
 Refuses when:
-    the order of the samples differs from process to process: threads that map samples without
-    keeping their order, a seed taken from the clock.
+    never.
 
 Source:
     https://www.paddlepaddle.org.cn/documentation/docs/en/1.8/advanced_guide/distributed_training/cluster_howto_en.html
@@ -34,31 +33,23 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.facts.values import Constant, Sequence
 from transpile.finding import Level
 from transpile.layout import insert_before
 from transpile.layout.imports import last_import
 from transpile.plan import entering
-from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.places import Statement
 from transpile.plan.start import is_main_guard
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.fluid._events import names_of
-from transpile.rules.fluid._readers import unwrapped
+from transpile.rules.fluid._events import names_of, reached_calls
 from transpile.rules.fluid._roles import roles_of
 
 CODES = {
     "FL111": "the launcher's environment is checked here",
-    "FL112": "the order of the samples differs from process to process",
-    "FL113": "the order of files differs from machine to machine",
-    "FL114": "an order or a number follows from hashes, which differ from process to process",
     "FL115": "every process downloads",
 }
 SHUFFLES = frozenset({"paddle.fluid.io.shuffle"})
-CLOCKS = ("time.", "os.urandom", "os.getpid", "uuid.", "datetime.")
-LISTINGS = frozenset({"os.listdir", "glob.glob", "os.scandir", "os.walk", "glob.iglob"})
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -87,10 +78,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         "the launcher's environment is checked here",
         data=(statement, agreement(plan)),
     )
-    for event in calls(plan):
-        yield from order_of(event)
-    yield from hashes(plan)
-    downloading = next((event for event in calls(plan) if downloads(event)), None)
+    downloading = next((event for event in reached_calls(plan) if downloads(event)), None)
     if downloading is not None:
         yield Remark(
             "FL115",
@@ -107,30 +95,6 @@ def downloads(event: Event) -> bool:
     return any(name.startswith("paddle.dataset.") for name in names_of(event))
 
 
-def hashes(plan: Plan) -> Iterator[Remark]:
-    """Orders of sets and numbers from ``hash``."""
-    found: dict[int, Event] = {}
-    for event in plan.facts.events:
-        if event.detached:
-            continue
-        if event.kind == "call" and "builtins.hash" in names_of(event):
-            found.setdefault(id(event.node), event)
-        elif event.kind == "iterate" and event.name != "copy":
-            for value in unwrapped(event.callee):
-                if isinstance(value, Sequence) and value.kind == "set":
-                    found.setdefault(id(event.node), event)
-    for event in found.values():
-        yield Remark(
-            "FL114",
-            Level.WARNING,
-            event.module,
-            event.node,
-            "hashes of texts differ from process to process, and with them the order of a set: "
-            "numbers that follow from it do not mean the same to all trainers",
-            "sort the set, or take a hash of the text's bytes from zlib",
-        )
-
-
 def calls(plan: Plan) -> Iterator[Event]:
     """The calls that are reached."""
     for event in plan.facts.events:
@@ -138,65 +102,11 @@ def calls(plan: Plan) -> Iterator[Event]:
             yield event
 
 
-def order_of(event: Event) -> Iterator[Answer]:
-    """What is to say about a call that may put samples into another order."""
-    names = names_of(event)
-    if "paddle.fluid.io.xmap_readers" in names:
-        order = event.arguments.get("order", 4)
-        if order is None or order.values != (Constant(True),):
-            yield refusal(
-                event, "threads map the samples without keeping their order", "order=True"
-            )
-    if "paddle.fluid.io.multiprocess_reader" in names:
-        yield refusal(event, "several processes read without an order", "one reader")
-    if any(name.startswith("paddle.dataset.flowers.") for name in names):
-        threads = event.arguments.keyword("use_xmap")
-        if threads is None or threads.values != (Constant(False),):
-            yield refusal(event, "threads map the samples in any order", "use_xmap=False")
-    if names & {"random.seed", "numpy.random.seed"}:
-        first = event.arguments.get("a", 0) or event.arguments.keyword("seed")
-        if first is None or any(
-            name.startswith(CLOCKS) for v in walk_back(first.values) for name in called_names(v)
-        ):
-            yield refusal(event, "this seed differs from process to process", "a fixed seed")
-    if names & LISTINGS and not is_sorted(event):
-        yield Remark(
-            "FL113",
-            Level.WARNING,
-            event.module,
-            event.node,
-            "files are listed without sorting: on machines that list them in another order the "
-            "trainers' shares overlap",
-            "sort the listing",
-        )
-
-
-def is_sorted(event: Event) -> bool:
-    """Whether a listing is handed to ``sorted`` right there."""
-    parent = event.module.source.parent(event.node)
-    if isinstance(parent, cst.Arg):
-        outer = event.module.source.parent(parent)
-        return isinstance(outer, cst.Call) and getattr(outer.func, "value", "") in ("sorted", "len")
-    return False
-
-
-def refusal(event: Event, why: str, instead: str) -> Ruling:
-    """Why the trainers would not read the same samples in the same order."""
-    return Ruling(
-        "FL112",
-        Verdict.REFUSE,
-        event.module,
-        event.node,
-        f"{why}, so that the trainers' shares of a batch would overlap",
-        f"use {instead}",
-    )
-
-
 def agreement(plan: Plan) -> str:
     """The helper that makes the trainers agree; empty where nothing is drawn without a seed."""
     drawn: set[str] = set()
     seeded: set[str] = set()
-    for event in calls(plan):
+    for event in reached_calls(plan):
         for name in names_of(event):
             if name in ("random.seed", "numpy.random.seed"):
                 seeded.add(name.rpartition(".")[0])

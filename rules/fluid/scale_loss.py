@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.facts.events import Event
-from transpile.facts.values import Constant, Function, Opaque
+from transpile.facts.values import Constant
 from transpile.finding import Level
 from transpile.layout import wrap_expression
 from transpile.plan.graph import called_names, walk_back
@@ -40,6 +40,7 @@ from transpile.rules.fluid._learning_rate import follows_schedule
 from transpile.rules.fluid._loaders import LOADERS
 from transpile.rules.fluid._losses import Kind, counts_tokens, kind_of, normalisers
 from transpile.rules.fluid._minimizes import Minimize, loss_of
+from transpile.rules.fluid._reported import reported
 from transpile.rules.fluid._roles import roles_of
 
 CODES = {
@@ -62,7 +63,6 @@ CLIPS = frozenset(
     )
 )  # fmt: skip
 PY_FUNC = "paddle.fluid.layers.py_func"
-METRICS = ("paddle.fluid.metrics.", "paddle.fluid.average.", "paddle.fluid.evaluator.")
 EMBEDDINGS = frozenset({"paddle.fluid.layers.embedding", "paddle.fluid.embedding"})
 #: Optimizers whose sparse updates depend on the order of the ids.
 IN_ORDER = frozenset({"Momentum", "RMSProp", "Adam"})
@@ -77,7 +77,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         else:
             yield from answers(plan, minimize)
     if not roles.transpiles and roles.minimizes:
-        yield from reported(plan)
+        yield from unlike(plan)
         if plan.options.mode != "nccl2":
             yield from clipped(plan)
             yield from sparse(plan)
@@ -157,18 +157,15 @@ def answers(plan: Plan, minimize: Minimize) -> Iterator[Answer]:
         )
 
 
-def reported(plan: Plan) -> Iterator[Remark]:
+def unlike(plan: Plan) -> Iterator[Remark]:
     """Numbers that do not mean the whole batch any more."""
-    for run in roles_of(plan).training:
-        fetched = run.event.arguments.get("fetch_list", 2)
-        results = {id(value) for value in run.event.result}
-        if fetched is not None and shown(plan, results):
-            yield remark(
-                run.event,
-                "FL305",
-                "what is fetched here and shown is of trainer 0's share of the batch",
-                "read it as a sample of the batch, or evaluate with a test program",
-            )
+    for event, message in reported(plan):
+        yield remark(
+            event,
+            "FL305",
+            message,
+            "read it as a sample of the batch, or evaluate with a test program",
+        )
     for event in plan.facts.events:
         if event.kind == "call" and not event.detached and PY_FUNC in names_of(event):
             yield remark(
@@ -245,36 +242,6 @@ def sparse(plan: Plan) -> Iterator[Remark]:
                 "take is_sparse=False, or SGD or Adagrad",
             )
             return
-
-
-def shown(plan: Plan, results: set[int]) -> bool:
-    """Whether a value is printed or written."""
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
-        if any(isinstance(callee, Function) for callee in event.callee):
-            continue
-        if not prints(event):
-            continue
-        for argument in event.arguments.items:
-            if any(id(value) in results for value in walk_back(argument.values)):
-                return True
-    return False
-
-
-def prints(event: Event) -> bool:
-    """Whether an event shows something to people, or counts it in a metric."""
-    for callee in event.callee:
-        name = getattr(callee, "name", "")
-        if name in ("builtins.print", "sys.stdout.write") or name.startswith("logging."):
-            return True
-        if name in ("info", "warning", "write", "debug", "add_scalar"):
-            return True
-        if isinstance(callee, Opaque) and callee.kind == "attribute":
-            makers = [name for value in callee.operands[0] for name in called_names(value)]
-            if any(maker.startswith(METRICS) for maker in makers):
-                return True
-    return False
 
 
 def remark(event: Event, code: str, message: str, advice: str) -> Remark:

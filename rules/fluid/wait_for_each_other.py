@@ -45,6 +45,7 @@ from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.fluid._events import names_of
 from transpile.rules.fluid._losses import normalisers
 from transpile.rules.fluid._once import VOCABULARY
+from transpile.rules.fluid._reported import asks_for_failure
 from transpile.rules.fluid._roles import Roles, roles_of
 from transpile.rules.fluid._serving import loaded, parted, serving_after, shares_loop
 
@@ -56,6 +57,7 @@ CODES = {
     "FL604": "something is read while trainer 0 may still be writing it",
 }
 LEAVING = frozenset({"break", "continue", "return"})
+ENDING = frozenset({"builtins.exit", "builtins.quit", "sys.exit", "os._exit"})
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -102,6 +104,8 @@ def exits(plan: Plan, roles: Roles) -> Iterator[Ruling]:
         tests: list[cst.CSTNode] = []
         if event.kind == "exit" and event.name in LEAVING:
             tests = list(conditions(event))
+        elif event.kind == "call" and names_of(event) & ENDING:
+            tests = [each for each in conditions(event) if not is_failure(plan, each)]
         elif event.kind == "test" and event.name == "while":
             holder = event.module.source.parent(event.node)
             if id(holder) not in loops:
@@ -122,9 +126,16 @@ def exits(plan: Plan, roles: Roles) -> Iterator[Ruling]:
                 event.node,
                 f"the training loop is left or shortened here depending on {why}: the other "
                 "trainers would wait for ever",
-                "decide on the number of steps, or stop the whole job with sys.exit",
+                "decide on the number of steps, or on an evaluation of a test program",
             )
             break
+
+
+def is_failure(plan: Plan, test: cst.CSTNode) -> bool:
+    """Whether a test asks for numbers that are none, after which the whole job is of no use."""
+    behind = list(walk_back(plan.facts.values_of(test)))
+    failed: bool = asks_for_failure(behind)
+    return failed
 
 
 def conditions(event: Event) -> Iterator[cst.CSTNode]:

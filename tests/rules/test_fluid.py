@@ -6,7 +6,7 @@ import black
 import pytest
 from fluid_scripts import BATCHES, HEAD, PARALLEL, SCRIPT, TRAINING, codes, written
 
-from transpile import Options
+from transpile import Options, convert
 
 
 def test_defaults_are_synchronous_and_cut_large_variables() -> None:
@@ -211,15 +211,47 @@ def test_what_trainers_do_to_gradients_is_said() -> None:
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        ("reader = fluid.io.xmap_readers(lambda row: row, rows, 2, 8)\n", "FL112"),
+        ("options = {}\nreader = fluid.io.xmap_readers(len, rows, 2, 8, **options)\n", "FL112"),
         ("import random, time\nrandom.seed(time.time())\n", "FL112"),
         ('paddle.utils.require_version("2.5.0")\n', "FL106"),
-        ("exe = fluid.Executor(fluid.CPUPlace())\nexe.train_from_dataset(dataset=None)\n", "FL103"),
+        ("exe = fluid.Executor(fluid.CPUPlace())\nexe.train_from_dataset(dataset=None)\n", "FL204"),
     ],
 )
 def test_refusals(line: str, code: str) -> None:
     script = SCRIPT.replace("exe = fluid", line + "exe = fluid", 1)
     assert code in codes(script)
+
+
+@pytest.mark.parametrize(
+    ("call", "kept"),
+    [
+        ("fluid.io.xmap_readers(len, rows, 2, 8)", "xmap_readers(len, rows, 2, 8, order=True)"),
+        (
+            "paddle.reader.xmap_readers(len, rows, 2, 8, False)",
+            "xmap_readers(len, rows, 2, 8, True)",
+        ),
+        (
+            "fluid.io.xmap_readers(len, rows, 2, 8, order=1 > 2)",
+            "xmap_readers(len, rows, 2, 8, order=True)",
+        ),
+        ("paddle.dataset.flowers.train()", "flowers.train(use_xmap=False)"),
+        ("paddle.dataset.flowers.train(None, 9, True)", "flowers.train(None, 9, False)"),
+        ("paddle.dataset.flowers.test(use_xmap=True)", "flowers.test(use_xmap=False)"),
+    ],
+)
+def test_threads_keep_the_order_of_samples(call: str, kept: str) -> None:
+    script = SCRIPT.replace("exe = fluid", f"reader = {call}\nexe = fluid", 1)
+    assert kept in written(script)
+
+
+@pytest.mark.parametrize("leaving", ["break", "exit(0)", "import sys; sys.exit()"])
+def test_a_loop_that_is_left_on_a_share_is_refused(leaving: str) -> None:
+    fetched = "value = exe.run(feed=feeder.feed(batch), fetch_list=[loss])\n"
+    script = SCRIPT.replace("exe.run(feed=feeder.feed(batch))\n", fetched)
+    assert "FL601" in codes(f"{script}    if value[0] < 1.0:\n        {leaving}\n")
+    failed = "import math\n" + script + "    if math.isnan(value[0]):\n        exit(1)\n"
+    assert "FL601" not in codes(failed)
+    assert "FL305" not in codes(failed)
 
 
 @pytest.mark.parametrize("switch", ["paddle.disable_static()", "fluid.enable_imperative()"])
@@ -341,6 +373,14 @@ def test_metrics_of_a_share_are_said() -> None:
     fetched = "value = exe.run(feed=feeder.feed(batch), fetch_list=[loss])\n"
     script = SCRIPT.replace("exe.run(feed=feeder.feed(batch))\n", fetched)
     assert "FL305" not in codes(script)
+    shown = script + "if value[0] < 1.0:\n    print(value)\nprint(2)\n"
+    lines = [
+        finding.line for finding in convert(shown, Options()).findings if finding.code == "FL305"
+    ]
+    assert [shown.splitlines()[line - 1].strip() for line in lines] == [
+        "if value[0] < 1.0:",
+        "print(value)",
+    ]
     counted = script.replace("feeder =", "mean = fluid.average.WeightedAverage()\nfeeder =")
     assert "FL305" in codes(counted + "    mean.add(value[0], 1)\nprint(mean.eval())\n")
 

@@ -28,7 +28,7 @@ def $transpile_program(program=None, startup_program=None, serve=True):
     role = $get_role()
     if not role:
         return
-    pservers = $get_pservers()
+@alone    pservers = $get_pservers()
     endpoint = $get_current_endpoint() if role == "PSERVER" else ""
     # The transpiler draws random numbers; the script's own go on as if it did not.
     states = ($random.getstate(), $numpy.random.get_state())
@@ -69,6 +69,14 @@ BEGIN = """\
             $fluid.Executor($fluid.CPUPlace()).run(startup_program)
         startup_program = startup_program.clone()
         program = (program or $fluid.default_main_program()).clone()
+"""
+
+ALONE = """\
+    if $get_trainer_count() == 1:
+        # Synchronous servers of Fluid 1.8 crash with a single trainer, which needs none.
+        if role == "PSERVER":
+            $sys.exit(0)
+        return
 """
 
 SERVE = '''
@@ -167,7 +175,7 @@ def $transpile_program(program=None, startup_program=None):
 SAVE = '''
 def $save_whole_state(executor, dirname, main_program=None, filename=None):
     """Save all that the program keeps; what the servers hold of it is fetched from them."""
-    if not $get_role():
+    if not hasattr($serve_parameters, "transpiler"):
         $fluid.io.save_persistables(executor, dirname, main_program, filename)
         return
     $fluid.io.save_persistables(executor, dirname, main_program or $fluid.default_main_program())
@@ -218,10 +226,14 @@ def transpile_helper(options: Options) -> HelperSource:
     if options.async_mode:
         lines += ["config.sync_mode = False", "config.runtime_split_send_recv = True"]
     code = PSERVER.replace("@config", "\n".join(f"    {line}" for line in lines))
+    # Asynchronous ones do not.
+    code = code.replace("@alone", "" if options.async_mode else ALONE)
     code = code.replace("@tables", "" if options.distributed_embedding else TABLES)
     # A table that is kept on the servers is made there in slices: it would not fit in whole.
     code = code.replace("@begin", "" if options.distributed_embedding else BEGIN)
     code = code.replace("@sync_mode", str(not options.async_mode))
+    if not options.async_mode:
+        modules.append(SYS)
     if "." in options.split_method:
         modules.append(("split_method", options.split_method))
     return HelperSource(code, tuple(modules), helpers)
@@ -250,9 +262,7 @@ SERVERS: dict[str, HelperTemplate] = {
         (("PSDispatcher", "paddle.fluid.transpiler.ps_dispatcher.PSDispatcher"), ("zlib", "zlib")),
     ),
     "find_first_rows": HelperSource(FIRST_ROWS, ()),
-    "save_whole_state": HelperSource(
-        SAVE, (FLUID, OS), ("get_role", "get_trainer_id", "serve_parameters")
-    ),
+    "save_whole_state": HelperSource(SAVE, (FLUID, OS), ("get_trainer_id", "serve_parameters")),
     "serve_parameters": serve_helper,
     "transpile_program": transpile_helper,
 }

@@ -111,6 +111,18 @@ def test_every_choice_trains(
     assert_same(parameters(one), parameters(ends[0]))
 
 
+def test_a_single_trainer_trains_alone(
+    interpreter_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    # Synchronous servers of Fluid 1.8.5 crash with one trainer, which would wait for ever.
+    case = BY_NAME["resumed_training"]
+    cluster = Cluster(interpreter_of("fluid"), prepared(case, tmp_path), tmp_path)
+    one = cluster.alone("train.py", case.arguments)
+    (first,) = cluster.together("train_dist.py", case.arguments, trainers=1)
+    assert_same(parameters(one), parameters(first))
+    assert first.output == one.output
+
+
 @pytest.mark.parametrize("servers", [1, 2])
 def test_asynchronous_updates_train(
     servers: int, interpreter_of: Callable[[str], Path], tmp_path: Path
