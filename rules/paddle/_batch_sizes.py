@@ -14,7 +14,7 @@ from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Plan
 from transpile.plan.sources import depends_on_world_size, given, sites
 from transpile.rules.paddle._high_level import fit_argument, high_level
-from transpile.rules.paddle.shard_training_data import shared_already
+from transpile.rules.paddle._shared_already import shared_already
 
 #: Where samplers are told the size of a batch.
 POSITIONS = {"paddle.io.BatchSampler": 3, "paddle.io.DistributedBatchSampler": 1}

@@ -34,9 +34,9 @@ from transpile.facts.values import Constant, Opaque, Value
 from transpile.layout import wrap_expression
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
+from transpile.plan.sources import depends_on_world_size
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.paddle.shard_training_data import depends_on_world_size
 
 CODES = {
     "PD231": "the learning rate follows the global batch",

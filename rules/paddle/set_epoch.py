@@ -40,7 +40,8 @@ from transpile.plan.places import function_of
 from transpile.plan.sources import Site, constant_of, epoch_loop, sites, variables
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.paddle.shard_training_data import DISTRIBUTED, made_anew, sharding_of
+from transpile.rules.paddle._sharding import DISTRIBUTED, sharding_of
+from transpile.rules.paddle.shard_training_data import made_anew
 
 CODES = {"PD211": "the batch sampler is told the epoch"}
 

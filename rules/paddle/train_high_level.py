@@ -39,7 +39,7 @@ from transpile.once.shared import main_process
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.places import statement_of
-from transpile.plan.sources import constant_of
+from transpile.plan.sources import constant_of, depends_on_world_size
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.paddle._high_level import (
@@ -52,7 +52,6 @@ from transpile.rules.paddle._once import once_of
 from transpile.rules.paddle._quantities import SAMPLES, Kind, of_loss
 from transpile.rules.paddle._seeds import draws_noise, imports_random
 from transpile.rules.paddle._words import LOSS_CLASSES
-from transpile.rules.paddle.shard_training_data import depends_on_world_size
 
 CODES = {
     "PD901": "the high-level interface trains in several processes",

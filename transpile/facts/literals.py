@@ -10,13 +10,7 @@ import libcst as cst
 
 from transpile.facts.comprehensions import Comprehensions
 from transpile.facts.state import unknown
-from transpile.facts.values import (
-    Constant,
-    Sequence,
-    Values,
-    join,
-    only_constant,
-)
+from transpile.facts.values import Constant, Sequence, Values, join, only_constant
 
 
 class Literals(Comprehensions):

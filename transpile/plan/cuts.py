@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from transpile.facts.events import Event, Loop
-from transpile.facts.values import (
-    Generator,
-    Opaque,
-)
+from transpile.facts.values import Generator, Opaque
 from transpile.plan.cut_search import CutSearch
-from transpile.plan.graph import (
-    walk_back,
-)
+from transpile.plan.graph import walk_back
 from transpile.plan.model import Backward, Plan
 
 

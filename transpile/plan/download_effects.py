@@ -3,17 +3,8 @@
 from __future__ import annotations
 
 from transpile.facts.events import Event
-from transpile.facts.values import (
-    Argument,
-    External,
-    Opaque,
-    only_constant,
-)
-from transpile.plan.effect_names import (
-    DOWNLOAD_METHODS,
-    DOWNLOAD_PREFIXES,
-    DOWNLOADS,
-)
+from transpile.facts.values import Argument, External, Opaque, only_constant
+from transpile.plan.effect_names import DOWNLOAD_METHODS, DOWNLOAD_PREFIXES, DOWNLOADS
 from transpile.plan.effects import Vocabulary
 
 

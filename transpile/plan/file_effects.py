@@ -17,11 +17,7 @@ from transpile.facts.values import (
     Value,
     Values,
 )
-from transpile.plan.effect_names import (
-    CONTAINERS,
-    HANDLE_MAKERS,
-    OPENS,
-)
+from transpile.plan.effect_names import CONTAINERS, HANDLE_MAKERS, OPENS
 from transpile.plan.effects import Kind, Vocabulary
 from transpile.plan.graph import called_names
 

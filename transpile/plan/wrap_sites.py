@@ -10,10 +10,7 @@ from transpile.facts.values import Constant, Instance
 from transpile.facts.walk import children, descendants
 from transpile.plan.holders import Holder
 from transpile.plan.model import Model, Plan
-from transpile.plan.places import (
-    calls_of,
-    site_at,
-)
+from transpile.plan.places import calls_of, site_at
 
 
 def sites_in_scope(plan: Plan, holder: Holder) -> list[tuple[cst.CSTNode, Event]]:

@@ -13,13 +13,7 @@ from transpile.plan.learning import training_forwards
 from transpile.plan.model import Model, Plan
 from transpile.plan.model_preparations import preparations
 from transpile.plan.moves import moved_while_it_trains
-from transpile.plan.places import (
-    Statement,
-    blocks_around,
-    calls_of,
-    index_in,
-    statement_in,
-)
+from transpile.plan.places import Statement, blocks_around, calls_of, index_in, statement_in
 from transpile.plan.second_passes import reached_by_gradients_alone, second_pass
 from transpile.plan.wrap_sites import (
     assigned_as_global,
