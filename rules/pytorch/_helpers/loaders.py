@@ -30,6 +30,9 @@ def $shard_loader(loader):
     """Return a loader like this one for this process's shard and share of each batch."""
     if $get_world_size() == 1:
         return loader
+    if isinstance(loader.dataset, $data.IterableDataset):
+        name = type(loader.dataset).__name__
+        raise SystemExit(f"{name} is a stream, which cannot be sharded over processes")
     order = loader.sampler
     shuffles = isinstance(order, $data.RandomSampler)
     if not shuffles and not isinstance(order, $data.SequentialSampler):
