@@ -715,3 +715,23 @@ for x, y in loader:
     assert text is not None
     assert text.count("with main_process_first():") == 2
     assert "\ndata_sampler = None\n" in text or "\ntrain_sampler = None\n" in text
+
+
+@pytest.mark.parametrize(
+    ("test", "forced"),
+    [
+        ("not args.lr and os.path.exists('w.pkl')", True),
+        ("os.path.exists('w.pkl')", False),
+        ("FRESH and os.path.exists('w.pkl')", False),
+    ],
+)
+def test_files_that_an_option_has_made_anew_are_spoken_of(test: str, forced: bool) -> None:
+    found = converted(
+        script(
+            top="import os, pickle\nFRESH = True",
+            resume=f"if {test}:\n    words = pickle.load(open('w.pkl', 'rb'))\n"
+            "else:\n    words = sorted('abc')\n    pickle.dump(words, open('w.pkl', 'wb'))",
+        )
+    )
+    said = [f.message for f in found.findings if f.code == "PT562"]
+    assert any("asks for it, files are made anew" in message for message in said) == forced

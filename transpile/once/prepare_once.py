@@ -59,6 +59,17 @@ def decide(plan: Plan) -> Iterator[Answer]:
             data=preparation,
             claims=tuple(effect.node for effect in preparation.effects),
         )
+        if preparation.forced is not None:
+            yield Remark(
+                f"{plan.table.prefix}562",
+                Level.WARNING,
+                preparation.module,
+                preparation.forced,
+                f"where '{preparation.module.source.code(preparation.forced)}' asks for it, files "
+                "are made anew by every process, and those of one machine may do so at the same "
+                "time",
+                "make them beforehand, in a run of one process",
+            )
         if preparation.draws:
             yield Remark(
                 f"{plan.table.prefix}563",

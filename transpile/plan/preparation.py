@@ -17,6 +17,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import Constant, External
 from transpile.plan.effect_names import DIRECTORIES, REMOVALS
 from transpile.plan.effects import Effect, Kind
+from transpile.plan.forced import forced_by
 from transpile.plan.foreign import site_in_entry
 from transpile.plan.graph import walk_back
 from transpile.plan.missing_files import MissingFiles, calls_in
@@ -141,6 +142,7 @@ class Preparations:
             if preparation.statements:
                 preparation.why_not = self.obstacle(preparation)
                 preparation.draws = self.draws(preparation)
+                preparation.forced = forced_by(self.plan, self.missing, preparation)
                 if not preparation.why_not:
                     self.take_over(preparation)
         return list(found.values())

@@ -77,6 +77,7 @@ class Preparation:
         sites: where in the script each of them is reached.
         why_not: why the processes cannot take turns there; empty where they can.
         draws: whether random numbers are drawn there.
+        forced: what makes every process prepare, whether or not something is missing.
     """
 
     module: Module
@@ -85,6 +86,7 @@ class Preparation:
     sites: list[cst.CSTNode] = field(default_factory=list)
     why_not: str = ""
     draws: bool = False
+    forced: cst.BaseExpression | None = None
 
 
 @dataclass(eq=False)
