@@ -3,7 +3,7 @@
 What:
     A model that combines single samples with a mean, a sum or another statistic of the batch, and
     a layer that takes the dimension of the samples for time (``batch_first`` left out), are
-    warned of.
+    warned of, and so is instance norm that keeps running statistics.
 
 Why:
     Each process calls the model with its share of the batch. A statistic of that share is not that
@@ -31,14 +31,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.facts.values import Opaque
+from transpile.facts.values import Constant, Opaque
 from transpile.finding import Level
 from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Remark
 from transpile.rules.pytorch._quantity.couplings import couplings
 
-CODES = {"PT408": "a model combines the samples of a batch"}
+CODES = {
+    "PT408": "a model combines the samples of a batch",
+    "PT411": "instance norm keeps running statistics of one process's share of the batches",
+}
+INSTANCE_NORMS = tuple(f"torch.nn.InstanceNorm{dims}d" for dims in (1, 2, 3))
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -49,6 +53,26 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if id(value.node) not in seen and id(value) in reached:
             seen.add(id(value.node))
             yield warning(value, why)
+    yield from kept_statistics(plan)
+
+
+def kept_statistics(plan: Plan) -> Iterator[Remark]:
+    """A warning for each instance norm that keeps statistics, which no wrap averages."""
+    seen: set[int] = set()
+    for event in plan.facts.calls_to(*INSTANCE_NORMS):
+        kept = event.arguments.get("track_running_stats", 4)
+        if kept is None or Constant(True) not in kept.values or id(event.node) in seen:
+            continue
+        seen.add(id(event.node))
+        yield Remark(
+            "PT411",
+            Level.WARNING,
+            event.module,
+            event.node,
+            "the running statistics that are kept here, and used in evaluation, are those of rank "
+            "0's share of the batches",
+            "leave out track_running_stats, or average its buffers over the processes",
+        )
 
 
 def warning(value: Opaque, why: str) -> Remark:

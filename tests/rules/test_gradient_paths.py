@@ -229,3 +229,15 @@ def test_a_tensor_of_a_layer_is_no_way_past_the_wrap(penalty: str) -> None:
     found = result(step=f"loss = F.cross_entropy(out, y) + {penalty}\nloss.backward()")
     assert found.outcome is Outcome.CONVERTED
     assert not loud(found)
+
+
+@pytest.mark.parametrize(
+    ("layer", "kept"),
+    [
+        ("nn.InstanceNorm1d(8, affine=True, track_running_stats=True)", True),
+        ("nn.InstanceNorm1d(8, affine=True)", False),
+    ],
+)
+def test_running_statistics_of_instance_norm_are_warned_of(layer: str, kept: bool) -> None:
+    found = result(last=f"nn.Sequential({layer}, nn.Linear(8, 3))")
+    assert ("PT411" in loud(found)) == kept
