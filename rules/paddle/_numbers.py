@@ -3,69 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from enum import Enum
 
 import libcst as cst
 
 from transpile.facts.events import Branch, Event, Loop
-from transpile.facts.module import Module
 from transpile.facts.values import BoundMethod, Constant, External, Function, Opaque, Sequence
 from transpile.facts.walk import children, returned
 from transpile.plan.batch_size_reads import shapes
 from transpile.plan.graph import called_names
 from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Plan
+from transpile.rules.paddle._leaves import Change, Doubt, Leaf, Numbers
 from transpile.rules.paddle._losses import rewritten
 from transpile.rules.paddle._quantities import REDUCIBLE, Analysis, Kind, Quantity, analysis
-
-
-class Change(Enum):
-    """What is done to a number."""
-
-    MEAN = "reduce_mean"
-    SUM = "reduce_sum"
-    COUNT = "count"
-
-
-@dataclass(frozen=True, eq=False)
-class Leaf:
-    """An expression to take over all processes.
-
-    Args:
-        module: where it stands.
-        node: the expression.
-        change: what is done to it.
-    """
-
-    module: Module
-    node: cst.BaseExpression
-    change: Change
-
-
-@dataclass(frozen=True, eq=False)
-class Doubt:
-    """A number that stays that of one process's share, and why."""
-
-    module: Module
-    node: cst.CSTNode
-    reason: str
-
-
-@dataclass(eq=False)
-class Numbers:
-    """All numbers of a script.
-
-    Args:
-        leaves: what is taken over all processes, by the identity of its node.
-        doubts: what stays as it is, by the identity of its node.
-        after: the quantities once the leaves are.
-    """
-
-    leaves: dict[int, Leaf] = field(default_factory=dict)
-    doubts: dict[int, Doubt] = field(default_factory=dict)
-    after: Analysis | None = None
-
 
 #: Methods and functions that make numbers of tensors.
 NUMBER_METHODS = frozenset({"item", "numpy", "tolist"})
@@ -116,12 +66,13 @@ def find_numbers(plan: Plan) -> Numbers:
     used = reached_by_losses(plan)
     events = [event for event in plan.facts.events if not event.detached]
     converted: set[int] = set()
+    adding: set[int] = set()
     known = 0
     after = analysis(plan)
 
     def settled() -> Analysis:
         nonlocal known, after
-        if len(found.leaves) + len(converted) > known:
+        if len(found.leaves) + len(converted) != known:
             known = len(found.leaves) + len(converted)
             after = Analysis(plan, frozenset({*converted, *found.leaves}))
         return after
@@ -137,18 +88,33 @@ def find_numbers(plan: Plan) -> Numbers:
             elif quantity.kind in (Kind.SAMPLES, Kind.UNKNOWN):
                 reason = quantity.reason or "it is made of this process's samples"
                 found.doubts[id(node)] = Doubt(event.module, node, reason)
+    others = set(found.leaves)
     for event in events:
         if convert_number(plan, found, settled(), event, used):
             converted.add(id(event.node))
+        others |= found.leaves.keys() - adding
         for node in kept(event, used):
             quantity = settled().of(plan.facts.values_of(node))
             look(plan, found, settled(), event, node, quantity, used)
+        adding |= found.leaves.keys() - others
+    drop_settled(plan, found, adding, Analysis(plan, frozenset({*converted, *others})))
     for event in events:
         for node in shown_by(event):
             quantity = settled().of(plan.facts.values_of(node))
             look(plan, found, settled(), event, node, quantity, used)
     found.after = settled()
     return found
+
+
+def drop_settled(plan: Plan, found: Numbers, adding: set[int], without: Analysis) -> None:
+    """Leave out what is added up and was taken over all processes before, on every way there.
+
+    A meter is given one number after the other, of which the first is looked at before the rest.
+    """
+    for key in adding & found.leaves.keys():
+        quantity = without.of(plan.facts.values_of(found.leaves[key].node))
+        if quantity.kind in (Kind.EQUAL, Kind.NOTHING):
+            del found.leaves[key]
 
 
 def closure_losses(event: Event) -> Iterator[cst.BaseExpression]:

@@ -162,8 +162,8 @@ def what_follows(plan: Plan, start: Start) -> Statement | None:
 def foremost(edit: Edit) -> Edit:
     """An insertion that stands in front of all that others put before the same statement.
 
-    A data set that is moved out of a loader's call may draw random numbers: the processes must
-    agree on them first.
+    A data set that is moved out of a loader's call may draw random numbers, or read a file: the
+    processes must agree on them first, or wait for it.
     """
     if isinstance(edit, Insert) and edit.side == "before":
         return replace(edit, side="plain", anchor=None)

@@ -35,7 +35,8 @@ from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Helper, In, Remark, Ruling, Rulings
 from transpile.rule import Change as Edited
-from transpile.rules.paddle._numbers import Change, Leaf, numbers
+from transpile.rules.paddle._leaves import Change, Leaf
+from transpile.rules.paddle._numbers import numbers
 
 CODES = {
     "PD601": "a number is reported over the global batch",

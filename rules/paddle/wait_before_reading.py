@@ -42,6 +42,7 @@ from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.paddle._high_level_files import Awaited, awaited
 from transpile.rules.paddle._once import VOCABULARY, once_of
 from transpile.rules.paddle._static import static_of
+from transpile.rules.paddle.join_parallel_environment import foremost
 
 CODES = {
     "PD571": "every process waits before it reads what one process writes",
@@ -103,5 +104,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     else:
         dist = names.imported("paddle.distributed", "dist")
         lines = [f"if {dist}.get_world_size() > 1:", f"    {dist}.barrier()"]
-    for edit in insert_before(read_back.module.source, read_back.statement, lines):  # type: ignore[arg-type]
-        yield In(read_back.module, edit)
+    for edit in insert_before(
+        read_back.module.source, read_back.statement, lines, order=-5  # type: ignore[arg-type]
+    ):
+        yield In(read_back.module, foremost(edit))

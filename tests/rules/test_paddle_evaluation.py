@@ -119,3 +119,42 @@ def test_nothing_is_shared_out_by_default() -> None:
     text, said = converted("replicate")
     assert "own_batches" not in text
     assert not said
+
+
+METERS = """\
+import paddle
+from paddle import nn
+from paddle.io import DataLoader, TensorDataset
+
+
+class Meter:
+    def __init__(self):
+        self.total = 0
+        self.count = 0
+
+    def update(self, value, number=1):
+        self.total += value * number
+        self.count += number
+
+
+loader = DataLoader(TensorDataset([paddle.randn([48, 4]), paddle.randn([48, 1])]), batch_size=12)
+model = nn.Linear(4, 1)
+optimizer = paddle.optimizer.SGD(0.1, parameters=model.parameters())
+losses, errors = Meter(), Meter()
+for x, y in loader:
+    out = model(x)
+    loss = nn.functional.mse_loss(out, y)
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+    losses.update(loss.item(), x.shape[0])
+    errors.update(float(nn.functional.l1_loss(out, y)), x.shape[0])
+print(losses.total / losses.count, errors.total / errors.count)
+"""
+
+
+def test_a_meter_of_several_numbers_takes_them_over_the_processes_once() -> None:
+    text = convert(METERS).text
+    assert "self.total += value * number" in text
+    assert "losses.update(reduce_mean(loss).item()" in text
+    assert "errors.update(float(reduce_mean(nn.functional.l1_loss(out, y)))" in text
