@@ -43,7 +43,7 @@ from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of, statement_of
 from transpile.plan.sources import (
     Site,
-    epoch_loop,
+    epoch_loops,
     given,
     holds_others,
     is_indirect,
@@ -130,7 +130,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def can_tell(plan: Plan, data: Telling) -> bool:
     """Whether the sampler can be reached in each pass of the loop."""
-    if data.loader_text is not None or visible(data) or drawn_from(plan, data) is not None:
+    if data.loader_text is not None or visible(plan, data) or drawn_from(plan, data) is not None:
         return True
     return any(node is data.loop.node for node in ancestors(data.site.module, data.site.node))
 
@@ -147,9 +147,9 @@ def loops(plan: Plan, site: Site) -> list[tuple[Loop, Event]]:
     """The epoch loops of a place that makes loaders, each once."""
     found: list[tuple[Loop, Event]] = []
     for loader in site.loaders:
-        pair = epoch_loop(plan, loader)
-        if pair is not None and not any(pair[0].node is other.node for other, _ in found):
-            found.append(pair)
+        for pair in epoch_loops(plan, loader):
+            if not any(pair[0].node is other.node for other, _ in found):
+                found.append(pair)
     return found
 
 
@@ -230,7 +230,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     if is_made_anew(data.loop, data.site.loaders):
         yield from told_before_drawing(plan, data, sampler)
         return
-    if sampler is not None and visible(data):
+    if sampler is not None and visible(plan, data):
         value = epoch or f"{sampler}.epoch + 1"
         lines = [f"if {sampler} is not None:", f"    {sampler}.set_epoch({value})"]
     else:
@@ -332,13 +332,24 @@ def sampler_variable(data: Telling, rulings: Rulings) -> str | None:
     return None
 
 
-def visible(data: Telling) -> bool:
+def visible(plan: Plan, data: Telling) -> bool:
     """Whether the sampler's variable can be read at the loop."""
     own = function_of(data.site.module, data.site.node)
     there = function_of(data.loop.module, data.loop.node)
     if data.site.module is not data.loop.module:
         return False
-    return (own is None or own is there) and certainly_made(data)
+    if own is not there and (own is not None or not made_before(plan, data)):
+        return False
+    return certainly_made(data)
+
+
+def made_before(plan: Plan, data: Telling) -> bool:
+    """Whether the loader is made before the loop first runs, for whatever loader that is."""
+    first = min(loader.event.order for loader in data.site.loaders)
+    return not any(
+        event.order < first and any(frame.node is data.loop.node for frame in event.loops())
+        for event in plan.facts.events
+    )
 
 
 def certainly_made(data: Telling) -> bool:

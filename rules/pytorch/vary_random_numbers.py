@@ -32,13 +32,14 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.facts.events import Branch, Loop
+from transpile.facts.events import Branch, Event, Loop
+from transpile.facts.module import Module
 from transpile.facts.values import External
 from transpile.layout import insert_after, insert_before
 from transpile.plan.entering import set_up_of, set_up_statement
 from transpile.plan.gate import depends_on_calls
 from transpile.plan.model import Plan
-from transpile.plan.places import Statement, site_at, statement_in, statement_of
+from transpile.plan.places import Statement, ancestors, site_at, statement_in, statement_of
 from transpile.plan.sources import is_literal_loop
 from transpile.plan.start import Start, find_start
 from transpile.result import Verdict
@@ -144,14 +145,36 @@ def training_loop(plan: Plan) -> Loop | None:
     return None
 
 
-def last_chance(plan: Plan, start: Start) -> Statement | None:
-    """The last statement of the start that seeds with a number of each process's own."""
-    found: Statement | None = None
+def last_chance(plan: Plan, start: Start) -> tuple[Module, Statement] | None:
+    """The last statement before the training that seeds with a number of each process's own."""
+    found: tuple[Module, Statement] | None = None
+    steps = {
+        id(site_statement(plan, start, backward.event))
+        for backward in plan.backwards
+        if not backward.event.detached
+    }
     for event in calls_of_seeding(plan, *SEEDING):
-        site = site_at(event, start.depth) if by_chance(event) else None
-        statement = statement_in(plan.entry, start.block, site) if site is not None else None
-        found = statement or found
+        if not by_chance(event) or in_lambda(event):
+            continue
+        statement = site_statement(plan, start, event)
+        if statement is not None and id(statement) in steps:
+            # Behind that statement the training is over: the seed itself is followed.
+            statement = statement_of(event.module, event.node)
+            found = (event.module, statement) if statement is not None else found
+        elif statement is not None:
+            found = (plan.entry, statement)
     return found
+
+
+def site_statement(plan: Plan, start: Start, event: Event) -> Statement | None:
+    """The statement of the start from which an event is reached."""
+    site = site_at(event, start.depth)
+    return statement_in(plan.entry, start.block, site) if site is not None else None
+
+
+def in_lambda(event: Event) -> bool:
+    """Whether a lambda does it, which loaders are given for their workers."""
+    return any(isinstance(node, cst.Lambda) for node in ancestors(event.module, event.node))
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
@@ -160,12 +183,19 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     if ruling.code == "PT701":
         start: Start = ruling.data
         helper = f"share_random_state{with_numpy}"
-        yield Helper(helper, plan.entry)
         lines = [f"{plan.names_in(plan.entry).fresh(helper)}()"]
         source = plan.entry.source
         behind = last_chance(plan, start)
+        if behind is not None and behind[0] is not plan.entry:
+            module = behind[0]
+            yield Helper(helper, module)
+            lines = [f"{plan.names_in(module).fresh(helper)}()"]
+            for edit in insert_after(module.source, behind[1], lines):
+                yield In(module, edit)
+            return
+        yield Helper(helper, plan.entry)
         if behind is not None:
-            changes = insert_after(source, behind, lines)
+            changes = insert_after(source, behind[1], lines)
         elif start.parsed is not None:
             changes = insert_after(source, start.parsed, lines, order=-9)
         else:

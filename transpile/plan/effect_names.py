@@ -109,7 +109,12 @@ ASKS = frozenset(
     {"builtins.input", "builtins.breakpoint", "pdb.set_trace", "ipdb.set_trace", "IPython.embed",
      "getpass.getpass", "code.interact"}
 )  # fmt: skip
-TRACKERS = frozenset({"visdom.Visdom", "dllogger.init"})
+TRACKERS = frozenset(
+    {
+        "visdom.Visdom", "dllogger.init", "tensorflow.summary.FileWriter",
+        "tensorflow.compat.v1.summary.FileWriter", "tensorflow.summary.create_file_writer",
+    }
+)  # fmt: skip
 TRACKER_FUNCTIONS = (
     "mlflow.log_", "mlflow.set_", "mlflow.start_run", "mlflow.end_run", "mlflow.autolog",
     "mlflow.create_experiment", "mlflow.pytorch.", "mlflow.sklearn.", "mlflow.register_model",

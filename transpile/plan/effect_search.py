@@ -168,6 +168,9 @@ def classify_method(callee: Opaque, event: Event, vocabulary: Vocabulary) -> Kin
         return Kind.PROCESS
     if "rich.console.Console" in makers and name in ("print", "log", "rule", "print_json"):
         return Kind.CONSOLE
+    if name == "write" and any(is_bar(value) for value in receivers):
+        # A bar that is switched off still writes.
+        return Kind.CONSOLE
     if any(maker in vocabulary.trackers or maker in TRACKERS for maker in makers):
         return Kind.TRACK
     if any(maker in SWITCHED_TRACKERS for maker in makers):
@@ -192,6 +195,11 @@ def classify_method(callee: Opaque, event: Event, vocabulary: Vocabulary) -> Kin
     if any(maker.startswith(PLOTS) for maker in makers):
         return Kind.SHOW if name == "show" else Kind.PLOT
     return None
+
+
+def is_bar(value: Value) -> bool:
+    """Whether a value is what gives the elements of something else, and shows how far it is."""
+    return isinstance(value, Opaque) and value.kind == "operation" and value.name == "iterate"
 
 
 def runs_program(method: str, event: Event) -> bool:

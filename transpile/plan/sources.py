@@ -237,7 +237,13 @@ def in_comprehension(module: Module, node: cst.CSTNode) -> bool:
 
 
 def epoch_loop(plan: Plan, loader: Loader) -> tuple[Loop, Event] | None:
-    """The loop that repeats passes over a loader, and the event that draws from the loader."""
+    """The loop that first repeats passes over a loader, and the event that draws from it."""
+    return next(iter(epoch_loops(plan, loader)), None)
+
+
+def epoch_loops(plan: Plan, loader: Loader) -> list[tuple[Loop, Event]]:
+    """The loops that repeat passes over a loader, each with an event that draws from it."""
+    found: list[tuple[Loop, Event]] = []
     for backward in plan.backwards:
         if loader not in backward.loaders or backward.batch_loop is None:
             continue
@@ -245,9 +251,15 @@ def epoch_loop(plan: Plan, loader: Loader) -> tuple[Loop, Event] | None:
         if iteration is None:
             continue
         for loop in reversed(backward.epoch_loops):
-            if not is_literal_loop(plan, loop):
-                return loop, iteration
-    return generator_loop(plan, loader)
+            if is_literal_loop(plan, loop):
+                continue
+            if not any(loop.node is other.node for other, _ in found):
+                found.append((loop, iteration))
+            break
+    if found:
+        return found
+    generator = generator_loop(plan, loader)
+    return [generator] if generator is not None else []
 
 
 def generator_loop(plan: Plan, loader: Loader) -> tuple[Loop, Event] | None:

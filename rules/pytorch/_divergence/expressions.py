@@ -20,7 +20,7 @@ from transpile.rules.pytorch._conditions import (
     controls_of,
     tests_in_call,
 )
-from transpile.rules.pytorch._quantity import quantity
+from transpile.rules.pytorch._quantity import Kind, quantity
 from transpile.rules.pytorch._together import agreeing_calls
 
 from .causes import ON_DISK, Cause, Look, Place, worst
@@ -163,10 +163,12 @@ class Divergence:
         return bool(values) and all(id(value) in self.agreeing for value in values)
 
     def is_size(self, node: cst.CSTNode) -> bool:
-        """Whether an expression is a call of ``len``."""
-        return isinstance(node, cst.Call) and External("builtins.len") in self.plan.facts.values_of(
-            node.func
-        )
+        """Whether an expression is a call of ``len``, but for what picks some of the samples."""
+        if not isinstance(node, cst.Call):
+            return False
+        if External("builtins.len") not in self.plan.facts.values_of(node.func):
+            return False
+        return quantity(self.plan, self.plan.facts.values_of(node)).kind is not Kind.PART
 
     def absence(self, module: Module, node: cst.Comparison) -> Look:
         """Why something may be None on some processes only."""

@@ -20,6 +20,7 @@ from transpile.plan.graph import called_names, is_instance_of, method_calls, ori
 from transpile.plan.model import Plan
 from transpile.plan.streams import behind_share
 from transpile.rules.pytorch._conditions import controls_of
+from transpile.rules.pytorch._quantity import Kind, analysis
 from transpile.rules.pytorch._together import agreed_values, schedules
 from transpile.rules.pytorch._written_paths import writes_into
 
@@ -156,9 +157,9 @@ class ValueDifferences:
 
     def behind(self, value: Opaque) -> Iterator[Value]:
         """What a value was computed from, as far as it may pass differences on."""
-        if value.kind == "operation" and value.name in SIZES:
+        if value.kind == "operation" and value.name in SIZES and not self.counts_selected(value):
             return
-        if value.kind == "call":
+        if value.kind == "call" and not self.counts_selected(value):
             if any(name.rpartition(".")[2] in SIZES for name in called_names(value)):
                 return
             for callee in value.callee:
@@ -166,7 +167,8 @@ class ValueDifferences:
                     if callee.name in SIZES or (callee.name == "size" and is_first(value)):
                         return
         if value.kind == "item" and is_shape(value) and only_constant(value.index) == Constant(0):
-            return
+            if not self.counts_selected(value):
+                return
         if id(value) in self.models or id(value) in self.optimizers or self.is_extent(value):
             return
         if schedules(value, self.optimizers):
@@ -175,6 +177,11 @@ class ValueDifferences:
         for group in parents(value):
             yield from (each for each in group if id(each) not in equal)
         yield from self.fed.get(id(value), ())
+
+    def counts_selected(self, value: Opaque) -> bool:
+        """Whether a size is the number of the samples of this process that something picks."""
+        found: bool = analysis(self.plan).of((value,)).kind is Kind.PART
+        return found
 
     def is_extent(self, value: Opaque) -> bool:
         """Whether a value is a size of streams, of which each process has the same number."""

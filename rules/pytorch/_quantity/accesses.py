@@ -148,7 +148,9 @@ class Accesses(Calls):
             return domain.sample(dim=laid)
         if base.kind is Kind.SHAPE:
             if isinstance(position, int):
-                return domain.count() if position == (base.dim or 0) else domain.equal(tensor=False)
+                if position != (base.dim or 0):
+                    return domain.equal(tensor=False)
+                return domain.part(1).number() if base.selection else domain.count()
             return replace(base, tensor=False)
         if base.kind is not Kind.SAMPLE:
             if base.independent or isinstance(position, str):

@@ -318,7 +318,11 @@ class Analysis(Accesses):
             return domain.count() if single else domain.equal(tensor=False)
         if operand and all(id(one) in of_loaders(self.plan) for one in operand):
             return domain.equal(tensor=False)
-        return self.counted(self.look(operand), 0)
+        counted = self.counted(self.look(operand), 0)
+        if counted.degree == 1 and any(holds_places(one) for one in operand):
+            # So many samples of the share are picked.
+            return domain.part(1).number()
+        return counted
 
     def counted(self, tensor: Quantity, position: int | None) -> Quantity:
         """The size of a tensor along a dimension, or its number of elements (None)."""
@@ -333,6 +337,24 @@ class Analysis(Accesses):
         if tensor.kind is Kind.UNKNOWN and position == 0:
             return tensor.number()
         return domain.equal(tensor=False)
+
+
+#: With a condition alone they tell where it holds.
+PLACES = frozenset({"where", "nonzero"})
+
+
+def holds_places(value: Value) -> bool:
+    """Whether a value is one of the arrays of places where a condition holds."""
+    return (
+        isinstance(value, Opaque)
+        and value.kind == "item"
+        and any(
+            isinstance(base, Opaque)
+            and len(base.arguments.items) == 1
+            and any(name.rpartition(".")[2] in PLACES for name in called_names(base))
+            for base in value.operands[0]
+        )
+    )
 
 
 def simple(value: Value, plan: Plan) -> Quantity:

@@ -55,6 +55,8 @@ class Counts:
             quantity = self.analysis.of((value,))
             if quantity.kind in (Kind.SAMPLE, Kind.SHAPE) or id(value) in self.inquiry.trained:
                 continue
+            if asked.decides and self.counts_unknown(value):
+                continue
             if isinstance(value, Opaque) and quantity.degree == 1 and is_count(value):
                 yield from self.count_leaf(asked, value, user, quiet=part is None)
                 continue
@@ -89,6 +91,15 @@ class Counts:
             return
         evaluates = any(one.degree != 1 for one in known)
         yield Leaf(module, node, 1, Change.COUNT, part.event, evaluates=evaluates)
+
+    def counts_unknown(self, value: Value) -> bool:
+        """Whether it is the length of something that is not known to hold samples."""
+        return (
+            isinstance(value, Opaque)
+            and value.kind == "operation"
+            and value.name == "len"
+            and self.analysis.of(value.operands[0]).kind is Kind.UNKNOWN
+        )
 
     def part_itself(self, part: Part, count: Opaque) -> tuple[Module, cst.BaseExpression] | None:
         """The reported expression, where it is the count itself."""
