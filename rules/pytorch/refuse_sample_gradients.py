@@ -46,8 +46,11 @@ CODES = {"PT410": "samples are moved along gradients of their own"}
 def decide(plan: Plan) -> Iterator[Answer]:
     """One refusal for each place that changes samples by their gradients."""
     seen: set[int] = set()
+    loops = {id(loop.node) for each in plan.backwards for loop in each.event.loops()}
     for event in plan.facts.events:
-        if event.detached or id(event.node) in seen or not plan.in_training(event.stack):
+        if event.detached or id(event.node) in seen:
+            continue
+        if not any(id(loop.node) in loops for loop in event.loops()):
             continue
         if any(is_moved(plan, target, by) for target, by, _ in changes(plan, event)):
             seen.add(id(event.node))

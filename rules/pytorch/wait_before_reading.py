@@ -19,7 +19,8 @@ After:
     model.load_state_dict(torch.load("best.pt"))
 
 Refuses when:
-    never: a path that differs from process to process is reported.
+    never: a path that differs from process to process is reported, and so is one that is removed
+    while other processes may still read it.
 
 Source:
     https://pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
@@ -29,24 +30,53 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from transpile.finding import Level
 from transpile.layout import insert_before
 from transpile.once import wait_before_reading
+from transpile.plan.effects import Effect
 from transpile.plan.model import Plan
+from transpile.plan.places import function_of
 from transpile.plan.readback import ReadBack
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._once import once_of
 from transpile.rules.pytorch._vocabulary import VOCABULARY
 
 CODES = {
     "PT571": "every process waits before it reads what one process writes",
     "PT572": "every process reads from a path that only one of them has",
+    "PT573": "one process removes what the others may still read",
 }
+#: What takes files away.
+REMOVALS = frozenset({"shutil.rmtree", "os.remove", "os.unlink", "os.rmdir", "unlink()", "rmdir()"})
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each place where a file is read back."""
-    once_of(plan)
-    yield from wait_before_reading.decide(plan, VOCABULARY)
+    once = once_of(plan)
+    answers = list(wait_before_reading.decide(plan, VOCABULARY))
+    yield from answers
+    read_backs = [each.data for each in answers if isinstance(each, Ruling)]
+    for effect in once.effects.values():
+        if effect.word in REMOVALS and any(follows(effect, each) for each in read_backs):
+            yield Remark(
+                "PT573",
+                Level.WARNING,
+                effect.module,
+                effect.node,
+                "rank 0 removes here what the other processes may still be reading",
+                "let every process come to a barrier in front of it",
+            )
+
+
+def follows(effect: Effect, read_back: ReadBack) -> bool:
+    """Whether something stands behind a place that reads, in the same function."""
+    if effect.module is not read_back.module or read_back.waits:
+        return False
+    source = effect.module.source
+    if source.span(effect.node).start <= source.span(read_back.statement).start:
+        return False
+    own = function_of(effect.module, effect.node)
+    return own is function_of(effect.module, read_back.statement)
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

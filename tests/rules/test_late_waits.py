@@ -46,3 +46,35 @@ def test_the_group_outlives_waits_behind_the_function_that_joined_it() -> None:
 def test_else_it_ends_with_the_function_that_joined_it() -> None:
     found = convert(SCRIPT)
     assert "    cleanup_distributed()\n    return model\n" in found.text
+
+
+def test_what_others_may_still_read_is_not_removed_without_a_word() -> None:
+    text = """\
+import shutil
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+dataset = TensorDataset(torch.randn(24, 4), torch.randn(24, 1))
+loader = DataLoader(dataset, batch_size=6, shuffle=True)
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(2):
+    for x, y in loader:
+        loss = nn.functional.mse_loss(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    torch.save(model.state_dict(), "temporary/best.pt")
+    best = torch.load("temporary/best.pt")
+    shutil.rmtree("temporary")
+"""
+    result = convert(text.encode(), path="train.py")
+    assert [finding.line for finding in result.findings if finding.code == "PT573"] == [20]
+    earlier = text.replace('    shutil.rmtree("temporary")\n', "").replace(
+        "for epoch in range(2):\n", 'for epoch in range(2):\n    shutil.rmtree("temporary")\n'
+    )
+    result = convert(earlier.encode(), path="train.py")
+    assert "PT573" not in {finding.code for finding in result.findings}

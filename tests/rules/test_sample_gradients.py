@@ -62,3 +62,40 @@ def test_moves_along_gradients_of_samples_are_refused(backward: str, move: str) 
 )
 def test_what_does_not_depend_on_the_share_is_not(backward: str, move: str, other: str) -> None:
     assert errors(backward, move, other) == []
+
+
+def test_batches_that_a_generator_hands_on_without_end_are_training_data_too() -> None:
+    text = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+def batches(loader):
+    drawn = iter(loader)
+    while True:
+        try:
+            yield next(drawn)
+        except StopIteration:
+            drawn = iter(loader)
+            yield next(drawn)
+
+
+torch.manual_seed(0)
+dataset = TensorDataset(torch.randn(24, 4), torch.randn(24, 1))
+loader = enumerate(batches(DataLoader(dataset, batch_size=6, shuffle=True)))
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step, (x, _) in loader:
+    fake = torch.rand(x.shape[0], 4)
+    fake.requires_grad = True
+    model(fake).sum().backward()
+    fake.data.add_(-10, fake.grad.data)
+    model.zero_grad()
+    (model(x) - model(fake.detach())).mean().backward()
+    optimizer.step()
+    if step == 7:
+        break
+"""
+    result = convert(text.encode(), path="train.py")
+    assert "PT410" in {finding.code for finding in result.findings}

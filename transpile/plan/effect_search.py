@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.facts.values import External, Opaque, Partial, Unknown, only_constant
+from transpile.facts.values import External, Opaque, Partial, Unknown, Value, only_constant
 from transpile.plan.download_effects import chosen_by_name_downloads, downloads
 from transpile.plan.effect_names import (
     ASKS,
