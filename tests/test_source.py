@@ -191,3 +191,12 @@ def test_errors_are_one_line_with_a_place() -> None:
     assert caught.value.column == 5
     assert caught.value.message == "syntax error: invalid syntax"
     assert str(caught.value) == caught.value.message
+
+
+def test_nodes_of_some_kinds_stand_in_the_order_of_the_text() -> None:
+    source = read("a = f(1)\nb = [g(2), h]\n")
+    calls = source.nodes_of(libcst.Call)
+    assert [source.code(call) for call in calls] == ["f(1)", "g(2)"]
+    found = source.nodes_of(libcst.Integer, libcst.Call)
+    assert [source.code(node) for node in found] == ["f(1)", "1", "g(2)", "2"]
+    assert list(source.nodes_of(libcst.Yield)) == []

@@ -216,11 +216,12 @@ def is_named(plan: Plan, function: Function) -> bool:
     holder = next((node for node in around if isinstance(node, cst.ClassDef)), function.node)
     if isinstance(holder, cst.Lambda):
         return True
+    name = holder.name
     for module in plan.facts.modules.values():
-        for node in module.source.nodes:
-            text = ""
-            if isinstance(node, (cst.Name, cst.SimpleString)):
-                text = node.value.strip("\"'")
-            if text == holder.name.value and node is not holder.name:
-                return True
+        names = module.source.nodes_of(cst.Name)
+        if any(node.value == name.value and node is not name for node in names):
+            return True
+        texts = module.source.nodes_of(cst.SimpleString)
+        if any(node.value.strip("\"'") == name.value for node in texts):
+            return True
     return False

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import TypeVar
 
 import libcst
 
@@ -16,6 +17,8 @@ from transpile.records import dataclass
 from transpile.span import Span
 
 __all__ = ["Source", "SourceError", "read_source"]
+
+Node = TypeVar("Node", bound=libcst.CSTNode)
 
 _INDENTATION = re.compile(r"[ \t\f]*")
 _POSITION = re.compile(r"error at (\d+):(\d+)")
@@ -91,6 +94,20 @@ class Source:
     def nodes(self) -> Iterable[libcst.CSTNode]:
         """Every node of the tree, each before what it holds."""
         return self.places.nodes
+
+    def nodes_of(self, *kinds: type[Node]) -> Sequence[Node]:
+        """The nodes of some kinds, in the order of the text."""
+        if len(kinds) == 1:
+            return self._by_kind.get(kinds[0], ())  # type: ignore[return-value]
+        return [node for node in self.places.nodes if type(node) in kinds]  # type: ignore[misc]
+
+    @cached_property
+    def _by_kind(self) -> dict[type[libcst.CSTNode], list[libcst.CSTNode]]:
+        """The nodes by their class: asking each for its class anew is what walks cost most."""
+        found: dict[type[libcst.CSTNode], list[libcst.CSTNode]] = {}
+        for node in self.places.nodes:
+            found.setdefault(type(node), []).append(node)
+        return found
 
     def has(self, node: libcst.CSTNode) -> bool:
         """Whether a node is part of this source's tree."""

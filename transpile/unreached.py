@@ -45,14 +45,13 @@ def unreached(plan: Plan) -> Iterator[Remark]:
 
 def calls_in(module: Module) -> Iterator[tuple[cst.Call, cst.CSTNode | None]]:
     """The calls of a module in the order of the text, each with the innermost function around."""
-    for node in module.source.nodes:
-        if isinstance(node, cst.Call):
-            around = (
-                outer
-                for outer in module.source.parents(node)
-                if isinstance(outer, (cst.FunctionDef, cst.Lambda))
-            )
-            yield node, next(around, None)
+    for call in module.source.nodes_of(cst.Call):
+        around = (
+            outer
+            for outer in module.source.parents(call)
+            if type(outer) is cst.FunctionDef or type(outer) is cst.Lambda
+        )
+        yield call, next(around, None)
 
 
 def is_reached(facts: Facts, call: cst.Call) -> bool:

@@ -68,7 +68,7 @@ class Bindings:
         """The functions of a module."""
         known = self.functions.get(id(module))
         if known is None:
-            known = [node for node in module.source.nodes if type(node) is cst.FunctionDef]
+            known = list(module.source.nodes_of(cst.FunctionDef))
             self.functions[id(module)] = known
         return known
 

@@ -70,8 +70,8 @@ def guarded_name(plan: Plan, module: Module, node: cst.BaseExpression) -> Opaque
 def used_otherwise(plan: Plan, value: Opaque) -> bool:
     """Whether a name for the value stands elsewhere than in a denominator."""
     source = value.module.source
-    for node in source.nodes:
-        if not isinstance(node, cst.Name) or value not in plan.facts.values_of(node):
+    for node in source.nodes_of(cst.Name):
+        if value not in plan.facts.values_of(node):
             continue
         parent = source.parent(node)
         if isinstance(parent, cst.BinaryOperation):

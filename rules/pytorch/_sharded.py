@@ -110,8 +110,8 @@ def changing_buffers(plan: Plan) -> Iterator[Obstacle]:
     if not names:
         return
     for module in plan.facts.modules.values():
-        for node in module.source.nodes:
-            if not isinstance(node, cst.Attribute) or node.attr.value not in names:
+        for node in module.source.nodes_of(cst.Attribute):
+            if node.attr.value not in names:
                 continue
             function = function_of(module, node)
             if function is None or function.name.value == "__init__":
@@ -224,9 +224,7 @@ def belongs(plan: Plan, model: Model, value: Value) -> bool:
 def of_its_parameters(plan: Plan, model: Model, wrap: Wrap) -> Iterator[Obstacle]:
     """Places that look at parameters or gradients one by one."""
     for module in plan.facts.modules.values():
-        for node in module.source.nodes:
-            if not isinstance(node, cst.Attribute):
-                continue
+        for node in module.source.nodes_of(cst.Attribute):
             if node.attr.value == "grad" and not module_of_functions(plan, node):
                 yield Obstacle(
                     module, node, "gradients are looked at, of which each process has a part"

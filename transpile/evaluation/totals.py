@@ -323,8 +323,8 @@ class Totals:
         """
         objects = {id(value) for value in self.plan.facts.values_of(update.target)}
         for module in self.plan.facts.modules.values():
-            for node in module.source.nodes:
-                if isinstance(node, cst.Attribute) and node.attr.value in found.last:
+            for node in module.source.nodes_of(cst.Attribute):
+                if node.attr.value in found.last:
                     values = self.plan.facts.values_of(node.value)
                     own = any(id(value) in objects for value in values)
                     if own and not self.in_class(module, node):

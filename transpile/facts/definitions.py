@@ -142,10 +142,9 @@ def is_dataclass_decorator(values: Values) -> bool:
 def generators_of(source: Source) -> set[int]:
     """The functions with a ``yield`` of their own, by the identity of their node."""
     found: set[int] = set()
-    for node in source.nodes:
-        if type(node) is cst.Yield:
-            for outer in source.parents(node):
-                if type(outer) in (cst.FunctionDef, cst.Lambda, cst.ClassDef):
-                    found.add(id(outer))
-                    break
+    for node in source.nodes_of(cst.Yield):
+        for outer in source.parents(node):
+            if type(outer) in (cst.FunctionDef, cst.Lambda, cst.ClassDef):
+                found.add(id(outer))
+                break
     return found

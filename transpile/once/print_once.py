@@ -62,8 +62,8 @@ def passed_on(plan: Plan, once: Once) -> Iterator[cst.Name]:
     if not REFERENCE.search(plan.entry.source.text) or (scope and "print" in scope.names):
         return
     source = plan.entry.source
-    for node in source.nodes:
-        if not isinstance(node, cst.Name) or node.value != "print":
+    for node in source.nodes_of(cst.Name):
+        if node.value != "print":
             continue
         if plan.facts.values_of(node) != PRINT:
             continue

@@ -151,8 +151,8 @@ def uses(plan: Plan, effect: Effect) -> Iterator[cst.CSTNode]:
         ):
             yield event.node
     for module in plan.facts.modules.values():
-        for node in module.source.nodes:
-            if isinstance(node, cst.Attribute) and id(node) not in called:
+        for node in module.source.nodes_of(cst.Attribute):
+            if id(node) not in called:
                 if any(belongs(value, made) for value in plan.facts.values_of(node.value)):
                     yield node
 

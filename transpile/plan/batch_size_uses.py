@@ -16,7 +16,6 @@ from transpile.facts.values import (
     Sequence,
     Values,
 )
-from transpile.facts.walk import descendants
 from transpile.plan.batch_size_reads import (
     Use,
     also_evaluates,
@@ -196,7 +195,7 @@ def places_in_batches(plan: Plan, sources: set[int | str], reached: set[int]) ->
         if plan.in_training(event.stack) and (function := event.function()) is not None
     }
     for module in plan.facts.modules.values():
-        for node in descendants(module.source.tree):
+        for node in module.source.nodes_of(cst.Subscript, cst.BinaryOperation, cst.For):
             named = [each for each in counted(node) if is_named(plan, each, sources)]
             if not named:
                 continue

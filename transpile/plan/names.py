@@ -13,15 +13,12 @@ from transpile.source import Source
 
 def identifiers(source: Source) -> set[str]:
     """Every name that occurs in a module, in whatever part."""
-    return {node.value for node in source.nodes if type(node) is cst.Name}
+    return {node.value for node in source.nodes_of(cst.Name)}
 
 
 def takes_everything(source: Source) -> bool:
     """Whether a module imports all names of another one."""
-    return any(
-        type(node) is cst.ImportFrom and isinstance(node.names, cst.ImportStar)
-        for node in source.nodes
-    )
+    return any(isinstance(node.names, cst.ImportStar) for node in source.nodes_of(cst.ImportFrom))
 
 
 @dataclass(eq=False)
