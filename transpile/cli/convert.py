@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from transpile import __version__
+from transpile.cli.choices import (
+    choice_of,
+    framework_version,
+    launch_targets,
+    mode_of,
+    options_of,
+    python_version,
+)
 from transpile.cli.conversion import run
 from transpile.cli.framework_option import FrameworkOption, framework_check
-from transpile.cli.inputs import STANDARD_STREAM, Input, find_scripts
+from transpile.cli.inputs import Input
 from transpile.cli.job import Job, Mode, Task
-from transpile.cli.targets import TargetError, choose_targets, is_folder
+from transpile.cli.targets import TargetError, is_folder
+from transpile.cli.tasks import expand, target_in, targets_of
 from transpile.options import (
     Backend,
     BatchSize,
@@ -50,42 +56,6 @@ Exit status:
   2  wrong usage, an input that cannot be read or parsed, an output that cannot be written
   3  refused: nothing is written, the findings say why
 """
-
-
-def _python_version(
-    context: click.Context, parameter: click.Parameter, value: str
-) -> tuple[int, int]:
-    match = re.fullmatch(r"3\.(\d{1,2})", value)
-    if match is None or int(match[1]) < 6:
-        raise click.BadParameter(f"{value!r} is no version of Python from 3.6 on.")
-    return 3, int(match[1])
-
-
-def _framework_version(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> tuple[int, ...] | None:
-    if value is None:
-        return None
-    if re.fullmatch(r"\d{1,3}(\.\d{1,3}){0,2}", value) is None:
-        raise click.BadParameter(f"{value!r} is no version such as 1.10 or 2.6.1.")
-    return tuple(map(int, value.split(".")))
-
-
-def _launch_targets(
-    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> tuple[str, ...]:
-    if not values:
-        return ()
-    from transpile.launch import targets
-
-    for value in values:
-        if value not in targets():
-            raise click.BadParameter(f"{value!r} is not one of {', '.join(targets())}.")
-    return tuple(dict.fromkeys(values))
-
-
-def _choice(literal: Any) -> click.Choice[str]:
-    return click.Choice(get_args(literal))
 
 
 class _Command(click.Command):
@@ -133,21 +103,21 @@ class _Command(click.Command):
 @click.option("--force", is_flag=True, help="Overwrite an output that holds something else.")
 @click.option(
     "--framework",
-    type=_choice(Framework),
+    type=choice_of(Framework),
     default=_DEFAULTS.framework,
     show_default=True,
     help="What the script trains with.",
 )
 @click.option(
     "--batch-size",
-    type=_choice(BatchSize),
+    type=choice_of(BatchSize),
     default=_DEFAULTS.batch_size,
     show_default=True,
     help="Whether the script's batch size is that of all processes together or of each.",
 )
 @click.option(
     "--scale-lr",
-    type=_choice(ScaleLearningRate),
+    type=choice_of(ScaleLearningRate),
     default=_DEFAULTS.scale_lr,
     show_default=True,
     help="How the learning rate follows the larger global batch; needs --batch-size per-device.",
@@ -155,7 +125,7 @@ class _Command(click.Command):
 @click.option(
     "--eval",
     "evaluation",
-    type=_choice(Evaluation),
+    type=choice_of(Evaluation),
     default=_DEFAULTS.evaluation,
     show_default=True,
     help="Evaluate everything on every process, or a share on each.",
@@ -164,7 +134,7 @@ class _Command(click.Command):
     "--backend",
     cls=FrameworkOption,
     frameworks=("pytorch",),
-    type=_choice(Backend),
+    type=choice_of(Backend),
     default=_DEFAULTS.backend,
     show_default=True,
     help="How processes communicate; auto is NCCL on CUDA and Gloo elsewhere.",
@@ -188,7 +158,7 @@ class _Command(click.Command):
     "--sync-bn",
     cls=FrameworkOption,
     frameworks=("pytorch",),
-    type=_choice(SyncBatchNorm),
+    type=choice_of(SyncBatchNorm),
     default=_DEFAULTS.sync_batch_norm,
     show_default=True,
     help="Whether batch norm takes its statistics over all processes.",
@@ -197,7 +167,7 @@ class _Command(click.Command):
     "--strategy",
     cls=FrameworkOption,
     frameworks=("pytorch",),
-    type=_choice(Strategy),
+    type=choice_of(Strategy),
     default=_DEFAULTS.strategy,
     show_default=True,
     help="Whether each process has the whole model, or a part of each parameter.",
@@ -206,7 +176,7 @@ class _Command(click.Command):
     "--paddle-api",
     cls=FrameworkOption,
     frameworks=("paddle",),
-    type=_choice(PaddleInterface),
+    type=choice_of(PaddleInterface),
     default=_DEFAULTS.paddle_api,
     show_default=True,
     help="Whether Paddle's processes join by paddle.distributed or by its fleet.",
@@ -215,7 +185,7 @@ class _Command(click.Command):
     "--kvstore",
     cls=FrameworkOption,
     frameworks=("mxnet",),
-    type=_choice(KVStore),
+    type=choice_of(KVStore),
     default=_DEFAULTS.kvstore,
     show_default=True,
     help="The kind of the store that the workers share.",
@@ -230,7 +200,7 @@ class _Command(click.Command):
         "bf16": ("pytorch",),
         "powersgd": ("pytorch",),
     },
-    type=_choice(Compression),
+    type=choice_of(Compression),
     default=_DEFAULTS.compression,
     show_default=True,
     help="How gradients are compressed on their way; 2bit for MXNet, the others for PyTorch.",
@@ -239,7 +209,7 @@ class _Command(click.Command):
     "--mode",
     cls=FrameworkOption,
     frameworks=("fluid", "paddle"),
-    type=_choice(Communication),
+    type=choice_of(Communication),
     default=_DEFAULTS.mode,
     show_default=True,
     help="How gradients are shared; auto is pserver for Fluid and collective for Paddle.",
@@ -288,14 +258,14 @@ class _Command(click.Command):
 @click.option(
     "--launch",
     multiple=True,
-    callback=_launch_targets,
+    callback=launch_targets,
     metavar="TARGET",
     help="Write what starts the output on TARGET beside it; may be repeated. With it go the "
     "options of `disttranspile launch`, and after -- the script's arguments.",
 )
 @click.option(
     "--target-python",
-    callback=_python_version,
+    callback=python_version,
     metavar="3.N",
     default=".".join(map(str, _DEFAULTS.target_python)),
     show_default=True,
@@ -303,7 +273,7 @@ class _Command(click.Command):
 )
 @click.option(
     "--target-version",
-    callback=_framework_version,
+    callback=framework_version,
     metavar="N.N",
     help="The oldest version of the framework that the converted script shall run on; by default "
     "the oldest that has what it uses.",
@@ -326,21 +296,21 @@ def command(context: click.Context, /, **choices: Any) -> int:
     are converted with it.
     """
     scripts = [Input(path) for path in choices["files"]]
-    mode, output = _mode(choices, scripts)
+    mode, output = mode_of(choices, scripts)
     launch = _launch(context, choices["launch"], mode)
     check_framework = framework_check(context)
     if choices["framework"] != "auto":
         check_framework(choices["framework"])
         _check_rules(choices["framework"])
     try:
-        options = _options(choices)
-        targets = _targets(scripts, mode, output)
+        options = options_of(choices)
+        targets = targets_of(scripts, mode, output)
     except (ValueError, TargetError) as error:
         raise click.UsageError(f"{error}.") from error
     tasks = [
-        Task(found, _target(found, target, mode))
+        Task(found, target_in(found, target, mode))
         for script, target in zip(scripts, targets, strict=True)
-        for found in (_expand(script) if mode.takes_folders else [script])
+        for found in (expand(script) if mode.takes_folders else [script])
     ]
     job = Job(
         tasks=tasks,
@@ -365,98 +335,8 @@ def _launch(context: click.Context, names: tuple[str, ...], mode: Mode) -> Launc
     return LaunchRequest(context, names, context.meta[_SCRIPT_ARGUMENTS])
 
 
-def _mode(choices: dict[str, Any], scripts: Sequence[Input]) -> tuple[Mode, str]:
-    """Return what to do with the converted text, and the output that the user named."""
-    output = choices["output"]
-    if output == STANDARD_STREAM:
-        output = None
-    chosen = [
-        mode
-        for mode, is_chosen in (
-            (Mode.WRITE, output is not None),
-            (Mode.IN_PLACE, choices["in_place"]),
-            (Mode.PLAN, choices["plan"]),
-            (Mode.DIFF, choices["diff"]),
-            (Mode.CHECK, choices["check"]),
-        )
-        if is_chosen
-    ]
-    # --check says nothing that --diff does not.
-    if len(chosen) > 1 and chosen != [Mode.DIFF, Mode.CHECK]:
-        raise click.UsageError("-o, --in-place, --diff, --check and --plan exclude each other.")
-    alone = Mode.NUMBERS if choices["explain_numbers"] is not None else Mode.PRINT
-    mode = chosen[0] if chosen else alone
-    standard_inputs = sum(script.is_standard_input for script in scripts)
-    if standard_inputs > 1:
-        raise click.UsageError("Standard input can be read once.")
-    if standard_inputs and mode is Mode.IN_PLACE:
-        raise click.UsageError("Standard input cannot be overwritten: --in-place needs a file.")
-    if mode is Mode.PRINT and len(scripts) > 1:
-        raise click.UsageError(
-            "Several inputs need -o DIR/, --in-place, --diff, --check or --plan."
-        )
-    return mode, output or ""
-
-
 def _check_rules(framework: str) -> None:
     from transpile import catalog
 
     if framework not in catalog.frameworks():
         raise click.UsageError(f"There are no rules for {framework} yet.")
-
-
-def _options(choices: dict[str, Any]) -> Options:
-    return Options(
-        framework=choices["framework"],
-        batch_size=choices["batch_size"],
-        scale_lr=choices["scale_lr"],
-        evaluation=choices["evaluation"],
-        backend=choices["backend"],
-        script_args=choices["script_args"],
-        timeout_minutes=choices["timeout"],
-        sync_batch_norm=choices["sync_bn"],
-        strategy=choices["strategy"],
-        paddle_api=choices["paddle_api"],
-        kvstore=choices["kvstore"],
-        compression=choices["compression"],
-        mode=choices["mode"],
-        async_mode=not choices["synchronous"],
-        slice_var_up=choices["slice_var_up"],
-        split_method=choices["split_method"],
-        distributed_embedding=choices["distributed_embedding"],
-        allow_partial=choices["allow_partial"],
-        target_python=choices["target_python"],
-        target_version=choices["target_version"],
-        explain_numbers=choices["explain_numbers"],
-    )
-
-
-def _targets(scripts: Sequence[Input], mode: Mode, output: str) -> list[str]:
-    if mode is Mode.WRITE:
-        return choose_targets(scripts, output)
-    return [script.path for script in scripts]
-
-
-def _target(script: Input, target: str, mode: Mode) -> str:
-    """The file that a script goes to; one from a folder keeps its place below it."""
-    if not script.from_folder:
-        return target
-    if mode is Mode.IN_PLACE:
-        return script.path
-    return os.path.join(target, *script.below.split("/"))
-
-
-def _expand(script: Input) -> Iterator[Input]:
-    """Yield the script, or where it is a folder the scripts below it that may train."""
-    if script.is_standard_input or not os.path.isdir(script.path):
-        yield script
-        return
-    from transpile import catalog
-    from transpile.cli.gate import Gate
-
-    gate = Gate(
-        package for name in catalog.frameworks() for package in catalog.table(name).packages
-    )
-    for found in find_scripts(script.path):
-        if found.problem or gate.lets_through(found.path):
-            yield found
