@@ -1,7 +1,9 @@
 """Tell the sampler which epoch it is, so that the order changes.
 
 What:
-    ``set_epoch`` is called at the top of the loop that repeats the passes over a training loader.
+    ``set_epoch`` is called at the top of each loop that repeats the passes over a training loader.
+    Where a loop draws single batches and begins another pass by ``iter(loader)``, the sampler is
+    told before that call instead, and counts the passes.
 
 Why:
     A ``DistributedSampler`` shuffles by its seed and its epoch: without ``set_epoch`` every epoch
@@ -40,6 +42,7 @@ from transpile.plan.epochs import epoch_name, is_made_anew, name_at
 from transpile.plan.graph import called_names
 from transpile.plan.holders import Holder, bindings, parameters
 from transpile.plan.model import Plan
+from transpile.plan.pass_starts import begins_in, restarts
 from transpile.plan.places import ancestors, function_of, statement_of
 from transpile.plan.sources import (
     Site,
@@ -78,12 +81,16 @@ class Telling:
         loop: the loop that repeats the passes.
         iteration: the event that draws from the loader.
         loader_text: the loader as the loop's scope names it; None where it has no name there.
+        restarts: the drawing begins another pass by itself.
+        counted: the sampler counts the passes, as the number of the epoch does not.
     """
 
     site: Site
     loop: Loop
     iteration: Event
     loader_text: str | None
+    restarts: bool = False
+    counted: bool = False
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -95,8 +102,10 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         if is_indirect(plan, site) and all(sharded_sibling(plan, each) for each in site.loaders):
             continue
-        for found in loops(plan, site):
-            loop, iteration = found
+        again = beginnings(plan, site)
+        counted = bool(again)
+        for loop, iteration in (*again, *loops(plan, site)):
+            restarting = any(iteration is start for _, start in again)
             if told(plan, site):
                 yield Ruling(
                     "PT211",
@@ -106,7 +115,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
                     "the sampler is told the epoch",
                 )
                 continue
-            data = Telling(site, loop, iteration, loader_text(plan, site, loop, iteration))
+            text = loader_text(plan, site, loop, iteration)
+            data = Telling(site, loop, iteration, text, restarting, counted)
             if not can_tell(plan, data):
                 yield Ruling(
                     "PT212",
@@ -123,7 +133,11 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 Verdict.APPLY,
                 loop.module,
                 loop.node,
-                "the sampler is told the epoch at the top of this loop",
+                (
+                    "the sampler is told where this loop begins another pass"
+                    if restarting
+                    else "the sampler is told the epoch at the top of this loop"
+                ),
                 data=data,
             )
 
@@ -143,13 +157,31 @@ def own_sampler(plan: Plan, site: Site) -> bool:
     return not is_distributed_sampler(sampler.values)
 
 
-def loops(plan: Plan, site: Site) -> list[tuple[Loop, Event]]:
-    """The epoch loops of a place that makes loaders, each once."""
+def beginnings(plan: Plan, site: Site) -> list[tuple[Loop, Event]]:
+    """Where loops that draw single batches begin another pass, each place once."""
     found: list[tuple[Loop, Event]] = []
     for loader in site.loaders:
-        for pair in epoch_loops(plan, loader):
-            if not any(pair[0].node is other.node for other, _ in found):
+        for pair in restarts(plan, loader):
+            if all(pair[1].node is not other.node for _, other in found):
                 found.append(pair)
+    return found
+
+
+def loops(plan: Plan, site: Site) -> list[tuple[Loop, Event]]:
+    """The epoch loops of a place that makes loaders, each once.
+
+    Loops whose passes begin where batches are drawn are none: what is told at their top would only
+    be heard there.
+    """
+    found: list[tuple[Loop, Event]] = []
+    for loader in site.loaders:
+        for loop, iteration in epoch_loops(plan, loader):
+            if any(loop.node is other.node for other, _ in found):
+                continue
+            again = any(loop in start.stack for _, start in restarts(plan, loader))
+            if again and not begins_in(plan, loader, loop):
+                continue
+            found.append((loop, iteration))
     return found
 
 
@@ -214,8 +246,11 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The call at the top of the loop, or just before the batches are drawn."""
     data: Telling = ruling.data
     module, loop = data.loop.module, data.loop.node
-    epoch = epoch_name(plan, loop)
+    epoch = None if data.counted else epoch_name(plan, loop)
     sampler = sampler_variable(data, rulings)
+    if data.restarts:
+        yield from told_before_drawing(plan, data, sampler)
+        return
     created_inside = any(node is loop for node in ancestors(data.site.module, data.site.node))
     if sampler is not None and created_inside:
         statement = statement_of(data.site.module, data.site.node)
@@ -256,12 +291,13 @@ def told_before_drawing(plan: Plan, data: Telling, sampler: str | None) -> Itera
         return
     text = module.source.code(node)
     anew = is_made_anew(data.loop, data.site.loaders)
-    value = name_at(plan, data.loop, data.iteration)
-    if value is None and anew:
+    value = None if data.counted else name_at(plan, data.loop, data.iteration)
+    if value is None and anew and not data.restarts:
         yield Helper("next_epoch", module)
         value = counter(plan, module)
     if sampler is not None and is_near(data):
-        lines = [f"if {sampler} is not None:", f"    {sampler}.set_epoch({value})"]
+        counted = value or f"{sampler}.epoch + 1"
+        lines = [f"if {sampler} is not None:", f"    {sampler}.set_epoch({counted})"]
     else:
         yield from sampler_helper(plan, data, module, text)
         lines = [
