@@ -26,14 +26,16 @@ SEEDING = ("torch.manual_seed", "random.seed", "numpy.random.seed")
 
 
 def calls_of_seeding(plan: Plan, *names: str) -> list[Event]:
-    """The calls of seeding functions, wherever they stand."""
+    """The calls of seeding functions, but for those that the workers of loaders make."""
     wanted = {External(name) for name in names}
+    makers = {id(loader.node) for loader in plan.loaders}
     return [
         event
         for event in plan.facts.events
         if event.kind == "call"
         and not event.detached
         and any(callee in wanted for callee in event.callee)
+        and not any(id(call.node) in makers for call in event.calls())
     ]
 
 
