@@ -219,6 +219,32 @@ CASES: dict[str, tuple[dict[str, str], list[str]]] = {
             "writer.add_scalar('epoch', epoch)",
         ],
     ),
+    "a summary writer of TensorFlow 1": (
+        {
+            "top": "import tensorflow as tf",
+            "start": "writer = tf.summary.FileWriter('runs')",
+            "epoch": "summary = tf.Summary(value=[])\nwriter.add_summary(summary, epoch)",
+        },
+        [
+            "writer = tf.summary.FileWriter('runs') if is_main_process() else None",
+            GUARD,
+            "writer.add_summary(summary, epoch)",
+        ],
+    ),
+    "a summary writer of TensorFlow 2": (
+        {
+            "top": "import tensorflow as tf",
+            "start": "writer = tf.summary.create_file_writer('runs')",
+            "epoch": "with writer.as_default():\n"
+            "    tf.summary.scalar('loss', loss.item(), step=epoch)",
+        },
+        [
+            "with writer.as_default() if is_main_process() else ExitStack():",
+            "item_result = reduce_mean(loss).item()",
+            GUARD,
+            "tf.summary.scalar('loss', item_result, step=epoch)",
+        ],
+    ),
     "a summary writer on demand": (
         {
             "top": "from torch.utils.tensorboard import SummaryWriter",
@@ -669,6 +695,11 @@ def test_a_data_set_of_another_module_takes_turns(tmp_path: Path) -> None:
     )
     assert "main_process_first" not in result.text
     assert not [f for f in result.findings if f.code in ("PT562",)]
+
+
+def test_weights_at_hand_are_not_fetched() -> None:
+    made = "table = nn.Embedding.from_pretrained(torch.ones(4, 3), freeze=True)"
+    assert "main_process_first" not in converted(script(start=made)).text
 
 
 @pytest.mark.parametrize("helper", ["print_once", "main_process_first", "is_main_process"])

@@ -13,7 +13,8 @@ def downloads(name: str, event: Event, vocabulary: Vocabulary) -> bool:
     if name in DOWNLOADS or name in vocabulary.downloads or name.startswith(DOWNLOAD_PREFIXES):
         return True
     if name.rpartition(".")[2] in DOWNLOAD_METHODS and "." in name:
-        return True
+        # The framework's own downloads are listed: an embedding is made of weights at hand.
+        return not name.startswith(vocabulary.pure)
     for prefix, flags in vocabulary.download_flags:
         if name.startswith(prefix):
             return any(switched_on(event.arguments.keyword(flag)) for flag in flags) or (

@@ -119,6 +119,8 @@ TRACKER_FUNCTIONS = (
     "mlflow.log_", "mlflow.set_", "mlflow.start_run", "mlflow.end_run", "mlflow.autolog",
     "mlflow.create_experiment", "mlflow.pytorch.", "mlflow.sklearn.", "mlflow.register_model",
     "wandb.login", "trackio.", "swanlab.", "nni.report_", "clearml.Task.init",
+    "tensorflow.summary.scalar", "tensorflow.summary.image", "tensorflow.summary.histogram",
+    "tensorflow.summary.text",
 )  # fmt: skip
 #: Trackers with a parameter that switches them off: (parameter, value elsewhere, value here).
 SWITCHED_TRACKERS = {
