@@ -19,6 +19,7 @@ MIXED = "x = 0.5 * x + 0.5 * x[index]\ny = 0.5 * y + 0.5 * y[index]"
         "x[:, 0].sort(dim=0).indices",
         "torch.tensor([i ^ 1 for i in range(len(x))])",
         "[2, 0, 1]",
+        "range(len(x) - 1, -1, -1)",
     ],
 )
 def test_another_order_is_a_warning(index: str) -> None:
@@ -34,6 +35,7 @@ def test_turned_batches_are_a_warning(turned: str) -> None:
     "index",
     [
         "torch.arange(len(x))",
+        "range(len(x))",
         "torch.arange(0, x.shape[0]).long()",
         "torch.randperm(len(x))",
         "torch.randperm(x.size(0))[: len(x)]",

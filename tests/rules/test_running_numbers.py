@@ -57,6 +57,14 @@ def test_what_is_kept_in_a_place_is_reduced(kept: str, step: str, report: str) -
     assert "+= reduce_mean(loss).item()" in running(kept, step, report).text
 
 
+def test_entries_of_a_dict_with_unknown_keys_are_told() -> None:
+    means = "means = {name: np.mean([one[name] for one in kept]) for name in kept[0]}"
+    report = f"{means}\n    print(' '.join(f'{{name}} {{mean}}' for name, mean in means.items()))"
+    step = "kept.append({name: loss.item() + 1 for name in open('names.txt')})"
+    text = running("[]", step, report).text
+    assert "reduce_mean(loss).item() + 1" in text
+
+
 RATE = """\
 tokens += (y >= 0).sum()
         rate = 0.1 * (1 - float(tokens - 4) / 100)

@@ -349,8 +349,7 @@ class BuiltinCalls(Expressions):
                     self.nodes[pair_key] = pair
                 pair.elements[1] = entry.values
                 pairs.append((pair,))
-            rest = unknown("an entry of a dict") if mapping.open_because else ()
-            return (self.builtin_sequence(node, "list", pairs, rest),)
+            return (self.builtin_sequence(node, "list", pairs, self.other_pairs(mapping, node)),)
         if name == "values":
             return (
                 self.builtin_sequence(
@@ -364,6 +363,18 @@ class BuiltinCalls(Expressions):
             self.update_mapping(made, (mapping,))
             return (made,)
         return None
+
+    def other_pairs(self, mapping: Mapping, node: cst.CSTNode) -> Values:
+        """The pairs of keys that are not known and what is kept under them."""
+        if not mapping.rest:
+            return unknown("an entry of a dict") if mapping.open_because else ()
+        key = ("pairs", id(mapping))
+        pair = self.nodes.get(key)
+        if not isinstance(pair, Sequence):
+            pair = Sequence("tuple", node, [unknown("a key of a dict"), mapping.rest])
+            self.nodes[key] = pair
+        pair.elements[1] = mapping.rest
+        return (pair,)
 
     def sequence_method(
         self, sequence: Sequence, name: str, arguments: Arguments, node: cst.CSTNode

@@ -11,7 +11,7 @@ from transpile.plan.model import Plan
 #: Steps back from an index to where its numbers come from.
 LONGEST_WAY = 20
 ARRAYS = ("torch.", "numpy.")
-LISTS = frozenset({"builtins.list", "builtins.sorted", "builtins.reversed"})
+LISTS = frozenset({"builtins.list", "builtins.sorted", "builtins.reversed", "builtins.range"})
 IN_ORDER = frozenset({"torch.arange", "numpy.arange"})
 #: Methods that leave each number where it is.
 KEEPING = frozenset(
@@ -55,6 +55,12 @@ def is_whole_range(value: Value) -> bool:
     start = given[0].values if len(given) > 1 else (Constant(0),)
     step = given[2].values if len(given) > 2 else (Constant(1),)
     return start == (Constant(0),) and step == (Constant(1),)
+
+
+def range_end(value: Value) -> Values:
+    """Where a range ends."""
+    given = value.arguments.positional() if isinstance(value, Opaque) else []
+    return given[0 if len(given) == 1 else 1].values if given else ()
 
 
 def is_by_chance(value: Value, plan: Plan) -> bool:

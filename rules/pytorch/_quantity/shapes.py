@@ -12,7 +12,7 @@ from transpile.plan.model import Plan
 from transpile.records import dataclass, replace
 
 from .domain import Kind, Quantity, unknown
-from .orders import REORDERING, keeps_order
+from .orders import REORDERING, is_whole_range, keeps_order, range_end
 
 Look = Callable[[Values], Quantity]
 
@@ -179,6 +179,8 @@ def indexed(tensor: Quantity, node: cst.Subscript, plan: Plan, look: Look) -> Qu
                 return replace(result, selection=True, dim=dim + added - removed)
             if place == dim and not keeps_order(values, plan):
                 return unknown(REORDERING)
+        elif place == dim and goes_through_all(values, look):
+            pass
         elif index.kind is Kind.UNKNOWN:
             return index
         elif place == dim and is_single(index):
@@ -199,6 +201,19 @@ def goes_round(bound: Values) -> bool:
         and any("builtins.range" in called_names(source) for source in value.operands[0])
         for value in bound
     )
+
+
+def goes_through_all(index: Values, look: Look) -> bool:
+    """Whether an index is a range over all samples, ``range(len(batch))``.
+
+    What else the range ends at belongs to other batches, such as those of an evaluation.
+    """
+    return all(
+        isinstance(value, Opaque)
+        and "builtins.range" in called_names(value)
+        and is_whole_range(value)
+        for value in index
+    ) and any(look(range_end(value)).degree == 1 for value in index)
 
 
 def is_single(index: Quantity) -> bool:
