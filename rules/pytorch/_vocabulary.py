@@ -27,8 +27,13 @@ VOCABULARY = Vocabulary(
     trackers=frozenset(
         {
             "torch.utils.tensorboard.SummaryWriter", "tensorboardX.SummaryWriter",
-            "tensorboard_logger.Logger", "aim.Run",
+            "tensorboard_logger.Logger", "aim.Run", "tensorflow.summary.FileWriter",
+            "tensorflow.compat.v1.summary.FileWriter", "tensorflow.summary.create_file_writer",
         }
+    ),  # fmt: skip
+    tracker_functions=(
+        "tensorflow.summary.scalar", "tensorflow.summary.image", "tensorflow.summary.histogram",
+        "tensorflow.summary.text",
     ),  # fmt: skip
     downloads=frozenset(
         {

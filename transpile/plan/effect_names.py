@@ -109,18 +109,11 @@ ASKS = frozenset(
     {"builtins.input", "builtins.breakpoint", "pdb.set_trace", "ipdb.set_trace", "IPython.embed",
      "getpass.getpass", "code.interact"}
 )  # fmt: skip
-TRACKERS = frozenset(
-    {
-        "visdom.Visdom", "dllogger.init", "tensorflow.summary.FileWriter",
-        "tensorflow.compat.v1.summary.FileWriter", "tensorflow.summary.create_file_writer",
-    }
-)  # fmt: skip
+TRACKERS = frozenset({"visdom.Visdom", "dllogger.init"})
 TRACKER_FUNCTIONS = (
     "mlflow.log_", "mlflow.set_", "mlflow.start_run", "mlflow.end_run", "mlflow.autolog",
     "mlflow.create_experiment", "mlflow.pytorch.", "mlflow.sklearn.", "mlflow.register_model",
     "wandb.login", "trackio.", "swanlab.", "nni.report_", "clearml.Task.init",
-    "tensorflow.summary.scalar", "tensorflow.summary.image", "tensorflow.summary.histogram",
-    "tensorflow.summary.text",
 )  # fmt: skip
 #: Trackers with a parameter that switches them off: (parameter, value elsewhere, value here).
 SWITCHED_TRACKERS = {

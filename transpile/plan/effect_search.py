@@ -116,7 +116,7 @@ def classify_function(name: str, event: Event, vocabulary: Vocabulary) -> Kind |
         return Kind.SWITCHED_TRACKER
     if name in WRITES or name in vocabulary.writes:
         return Kind.HANDLE if writes_into_handle(event, vocabulary) else Kind.WRITE
-    if name.startswith(TRACKER_FUNCTIONS):
+    if name.startswith(TRACKER_FUNCTIONS + vocabulary.tracker_functions):
         return Kind.TRACK
     if name.startswith(SWITCHED_PREFIXES):
         return Kind.SWITCHED_TRACK

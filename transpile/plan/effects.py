@@ -54,6 +54,7 @@ class Vocabulary:
         loads: functions that read them.
         paths: writing functions to the keyword and the position of the path, where not 0.
         trackers: classes of trackers whose objects are only written to.
+        tracker_functions: functions that record in a tracker, by dotted prefixes.
         downloads: functions that may fetch data or weights.
         download_flags: dotted prefix to the arguments that make a call below it fetch something.
         pure: dotted prefixes of what only computes.
@@ -69,6 +70,7 @@ class Vocabulary:
     loads: frozenset[str] = frozenset()
     paths: dict[str, tuple[str, int]] = field(default_factory=dict)
     trackers: frozenset[str] = frozenset()
+    tracker_functions: tuple[str, ...] = ()
     downloads: frozenset[str] = frozenset()
     download_flags: tuple[tuple[str, tuple[str, ...]], ...] = ()
     pure: tuple[str, ...] = ()
