@@ -8,7 +8,7 @@ import libcst as cst
 
 from transpile.facts.values import Argument, Constant, Opaque, Sequence, Value
 from transpile.plan.batch_size_reads import Use, mentions, shapes
-from transpile.plan.batch_size_uses import Maker, uses
+from transpile.plan.batch_size_uses import Maker, sizes, uses
 from transpile.plan.graph import called_names, identity
 from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Plan
@@ -18,6 +18,10 @@ from transpile.rules.paddle._shared_already import shared_already
 
 #: Where samplers are told the size of a batch.
 POSITIONS = {"paddle.io.BatchSampler": 3, "paddle.io.DistributedBatchSampler": 1}
+ALIKE = (
+    "this number has the value of the batch size and is bound beside it: whether it must follow "
+    "the share of a process is not known"
+)
 NETWORK = (
     "the network takes the batch size of fit() for a shape, in training, where each process has "
     "its share, and in evaluation"
@@ -65,10 +69,31 @@ def find_places(plan: Plan) -> Iterator[Use]:
     for argument, makers in batch_sizes(plan):
         if not depends_on_world_size(plan, argument.values):
             yield from uses(plan, argument, makers)
+            yield from alike(plan, argument)
     for event in high_level(plan).fits:
         size = fit_argument(event, "batch_size")
         if size is not None and not depends_on_world_size(plan, size.values):
             yield from within_network(plan, size)
+
+
+def alike(plan: Plan, argument: Argument) -> Iterator[Use]:
+    """Names of another number that has the value of the batch size, where samples are counted."""
+    value = argument.values[0] if len(argument.values) == 1 else None
+    if not isinstance(value, Constant):
+        return
+    reached = reached_by_losses(plan)
+    for event in plan.facts.events:
+        if event.kind != "call" or not isinstance(event.node, cst.Call) or event.detached:
+            continue
+        if not plan.in_training(event.stack) or not any(id(v) in reached for v in event.result):
+            continue
+        if not any(getattr(c, "name", "") in plan.table.shaping.filled for c in event.callee):
+            continue
+        for first in sizes(event.node, plan.table.shaping.keywords)[:1]:
+            values = plan.facts.values_of(first)
+            if isinstance(first, (cst.Name, cst.Attribute)) and values == (Constant(value.value),):
+                if values[0] is not value:
+                    yield Use(event.module, first, ALIKE)
 
 
 def within_network(plan: Plan, size: Argument) -> Iterator[Use]:

@@ -92,6 +92,12 @@ def test_a_number_that_may_be_something_else_is_refused() -> None:
     assert errors(result("out = out * paddle.ones([1, 8])[:, :6]")) == ["PD224"]
 
 
+def test_another_number_of_the_same_value_is_refused() -> None:
+    found = result("out = out * paddle.ones([other, 1])", first="size = 8\nother = 8")
+    assert errors(found) == ["PD224"]
+    assert errors(result("out = out * paddle.ones([other, 1])", first="size = 8\nother = 1")) == []
+
+
 def test_evaluation_by_the_same_function_keeps_whole_batches() -> None:
     after = "with paddle.no_grad():\n        shown = predict(x, size)"
     found = result("out = predict(x, size)", after=after)

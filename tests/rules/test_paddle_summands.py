@@ -138,3 +138,10 @@ def test_the_gradient_of_each_sample_by_itself_is_a_tensor_of_samples() -> None:
     found = result(loss + "    loss = ((slope.norm(axis=1) - 1) ** 2).mean() + mean")
     assert not {"PD403", "PD603"} & {one.code for one in found.findings}
     assert "print_once(reduce_mean(loss).item())" in found.text
+
+
+def test_targets_that_some_versions_leave_out_are_warned_of() -> None:
+    loss = "y[y > 0] = {}\n    loss = nn.functional.cross_entropy(model(x), y)"
+    (said,) = (f.message for f in result(loss.format(-100)).findings if f.code == "PD403")
+    assert "writes -100" in said
+    assert "PD403" not in {one.code for one in result(loss.format(-7)).findings}

@@ -56,7 +56,7 @@ from .domain import (
     unknown,
     with_pending,
 )
-from .losses import of_loss
+from .losses import left_out, of_loss
 from .solver import Solver
 from .tensors import keeps_samples, of_word
 
@@ -323,7 +323,8 @@ class Analysis(Solver):
         if isinstance(callee, Opaque) and called_names(callee):
             loss = called_names(callee)[0].rpartition(".")[2]
             if loss in words.LOSS_CLASSES:
-                return of_loss(loss, callee.arguments, given, settings=True, call=value)
+                found = of_loss(loss, callee.arguments, given, settings=True, call=value)
+                return left_out(self.plan, loss, found)
             return self.layer(value)
         if isinstance(callee, (Opaque, Instance)):
             return self.layer(value)
@@ -394,7 +395,8 @@ class Analysis(Solver):
         if name.startswith(("time.", "os.", "datetime.")):
             return EQUAL
         if name.startswith("paddle.nn.functional.") and word in words.LOSSES:
-            return of_loss(word, arguments, given, settings=False, call=call)
+            found = of_loss(word, arguments, given, settings=False, call=call)
+            return left_out(self.plan, word, found)
         if name.startswith("paddle.nn.") and word[:1].isupper():
             return EQUAL
         if name.startswith(("paddle.", "numpy.")):

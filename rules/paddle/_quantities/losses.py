@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import libcst as cst
+
 from transpile.facts.values import Arguments, Constant, Opaque, Values
+from transpile.plan.model import Plan
 from transpile.rules.paddle import _words as words
 from transpile.rules.paddle._denominators import Pending
 
@@ -76,3 +79,27 @@ def of_loss(
             )
     pending = Pending(call.module, call.node, True, settings, "weight" in by, "ignore_index" in by)
     return replace(MEAN, pending=frozenset({pending}))
+
+
+def left_out(plan: Plan, word: str, found: Quantity) -> Quantity:
+    """What a plain mean is where the script may mark targets that it leaves out.
+
+    Measured: without an 'ignore_index', 2.6 divides by the targets other than -100, 3.3 by all.
+    """
+    if words.LOSS_CLASSES.get(word, word) != "cross_entropy" or found != MEAN:
+        return found
+    if "marks targets" not in plan.memo:
+        plan.memo["marks targets"] = any(
+            isinstance(node, cst.UnaryOperation)
+            and isinstance(node.operator, cst.Minus)
+            and isinstance(node.expression, cst.Integer)
+            and node.expression.evaluated_value == 100
+            for module in plan.facts.modules.values()
+            for node in module.source.nodes
+        )
+    if not plan.memo["marks targets"]:
+        return found
+    return unknown(
+        "the script writes -100, which marks targets that the mean leaves out in some versions of "
+        "Paddle (2.6) and not in others (3.3)"
+    )
