@@ -131,9 +131,11 @@ def import_order(line: str) -> tuple[int, str]:
         "itertools",
         "pickle",
         "os",
+        "pipes",
         "random",
         "logging",
         "datetime",
+        "tempfile",
     }
     return (0 if standard else 1, line)
 

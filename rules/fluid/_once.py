@@ -15,7 +15,8 @@ VOCABULARY = Vocabulary(
             "paddle.fluid.io.save_persistables", "paddle.fluid.io.save_inference_model",
             "paddle.fluid.io.save", "paddle.fluid.save", "paddle.fluid.io.export_for_deployment",
             "paddle.fluid.save_dygraph", "paddle.static.save",
-            "paddle.static.save_inference_model",
+            "paddle.static.save_inference_model", "paddle_serving_client.io.save_model",
+            "paddle_serving_client.io.inference_model_to_serving",
         }
     ),  # fmt: skip
     reads=frozenset(

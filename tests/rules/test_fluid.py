@@ -268,6 +268,14 @@ def test_older_paddle_is_recognised_and_refused() -> None:
     assert "FL103" in codes(script)
 
 
+def test_models_for_serving_are_written_once() -> None:
+    script = SCRIPT.replace(
+        "import paddle\n", "import paddle\nimport paddle_serving_client.io\n", 1
+    )
+    saved = 'paddle_serving_client.io.save_model("a", "b", {"x": x}, {"y": y})\n'
+    assert f"if is_main_process():\n    {saved}" in written(script + saved)
+
+
 def test_memory_is_optimised_before_the_transpiler() -> None:
     late = SCRIPT + "fluid.memory_optimize(fluid.default_main_program())\n"
     assert "FL702" in codes(late)

@@ -18,9 +18,9 @@ _STANDARD_LIBRARY_NAMES = """
 abc argparse ast asyncio base64 bisect builtins calendar collections concurrent configparser
 contextlib copy csv ctypes datetime decimal difflib enum errno fnmatch fractions functools gc
 getpass glob gzip hashlib heapq html http importlib inspect io itertools json logging math
-multiprocessing numbers operator os pathlib pdb pickle platform pprint queue random re resource
-shutil signal socket sqlite3 ssl statistics string struct subprocess sys tarfile tempfile textwrap
-threading time timeit traceback types typing unicodedata unittest urllib uuid warnings weakref xml
+multiprocessing numbers operator os pathlib pdb pickle pipes platform pprint queue random re
+resource shutil signal socket sqlite3 ssl statistics string struct subprocess sys tarfile tempfile
+textwrap threading time timeit traceback types typing unicodedata unittest urllib uuid warnings weakref xml
 zipfile zlib
 """
 # Not sys.stdlib_module_names: the same script must give the same output on every Python.
