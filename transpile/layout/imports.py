@@ -20,8 +20,8 @@ contextlib copy csv ctypes datetime decimal difflib enum errno fnmatch fractions
 getpass glob gzip hashlib heapq html http importlib inspect io itertools json logging math
 multiprocessing numbers operator os pathlib pdb pickle pipes platform pprint queue random re
 resource shutil signal socket sqlite3 ssl statistics string struct subprocess sys tarfile tempfile
-textwrap threading time timeit traceback types typing unicodedata unittest urllib uuid warnings weakref xml
-zipfile zlib
+textwrap threading time timeit traceback types typing unicodedata unittest urllib uuid warnings
+weakref xml zipfile zlib
 """
 # Not sys.stdlib_module_names: the same script must give the same output on every Python.
 _STANDARD_LIBRARY = frozenset(_STANDARD_LIBRARY_NAMES.split())
