@@ -128,14 +128,16 @@ def fitted(plan: Plan, event: Event) -> Iterator[Answer]:
         claims=(event.node,),
     )
     verbose = constant_of(fit_argument(event, "verbose"), 2)
-    if verbose != 0 and not done:
+    watched = fit_argument(event, "callbacks") is not None or bool(high_level(plan).evaluations)
+    if (verbose != 0 or watched) and not done:
         yield Remark(
             "PD905",
             Level.WARNING,
             event.module,
             event.node,
-            "the loss that fit() shows, and in training the metrics, are those of rank 0's share; "
-            "metrics of evaluations are those of all processes",
+            "the loss that fit() shows or hands to callbacks, and in training the metrics, are "
+            "those of rank 0's share, and so is the loss of evaluations; metrics of evaluations "
+            "are those of all processes",
             "nothing is wrong with the training: read the numbers as estimates",
         )
 
