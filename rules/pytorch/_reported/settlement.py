@@ -8,7 +8,7 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.values import Constant, Opaque, Value
-from transpile.plan.graph import is_instance_of
+from transpile.plan.graph import is_instance_of, walk_back
 from transpile.plan.model import Loader
 from transpile.plan.ranks import Ranks
 from transpile.rules.pytorch._multiples import is_simple
@@ -85,6 +85,11 @@ class Settlement:
             return
         degree = leaf.whole_degree if scaled else leaf.degree
         power = degree if leaf.whole else degree - leaf.degree
+        if power == 1 and leaf.plain and self.evaluates(leaf):
+            del self.inquiry.found.leaves[id(leaf.node)]
+            part = Part((), leaf.node, leaf.module, leaf.event)
+            self.inquiry.doubt(part, "batches that each process has whole are among it")
+            return
         if power == 1:
             leaf.change = Change.SUM
 
@@ -109,6 +114,16 @@ class Settlement:
             self.inquiry.doubt(part, "it counts the samples of one process")
         else:
             self.keep([Leaf(part.module, node, degree, Change.COUNT, part.event)])
+
+    def evaluates(self, leaf: Leaf) -> bool:
+        """Whether a number is made of batches of loaders that are not shared out."""
+        others = {id(loader.value) for loader in self.plan.loaders if not loader.training}
+        return any(
+            isinstance(value, Opaque)
+            and value.kind == "element"
+            and any(id(source) in others for source in walk_back(value.operands[0]))
+            for value in walk_back(self.plan.facts.values_of(leaf.node))
+        )
 
     def find_loader(self, leaf: Leaf) -> str:
         """The text of the loader around a place, where it tells whether its data is shared."""
