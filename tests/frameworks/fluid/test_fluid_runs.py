@@ -123,12 +123,12 @@ def test_a_single_trainer_trains_alone(
     assert first.output == one.output
 
 
-@pytest.mark.parametrize("servers", [1, 2])
+@pytest.mark.parametrize(("servers", "sliced"), [(1, True), (2, True), (2, False)])
 def test_asynchronous_updates_train(
-    servers: int, interpreter_of: Callable[[str], Path], tmp_path: Path
+    servers: int, sliced: bool, interpreter_of: Callable[[str], Path], tmp_path: Path
 ) -> None:
     case = BY_NAME["own_programs"]
-    folder = prepared(case, tmp_path, async_mode=True)
+    folder = prepared(case, tmp_path, async_mode=True, slice_var_up=sliced)
     cluster = Cluster(interpreter_of("fluid"), folder, tmp_path)
     for ended in cluster.together("train_dist.py", case.arguments, servers=servers):
         moved = parameters(ended)["fc_0.w_0"] - 0.02
