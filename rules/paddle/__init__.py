@@ -99,6 +99,7 @@ TABLE = Table(
     backward_functions=frozenset({"paddle.autograd.backward"}),
     step_methods=frozenset({"step", "minimize"}),
     no_gradient=frozenset({"paddle.no_grad"}),
+    gradient_modes=frozenset({"paddle.set_grad_enabled"}),
     layer_packages=("paddle.nn.",),
     distributed_starts=frozenset(
         {

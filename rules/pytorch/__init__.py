@@ -169,6 +169,7 @@ TABLE = Table(
     backward_functions=frozenset({"torch.autograd.backward"}),
     step_methods=frozenset({"step"}),
     no_gradient=frozenset({"torch.no_grad", "torch.inference_mode"}),
+    gradient_modes=frozenset({"torch.set_grad_enabled"}),
     layer_packages=("torch.nn.",),
     distributed_starts=frozenset(
         {

@@ -8,6 +8,7 @@ import libcst as cst
 
 from transpile.plan.model import Plan
 from transpile.rule import Change
+from transpile.rules.pytorch._asked import asks_for_any
 from transpile.rules.pytorch._denominators import Denominator, averaged, denominator
 from transpile.rules.pytorch._multiples import reduced, tensor_behind
 from transpile.rules.pytorch._quantity import Duty, Pending, analysis
@@ -34,12 +35,17 @@ def obstacle(plan: Plan, pending: Pending) -> str:
 
 
 def chosen_by_batch(plan: Plan, pending: Pending) -> bool:
-    """Whether a place is one side of a conditional expression that depends on the samples."""
+    """Whether a place is one side of a conditional expression that depends on the samples.
+
+    Where it asks whether there are any samples, the processes agree on that.
+    """
     inner: cst.CSTNode = pending.node
     for around in pending.module.source.parents(pending.node):
         if isinstance(around, (cst.FunctionDef, cst.BaseSmallStatement)):
             return False
         if isinstance(around, cst.IfExp) and inner is not around.test:
+            if inner is around.body and asks_for_any(around.test):
+                return False
             if not analysis(plan).of(plan.facts.values_of(around.test)).independent:
                 return True
         inner = around

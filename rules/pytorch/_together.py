@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Branch, Call, Event, Loop, Stack
+from transpile.facts.module import Module
 from transpile.facts.values import (
     Arguments,
     Constant,
@@ -28,6 +29,7 @@ from transpile.plan.places import statement_of
 from transpile.plan.roles.surroundings import gradients_off, inside_module
 from transpile.records import dataclass, field
 from transpile.rules.pytorch._batch_norm import has_batch_norm
+from transpile.rules.pytorch._chosen_losses import chosen_parts
 from transpile.rules.pytorch._evaluation import shared_loops
 from transpile.rules.pytorch._loss_scaling import Need, scalings
 from transpile.rules.pytorch._reductions import obstacle
@@ -72,7 +74,7 @@ class Step:
 
 @dataclass(eq=False)
 class Condition:
-    """A condition of an ``if`` or ``while`` and what depends on it.
+    """A condition of an ``if``, a ``while`` or a conditional expression and what depends on it.
 
     Args:
         event: its evaluation, in one context.
@@ -83,7 +85,7 @@ class Condition:
     """
 
     event: Event
-    node: cst.If | cst.While
+    node: cst.If | cst.While | cst.IfExp
     test: cst.BaseExpression
     guarded: list[tuple[str, Step]] = field(default_factory=list)
     exits: list[tuple[str, Event, Step]] = field(default_factory=list)
@@ -142,7 +144,8 @@ def reduction_steps(plan: Plan) -> Iterator[Step]:
     for pending in reduced_ones:
         statement = statement_of(pending.module, pending.node)
         if isinstance(statement, cst.SimpleStatementLine):
-            places.update((id(node), pending.node) for node in descendants(statement))
+            around = arm_around(pending.module, pending.node) or statement
+            places.update((id(node), pending.node) for node in descendants(around))
     seen: dict[int, int] = {}
     for event in plan.facts.events:
         reduced = places.get(id(event.node))
@@ -150,6 +153,51 @@ def reduction_steps(plan: Plan) -> Iterator[Step]:
             # One call of the statement stands for it, in all of its contexts.
             if seen.setdefault(id(reduced), id(event.node)) == id(event.node):
                 yield Step(event, "average of a denominator", ("reduction", id(reduced)))
+
+
+def arm_around(module: Module, node: cst.CSTNode) -> cst.CSTNode | None:
+    """The side of a conditional expression that a place stands on."""
+    inner = node
+    for outer in module.source.parents(node):
+        if isinstance(outer, cst.IfExp) and inner is not outer.test:
+            return inner
+        if isinstance(outer, cst.SimpleStatementLine):
+            return None
+        inner = outer
+    return None
+
+
+def gradient_steps(plan: Plan) -> Iterator[Step]:
+    """The parts of losses by which a model's gradients are averaged, on some paths only."""
+    for event, model in chosen_parts(plan):
+        yield Step(event, "average of the gradients", ("gradient", id(model)))
+
+
+def conditional_expressions(steps: list[Step]) -> Iterator[tuple[Event, cst.IfExp]]:
+    """The evaluation of what conditional expressions around some steps ask for."""
+    for step in steps:
+        module = step.event.module
+        for position, frame in enumerate(step.event.stack):
+            if isinstance(frame, Branch) and isinstance(frame.node, cst.IfExp):
+                if module.source.has(frame.node):
+                    yield asked(step, frame.node.test, module, position), frame.node
+
+
+def asked(step: Step, test: cst.BaseExpression, module: Module, position: int) -> Event:
+    """The evaluation of a condition that decides whether a step is reached."""
+    event = step.event
+    return Event(
+        "test",
+        test,
+        module,
+        event.stack[:position],
+        (),
+        Arguments(),
+        (),
+        "choice",
+        event.order,
+        event.detached,
+    )
 
 
 def evaluation_steps(plan: Plan) -> Iterator[Step]:
@@ -264,8 +312,11 @@ def conditions_of(plan: Plan) -> list[Condition]:
             statement = event.module.source.parent(event.node)
             assert isinstance(statement, cst.While)
             found[id(event.node)] = Condition(event, statement, statement.test)
+    losses = [*reduction_steps(plan), *gradient_steps(plan)]
+    for event, choice in conditional_expressions(losses):
+        found.setdefault(id(choice.test), Condition(event, choice, choice.test))
     by_statement = {id(condition.node): condition for condition in found.values()}
-    for step in steps:
+    for step in [*steps, *(step for step in losses if step.key[0] == "gradient")]:
         for frame in step.event.stack:
             condition = by_statement.get(id(getattr(frame, "node", None)))
             if condition is None:
@@ -296,18 +347,7 @@ def first_rounds(steps: list[Step]) -> Iterator[Event]:
                 test = frame.node.test
                 if is_always(test):
                     continue
-                yield Event(
-                    "test",
-                    test,
-                    frame.module,
-                    step.event.stack[:position],
-                    (),
-                    Arguments(),
-                    (),
-                    "while",
-                    step.event.order,
-                    step.event.detached,
-                )
+                yield asked(step, test, frame.module, position)
 
 
 def is_always(test: cst.BaseExpression) -> bool:

@@ -28,13 +28,12 @@ VOCABULARY = Vocabulary(
         {
             "torch.utils.tensorboard.SummaryWriter", "tensorboardX.SummaryWriter",
             "tensorboard_logger.Logger", "aim.Run", "tensorflow.summary.FileWriter",
-            "tensorflow.compat.v1.summary.FileWriter", "tensorflow.summary.create_file_writer",
+            "tensorflow.compat.v1.summary.FileWriter", "tensorflow.train.SummaryWriter",
+            "tensorflow.summary.create_file_writer",
+            "tensorflow.compat.v2.summary.create_file_writer",
         }
     ),  # fmt: skip
-    tracker_functions=(
-        "tensorflow.summary.scalar", "tensorflow.summary.image", "tensorflow.summary.histogram",
-        "tensorflow.summary.text",
-    ),  # fmt: skip
+    tracker_functions=("tensorflow.summary.", "tensorflow.compat.v2.summary."),
     downloads=frozenset(
         {
             "torch.hub.load", "torch.hub.download_url_to_file", "torch.utils.model_zoo.load_url",

@@ -44,6 +44,7 @@ from transpile.plan.model import Plan
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch._asked import asks_for_any, last_word
 from transpile.rules.pytorch._conditions import assigned, choices, controls_of
 from transpile.rules.pytorch._divergence import ON_DISK, Cause, Divergence, loop_position
 from transpile.rules.pytorch._together import Condition, conditions_of, steps_of
@@ -149,6 +150,8 @@ class Decisions:
     def happens(self, decision: Decision) -> list[Event]:
         """The evaluations of a condition."""
         found: list[Event] = self.divergence.happening.get(id(decision.test), [])
+        if not found and decision.condition is not None:
+            return [decision.condition.event]
         return found
 
 
@@ -279,8 +282,6 @@ def joined(plan: Plan) -> int:
 
 BAD = frozenset({"isnan", "isinf", "isneginf", "isposinf"})
 GOOD = frozenset({"isfinite"})
-#: What gives 0 for nothing, and more for something.
-COUNTS = frozenset({"sum", "numel", "nelement", "count_nonzero", "len"})
 
 
 def flag_for(decision: Decision) -> str | None:
@@ -301,33 +302,10 @@ def flag_for(decision: Decision) -> str | None:
 
 
 def chooses_selection(condition: Condition) -> bool:
-    """Whether all that depends on a condition, where it holds, is a loss over some samples."""
-    return not condition.exits and all(
-        arm == "then" and step.key[0] == "reduction" for arm, step in condition.guarded
-    )
-
-
-def asks_for_any(node: cst.CSTNode) -> bool:
-    """Whether a condition is true where there is something: then it is so on any process."""
-    if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
-        target = node.comparisons[0]
-        return (
-            isinstance(target.operator, (cst.GreaterThan, cst.NotEqual))
-            and isinstance(target.comparator, cst.Integer)
-            and target.comparator.value == "0"
-            and is_count(node.left)
-        )
-    return isinstance(node, cst.Call) and (last_word(node.func) == "any" or is_count(node))
-
-
-def is_count(node: cst.CSTNode) -> bool:
-    """Whether an expression counts something."""
-    if not isinstance(node, cst.Call):
-        return False
-    word = last_word(node.func)
-    if word in ("item", "int", "float") and isinstance(node.func, cst.Attribute):
-        return is_count(node.func.value)
-    return word in COUNTS
+    """Whether all that depends on a condition is a loss, over some samples where it holds."""
+    words = {(step.key[0], arm) for arm, step in condition.guarded}
+    allowed = {("reduction", "then"), ("gradient", "then"), ("gradient", "else")}
+    return not condition.exits and ("reduction", "then") in words and words <= allowed
 
 
 def bad_when(node: cst.CSTNode) -> bool | None:
@@ -364,13 +342,6 @@ def bad_call(node: cst.Call) -> bool | None:
     # One bad element is enough, and all must be good.
     mixed = (word == "any" and inner is False) or (word == "all" and inner is True)
     return None if mixed else inner
-
-
-def last_word(node: cst.CSTNode) -> str:
-    """The last word of a dotted name."""
-    if isinstance(node, cst.Attribute):
-        return node.attr.value
-    return node.value if isinstance(node, cst.Name) else ""
 
 
 def numbers(plan: Plan, divergence: Divergence) -> Iterator[Answer]:

@@ -80,9 +80,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 named = site.loader.event.arguments.keyword(name)
                 if named is not None:
                     yield from other_uses(plan, site, named, divided)
-        if given(site, "batch_sampler") is not None or is_indirect(plan, site):
+        if given(site, "batch_sampler") is not None:
             continue
         argument = site.loader.argument("batch_size")
+        if is_indirect(plan, site):
+            whole = not shared and plan.options.batch_size == "global"
+            if argument is not None and whole and not site.loader.foreign:
+                yield from other_uses(plan, site, argument, divided)
+            continue
         if argument is not None and depends_on_world_size(plan, argument.values):
             yield Ruling(
                 "PT221",

@@ -20,6 +20,10 @@ MIXED = "x = 0.5 * x + 0.5 * x[index]\ny = 0.5 * y + 0.5 * y[index]"
         "torch.tensor([i ^ 1 for i in range(len(x))])",
         "[2, 0, 1]",
         "range(len(x) - 1, -1, -1)",
+        "list(range(len(x)))[::-1]",
+        "range(len(x))[::-1]",
+        "list(reversed(range(len(x))))",
+        "[i ^ 1 for i in range(len(x))]",
     ],
 )
 def test_another_order_is_a_warning(index: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from small_scripts import findings, new_lines, script
+from small_scripts import converted, findings, new_lines, script
 
 from transpile import Level, Options, Outcome, convert
 from transpile.verify import Auditor, format_report
@@ -65,9 +65,19 @@ def test_the_loss_is_that_of_the_global_batch(auditor: Auditor, tmp_path: Path, 
     assert report.passed, format_report(report)
 
 
-def test_a_choice_by_an_expression_is_a_warning() -> None:
+def test_a_choice_by_an_expression_is_one_of_all_processes() -> None:
     loss = "err = (model(x) - y) ** 2\n{0}\n(err.mean() + chosen).backward()"
     chosen = "chosen = err[y > 0].mean() if (y > 0).any() else 0"
+    assert not findings(script(batch=loss.format(chosen)), "PT403")
+    assert (
+        "chosen = selected_mean(err[y > 0]) if any_rank((y > 0).any()) else 0"
+        in converted(script(batch=loss.format(chosen))).text
+    )
+
+
+def test_a_choice_by_another_question_is_a_warning() -> None:
+    loss = "err = (model(x) - y) ** 2\n{0}\n(err.mean() + chosen).backward()"
+    chosen = "chosen = err[y > 0].mean() if (y > 0).all() else 0"
     assert findings(script(batch=loss.format(chosen)), "PT403")
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from transpile.facts.events import Branch, Event
-from transpile.facts.values import Constant, External, Instance, Opaque, Value, Values
-from transpile.plan.graph import called_names, origin, walk_back
+from transpile.facts.values import External, Instance
+from transpile.plan.graph import called_names
 from transpile.plan.model import Model, Plan
+from transpile.plan.modes import changed_to, changes
 from transpile.plan.parts import walk_parts
 
 from .words import EvaluationWords
@@ -33,45 +34,6 @@ def evaluates(plan: Plan, model: Model, event: Event, words: EvaluationWords) ->
         if word != "eval":
             break
     return has_one_mode(plan, model, words)
-
-
-def changes(plan: Plan) -> list[Event]:
-    """The calls that change a mode, in order."""
-    if "mode changes" not in plan.memo:
-        plan.memo["mode changes"] = [
-            event
-            for event in plan.facts.calls
-            if not event.detached
-            and any(
-                isinstance(callee, Opaque) and callee.name in ("eval", "train")
-                for callee in event.callee
-            )
-        ]
-    found: list[Event] = plan.memo["mode changes"]
-    return found
-
-
-def changed_to(event: Event, model: Value) -> str | None:
-    """The mode that a call gives a model; None where it is another one's."""
-    for callee in event.callee:
-        if not isinstance(callee, Opaque) or callee.name not in ("eval", "train"):
-            continue
-        mode = event.arguments.get("mode", 0)
-        if callee.name == "eval" or (mode is not None and mode.values == (Constant(False),)):
-            if any(origin(value) is model for value in callee.operands[0]):
-                return "eval"
-        elif belongs_to(callee.operands[0], model):
-            return "train"
-    return None
-
-
-def belongs_to(values: Values, model: Value) -> bool:
-    """Whether a value is a model, a part of it, or taken from it."""
-    parts = {id(part) for part in walk_parts(model)}
-    return any(
-        id(origin(value)) in parts or any(behind is model for behind in walk_back((value,)))
-        for value in values
-    )
 
 
 def has_one_mode(plan: Plan, model: Model, words: EvaluationWords) -> bool:

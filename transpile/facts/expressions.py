@@ -8,7 +8,7 @@ from typing import Any
 
 import libcst as cst
 
-from transpile.facts.literals import is_literal
+from transpile.facts.literals import written_slice
 from transpile.facts.operators import Operators
 from transpile.facts.state import external, unknown
 from transpile.facts.values import (
@@ -99,7 +99,7 @@ class Expressions(Operators):
         """``base[index]``."""
         base = self.evaluate(node.value)
         indices: list[Values] = []
-        is_slice = is_moving = False
+        is_slice = False
         for element in node.slice:
             part = element.slice
             if isinstance(part, cst.Index):
@@ -109,16 +109,16 @@ class Expressions(Operators):
                 for bound in (part.lower, part.upper, part.step):
                     if bound is not None:
                         self.evaluate(bound)
-                        is_moving = is_moving or not is_literal(bound)
-        if is_moving and len(node.slice) == 1:
+        if is_slice and len(node.slice) == 1:
             parts = self.parts_of_sequences(base, node)
             others = tuple(value for value in base if not isinstance(value, Sequence))
             return join(parts, self.item(others, (), node))
         return self.item(base, indices[0] if len(indices) == 1 and not is_slice else (), node)
 
     def parts_of_sequences(self, base: Values, node: cst.Subscript) -> Values:
-        """The parts of lists that a slice takes whose bounds are not written there."""
+        """The parts of lists that a slice takes: which elements, where its bounds are written."""
         found: list[Value] = []
+        written = written_slice(node)
         for value in base:
             if isinstance(value, Sequence):
                 key = ("slice", id(node), id(value), self.context)
@@ -126,7 +126,11 @@ class Expressions(Operators):
                 if not isinstance(made, Sequence):
                     made = Sequence(value.kind, node, [])
                     self.nodes[key] = made
-                made.rest = join(made.rest, value.every())
+                if written is None or value.rest or made.rest:
+                    made.elements = []
+                    made.rest = join(made.rest, value.every())
+                else:
+                    made.elements = value.elements[written]
                 found.append(made)
         return tuple(found)
 

@@ -96,11 +96,26 @@ class Literals(Comprehensions):
         return (made,)
 
 
-def is_literal(node: cst.BaseExpression) -> bool:
-    """Whether a bound of a slice is a number that is written there."""
-    if isinstance(node, cst.UnaryOperation):
-        node = node.expression
-    return isinstance(node, cst.Integer)
+def written_slice(node: cst.Subscript) -> slice | None:
+    """The slice between the brackets, where its bounds are numbers that are written there."""
+    part = node.slice[0].slice
+    if not isinstance(part, cst.Slice):
+        return None
+    bounds = []
+    for bound in (part.lower, part.upper, part.step):
+        number = written_number(bound)
+        if bound is not None and number is None:
+            return None
+        bounds.append(number)
+    return slice(*bounds) if bounds[2] != 0 else None
+
+
+def written_number(node: cst.BaseExpression | None) -> int | None:
+    """The whole number that stands there, with its sign; None for anything else."""
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
+        number = written_number(node.expression)
+        return None if number is None else -number
+    return int(node.value, 0) if isinstance(node, cst.Integer) else None
 
 
 @lru_cache(maxsize=4096)

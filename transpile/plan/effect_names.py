@@ -90,7 +90,7 @@ WRITE_METHODS = frozenset(
 TRACK_METHODS = frozenset(
     {
         "add_scalar", "add_scalars", "add_image", "add_images", "add_histogram", "add_graph",
-        "add_figure", "add_hparams", "add_pr_curve", "add_video", "add_mesh",
+        "add_figure", "add_hparams", "add_pr_curve", "add_video", "add_mesh", "add_summary",
     }
 )  # fmt: skip
 PATH_WRITES = frozenset({"rename", "replace", "chmod", "hardlink_to", "link_to"})
@@ -114,6 +114,7 @@ TRACKER_FUNCTIONS = (
     "mlflow.log_", "mlflow.set_", "mlflow.start_run", "mlflow.end_run", "mlflow.autolog",
     "mlflow.create_experiment", "mlflow.pytorch.", "mlflow.sklearn.", "mlflow.register_model",
     "wandb.login", "trackio.", "swanlab.", "nni.report_", "clearml.Task.init",
+    "tensorboard_logger.configure", "tensorboard_logger.log_",
 )  # fmt: skip
 #: Trackers with a parameter that switches them off: (parameter, value elsewhere, value here).
 SWITCHED_TRACKERS = {

@@ -12,7 +12,7 @@ from transpile.facts.values import Class, External, Instance, Opaque, Value
 from transpile.facts.walk import descendants
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
-from transpile.plan.places import ancestors, function_of, start, statement_of
+from transpile.plan.places import ancestors, blocks_around, function_of, start, statement_of
 from transpile.plan.stored import stored
 from transpile.plan.wraps import Wrap
 from transpile.records import dataclass
@@ -256,9 +256,27 @@ def is_before(plan: Plan, wrap: Wrap, module: Module, node: cst.CSTNode) -> bool
             return start(module, node) <= start(module, wrap.after)
         return start(module, node) < start(module, wrap.before)
     function = function_of(module, node)
-    place = function if function is not None else statement_of(module, node)
-    last = last_orders(plan).get(id(place))
+    if function is None:
+        return any(last < wrap.order for last in orders_from(plan, module, node))
+    last = last_orders(plan).get(id(function))
     return last is not None and last < wrap.order
+
+
+def orders_from(plan: Plan, module: Module, node: cst.CSTNode) -> Iterator[int]:
+    """The last events of the statement that a node of a module is part of, and of those behind.
+
+    In a statement of its own nothing may happen that the run has noted.
+    """
+    statement = statement_of(module, node)
+    block = next(iter(blocks_around(module, node)), None)
+    if statement is None or block is None:
+        return
+    orders = last_orders(plan)
+    behind = False
+    for other in block.body:  # type: ignore[attr-defined]
+        behind = behind or other is statement
+        if behind and id(other) in orders:
+            yield orders[id(other)]
 
 
 def last_orders(plan: Plan) -> dict[int, int]:

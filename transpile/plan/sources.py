@@ -64,7 +64,30 @@ def is_indirect(plan: Plan, site: Site) -> bool:
         or also_evaluates(plan, site)
         or in_comprehension(site.module, site.node)
         or may_lack_sampler(plan, site)
+        or (takes_unseen(site) and not is_shared(plan, site))
     )
+
+
+def is_shared(plan: Plan, site: Site) -> bool:
+    """Whether the loader is given a sampler that shares out its data."""
+    argument = site.loader.argument("sampler")
+    return argument is not None and any(
+        name in plan.table.rank_samplers
+        for value in argument.values
+        for name in called_names(value)
+    )
+
+
+def takes_unseen(site: Site) -> bool:
+    """Whether the call takes arguments that are not seen, or cannot be changed for it alone."""
+    if site.loader.event.arguments.unknown_because:
+        return True
+    for name in ("shuffle", "drop_last"):
+        argument = site.loader.argument(name)
+        mapping = argument.mapping if argument is not None else None
+        if mapping is not None and any(use is not site.node for use in mapping.uses):
+            return True
+    return False
 
 
 def may_lack_sampler(plan: Plan, site: Site) -> bool:
@@ -281,7 +304,7 @@ def is_literal_loop(plan: Plan, loop: Loop) -> bool:
     if not isinstance(loop.node, cst.For):
         return False
     values = plan.facts.values_of(loop.node.iter)
-    return len(values) == 1 and isinstance(values[0], Sequence) and not values[0].rest
+    return bool(values) and all(isinstance(value, Sequence) and not value.rest for value in values)
 
 
 def depends_on_world_size(plan: Plan, values: Values) -> bool:

@@ -43,6 +43,7 @@ class Table:
         backward_functions: functions that do.
         step_methods: methods of an optimizer that update the parameters.
         no_gradient: managers and decorators that switch gradients off.
+        gradient_modes: functions that switch them on or off until further notice.
         layer_packages: dotted prefixes of classes that make layers.
         distributed_starts: calls that join a process group.
         distributed_uses: calls that make use of one for training.
@@ -103,6 +104,7 @@ class Table:
     backward_functions: frozenset[str] = frozenset()
     step_methods: frozenset[str] = frozenset()
     no_gradient: frozenset[str] = frozenset()
+    gradient_modes: frozenset[str] = frozenset()
     layer_packages: tuple[str, ...] = ()
     distributed_starts: frozenset[str] = frozenset()
     distributed_uses: frozenset[str] = frozenset()

@@ -14,12 +14,18 @@ from transpile.plan.places import calls_of, site_at
 
 
 def sites_in_scope(plan: Plan, holder: Holder) -> list[tuple[cst.CSTNode, Event]]:
-    """Where in the holder's scope something happens, each with the first event there."""
-    key = f"sites in {id(holder.function)} at {holder.depth}"
+    """Where in the holder's scope something happens, each with the first event there.
+
+    A function that trains several models is looked at in the calls that train this one.
+    """
+    within = [id(call.node) for call in calls_of(holder.stack)[: holder.depth]]
+    key = f"sites in {id(holder.function)} at {holder.depth} within {within}"
     if key not in plan.memo:
         found: dict[int, tuple[cst.CSTNode, Event]] = {}
         for event in plan.facts.events:
             site = site_in_scope(holder, event)
+            if within != [id(call.node) for call in calls_of(event.stack)[: holder.depth]]:
+                continue
             if site is not None:
                 found.setdefault(id(site), (site, event))
         plan.memo[key] = list(found.values())

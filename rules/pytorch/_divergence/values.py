@@ -21,6 +21,7 @@ from transpile.plan.model import Plan
 from transpile.plan.streams import behind_share
 from transpile.rules.pytorch._conditions import controls_of
 from transpile.rules.pytorch._quantity import Kind, analysis
+from transpile.rules.pytorch._quantity.vocabulary import NEUTRAL_ATTRIBUTES
 from transpile.rules.pytorch._together import agreed_values, schedules
 from transpile.rules.pytorch._written_paths import writes_into
 
@@ -169,6 +170,8 @@ class ValueDifferences:
         if value.kind == "item" and is_shape(value) and only_constant(value.index) == Constant(0):
             if not self.counts_selected(value):
                 return
+        if value.kind == "attribute" and value.name in NEUTRAL_ATTRIBUTES:
+            return
         if id(value) in self.models or id(value) in self.optimizers or self.is_extent(value):
             return
         if schedules(value, self.optimizers):

@@ -16,6 +16,7 @@ from transpile.facts.values import (
     Unknown,
     Value,
     Values,
+    only_constant,
 )
 from transpile.facts.values import join as join_values
 from transpile.plan.graph import called_names, is_instance_of, parents, walk_back
@@ -272,6 +273,9 @@ class Analysis(Accesses):
             right = right.scaled(-self.scaled.get(id(right_operand(value.node)), 0))
             return algebra.add(left, right)
         if name == "Multiply":
+            if any(only_constant(operand) == Constant(0) for operand in value.operands):
+                if any(self.look(operand).kind is Kind.PART for operand in value.operands):
+                    return NOTHING
             return algebra.multiply(self.look(value.operands[0]), self.look(value.operands[1]))
         if name in ("Divide", "FloorDivide"):
             return algebra.divide(

@@ -12,7 +12,7 @@ from transpile.plan.model import Plan
 from transpile.records import dataclass, replace
 
 from .domain import Kind, Quantity, unknown
-from .orders import REORDERING, is_whole_range, keeps_order, range_end
+from .orders import REORDERING, is_whole_range, keeps_order, range_end, takes_several
 
 Look = Callable[[Values], Quantity]
 
@@ -184,7 +184,7 @@ def indexed(tensor: Quantity, node: cst.Subscript, plan: Plan, look: Look) -> Qu
         elif index.kind is Kind.UNKNOWN:
             return index
         elif place == dim and is_single(index):
-            return unknown(PIECES)
+            return unknown(REORDERING if takes_several(values) else PIECES)
         elif dim is not None and place < dim:
             removed += 1
         place += 1

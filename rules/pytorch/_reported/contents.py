@@ -28,7 +28,9 @@ PASSING = frozenset(
         "builtins.str", "builtins.repr", "builtins.format", "builtins.round", "json.dumps",
         "pprint.pformat", "numpy.array", "numpy.asarray", "torch.tensor", "torch.stack",
         "copy.deepcopy", "copy.copy", "vars", "wandb.Image", "wandb.Histogram", "wandb.Table",
-        "pandas.DataFrame", "pandas.Series", "tabulate.tabulate",
+        "pandas.DataFrame", "pandas.Series", "tabulate.tabulate", "tensorflow.Summary",
+        "tensorflow.Summary.Value", "tensorflow.compat.v1.Summary",
+        "tensorflow.compat.v1.Summary.Value",
     }
 )  # fmt: skip
 TEXT_METHODS = frozenset({"format", "join", "ljust", "rjust", "center", "encode"})

@@ -73,6 +73,7 @@ class Leaves:
         """A tensor in the text that is to be reduced."""
         values = self.plan.facts.values_of(tensor) or part.values
         known = [self.analysis.of((value,)) for value in values if not isinstance(value, Constant)]
+        known = [one for one in known if one.kind is not Kind.NOTHING]
         own = [one for one in known if one.kind is Kind.PART]
         degrees = {degree for one in own for degree in one.degrees}
         if len(degrees) != 1 or any(one.kind not in (Kind.PART, Kind.EQUAL) for one in known):

@@ -42,7 +42,7 @@ def find(plan: Plan, vocabulary: Vocabulary) -> Reported:
             quantity = inquiry.analysis.of(part.values)
             found = tuple(leaves.of(part, quantity))
             if quantity.kind is Kind.UNKNOWN and not found and not quantity.pending:
-                inquiry.doubt(part, quantity.reason, holds_samples(quantity))
+                inquiry.doubt(part, told(quantity), holds_samples(quantity))
             groups.append(Group(part, quantity, found))
     for together in connected(groups):
         settlement.settle(together)
@@ -72,7 +72,7 @@ def matters(part: Part, inquiry: Inquiry, tallies: Tallies) -> bool:
             return False
         if inquiry.whole.of(part.values).kind is Kind.EQUAL:
             return True
-        inquiry.doubt(part, quantity.reason, holds_samples(quantity))
+        inquiry.doubt(part, told(quantity), holds_samples(quantity))
         return False
     if quantity.kind is Kind.SAMPLE:
         inquiry.doubt(part, "these are samples of one process's share of the batch", True)
@@ -83,3 +83,14 @@ def matters(part: Part, inquiry: Inquiry, tallies: Tallies) -> bool:
 def holds_samples(quantity: Quantity) -> bool:
     """Whether what cannot be told of is some samples, and not a number made of them."""
     return quantity.reason in (PIECES, BY_PLACE) and not quantity.whole
+
+
+def told(quantity: Quantity) -> str:
+    """Why nothing is known of a number, and what is nevertheless."""
+    reason: str = quantity.reason
+    if not quantity.shared:
+        return reason
+    return (
+        f"{reason}; besides, it is divided by the number of samples of this process's share, which "
+        "makes a sum of means N times too large with N processes"
+    )

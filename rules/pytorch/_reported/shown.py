@@ -10,6 +10,7 @@ from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import External, Function, Instance, Opaque, Value, Values
 from transpile.facts.walk import returned
+from transpile.plan.effect_names import PROGRESS
 from transpile.plan.effect_search import find_effects
 from transpile.plan.effects import Effect, Vocabulary
 from transpile.plan.effects import Kind as EffectKind
@@ -81,6 +82,8 @@ class Shown:
             if isinstance(callee, Opaque) and callee.kind == "attribute":
                 if callee.name in SHOWING_METHODS:
                     return True
+                if callee.name == "update" and any(self.is_bar(v) for v in callee.operands[0]):
+                    return True
                 if callee.name == "step" and any(self.schedules(v) for v in callee.operands[0]):
                     return True
         return False
@@ -88,6 +91,13 @@ class Shown:
     def schedules(self, value: Value) -> bool:
         """Whether a value is a scheduler of the learning rate."""
         return any("lr_scheduler." in name for name in called_names(value))
+
+    def is_bar(self, value: Value) -> bool:
+        """Whether a value is a progress bar."""
+        if not isinstance(value, Opaque) or not isinstance(value.node, cst.Call):
+            return False
+        made_by = self.plan.facts.values_of(value.node.func)
+        return any(isinstance(one, External) and one.name in PROGRESS for one in made_by)
 
     def closures(self, event: Event) -> Iterator[Part]:
         """The loss that a closure gives to an optimizer which compares losses."""

@@ -21,6 +21,7 @@ from transpile.plan.graph import (
     walk_back,
 )
 from transpile.plan.model import Backward, Loader, Plan
+from transpile.plan.modes import gradients_switched_off, left_out_by_mode
 from transpile.plan.roles.surroundings import gradients_off
 from transpile.plan.streams import find_streams
 from transpile.plan.table import Table
@@ -40,6 +41,8 @@ def find_backwards(plan: Plan) -> None:
             continue
         loss = backward_loss(event, table)
         if loss is None or gradients_off(event.stack, table):
+            continue
+        if left_out_by_mode(plan, event) or gradients_switched_off(plan, event):
             continue
         backward = Backward(event, loss)
         loaders = []
