@@ -39,7 +39,7 @@ from transpile.layout import insert_after, insert_before
 from transpile.plan.entering import set_up_of, set_up_statement
 from transpile.plan.gate import depends_on_calls
 from transpile.plan.model import Plan
-from transpile.plan.places import Statement, ancestors, site_at, statement_in, statement_of
+from transpile.plan.places import Statement, ancestors, statement_of
 from transpile.plan.sources import is_literal_loop
 from transpile.plan.start import Start, find_start
 from transpile.result import Verdict
@@ -145,31 +145,29 @@ def training_loop(plan: Plan) -> Loop | None:
     return None
 
 
-def last_chance(plan: Plan, start: Start) -> tuple[Module, Statement] | None:
-    """The last statement before the training that seeds with a number of each process's own."""
+def last_chance(plan: Plan) -> tuple[Module, Statement] | None:
+    """The last statement behind the set-up that seeds with a number of each process's own."""
     found: tuple[Module, Statement] | None = None
-    steps = {
-        id(site_statement(plan, start, backward.event))
-        for backward in plan.backwards
-        if not backward.event.detached
-    }
+    set_up = set_up_of(plan)
     for event in calls_of_seeding(plan, *SEEDING):
-        if not by_chance(event) or in_lambda(event):
+        if not by_chance(event) or in_lambda(event) or set_up is None or set_up.after(event):
             continue
-        statement = site_statement(plan, start, event)
-        if statement is not None and id(statement) in steps:
-            # Behind that statement the training is over: the seed itself is followed.
-            statement = statement_of(event.module, event.node)
-            found = (event.module, statement) if statement is not None else found
-        elif statement is not None:
-            found = (plan.entry, statement)
+        statement = statement_of(event.module, event.node)
+        if statement is not None:
+            found = (event.module, statement)
     return found
 
 
-def site_statement(plan: Plan, start: Start, event: Event) -> Statement | None:
-    """The statement of the start from which an event is reached."""
-    site = site_at(event, start.depth)
-    return statement_in(plan.entry, start.block, site) if site is not None else None
+def shared_again(plan: Plan, helper: str) -> Iterator[Change]:
+    """The sharing behind a seed by chance: what is drawn next may be the split of the data."""
+    behind = last_chance(plan)
+    if behind is None:
+        return
+    module, statement = behind
+    yield Helper(helper, module)
+    lines = [f"{plan.names_in(module).fresh(helper)}()"]
+    for edit in insert_after(module.source, statement, lines):
+        yield In(module, edit)
 
 
 def in_lambda(event: Event) -> bool:
@@ -185,24 +183,15 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         helper = f"share_random_state{with_numpy}"
         lines = [f"{plan.names_in(plan.entry).fresh(helper)}()"]
         source = plan.entry.source
-        behind = last_chance(plan, start)
-        if behind is not None and behind[0] is not plan.entry:
-            module = behind[0]
-            yield Helper(helper, module)
-            lines = [f"{plan.names_in(module).fresh(helper)}()"]
-            for edit in insert_after(module.source, behind[1], lines):
-                yield In(module, edit)
-            return
         yield Helper(helper, plan.entry)
-        if behind is not None:
-            changes = insert_after(source, behind[1], lines)
-        elif start.parsed is not None:
+        if start.parsed is not None:
             changes = insert_after(source, start.parsed, lines, order=-9)
         else:
             before = insert_before(source, set_up_statement(start), lines, order=-9)
             changes = foremost(before)
         for edit in changes:
             yield In(plan.entry, edit)
+        yield from shared_again(plan, helper)
         return
     loop: Loop = ruling.data
     helper = f"vary_seed{with_numpy}"

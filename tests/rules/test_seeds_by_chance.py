@@ -51,3 +51,18 @@ def test_a_seed_in_the_function_that_trains_is_followed_there() -> None:
     found = lines(seeded="torch.manual_seed(int(time.time()))")
     seeded = found.index("torch.manual_seed(int(time.time()))")
     assert found[seeded + 1] == "share_random_state_with_numpy()"
+
+
+def test_what_is_drawn_in_the_branch_of_a_seed_is_the_same_on_all_ranks() -> None:
+    seeded = (
+        "order = np.arange(48)\n    seed = random.randint(1, 100)\n    if args.lr:\n"
+        "        np.random.seed(seed)\n        np.random.shuffle(order)"
+    )
+    found = lines(seeded=f"import random\n    {seeded}")
+    shared = [n for n, line in enumerate(found) if line == "share_random_state_with_numpy()"]
+    assert shared[0] < found.index("main(args)") or shared[0] < found.index("order = np.arange(48)")
+    seed = found.index("np.random.seed(seed)")
+    assert found[seed + 1 : seed + 3] == [
+        "share_random_state_with_numpy()",
+        "np.random.shuffle(order)",
+    ]
