@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from transpile import convert
 from transpile.project import Project
 from transpile.search_path import added_folders
 from transpile.source import Source, read_source
@@ -108,3 +109,11 @@ def test_one_file_is_one_module_whatever_it_is_called(tmp_path: Path) -> None:
     made = project(tmp_path, "train.py", text, "lib/data.py")
     assert made.find("data", made.entry) is made.find("lib.data", made.entry)
     assert made.find("train", made.entry) is made.entry
+
+
+def test_a_script_may_be_named_by_a_path(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_bytes(b"import torch\nimport data\n")
+    (tmp_path / "data.py").write_bytes(b"")
+    result = convert(file.read_bytes(), path=file)
+    assert [Path(each.path) for each in result.modules] == [file, tmp_path / "data.py"]

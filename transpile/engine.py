@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def convert(
     source: bytes | str,
     options: Options | None = None,
     *,
-    path: str = "<string>",
+    path: str | PathLike[str] = "<string>",
     folder: Path | None = None,
 ) -> Result:
     """Convert one script; nothing is written and no code of it runs.
@@ -70,6 +71,7 @@ def convert(
         SourceError: the script cannot be read or parsed.
     """
     options = options or Options()
+    path = fspath(path)
     data = source.encode() if isinstance(source, str) else source
     read = read_source(data, path)
     if folder is None and path != "<string>" and Path(path).is_file():

@@ -42,6 +42,7 @@ from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._data import Data, agreed_nodes, calls, names_called
+from transpile.rules.pytorch._made_folders import may_be_made_meanwhile
 from transpile.rules.pytorch._random_draws import Draws
 from transpile.rules.pytorch._together import agreed_values, steps_of
 
@@ -353,6 +354,17 @@ def listings(plan: Plan, data: Data, draws: Draws) -> Iterator[Answer]:
                 event.module,
                 node,
                 "all processes take the same listing",
+            )
+        elif may_be_made_meanwhile(plan, event):
+            yield Remark(
+                "PT732",
+                Level.WARNING,
+                event.module,
+                node,
+                "files are listed in an order that may differ from machine to machine, but only "
+                "where a folder is found that one process may just be making: the processes "
+                "cannot agree here",
+                "sort the listing, or make the folder before the training is started",
             )
         elif names & LISTS and draws.joined_before(event):
             yield Ruling(

@@ -126,6 +126,26 @@ def test_other_listings_stay(start: str) -> None:
     assert findings(source, "PT732") == []
 
 
+COMPLETE = """\
+def complete():
+    if not os.path.exists("out"):
+        return False
+    return [(i, torch.load(name)) for i, name in enumerate(os.listdir("out"))]
+
+
+if not complete():
+    MAKE
+"""
+
+
+def test_a_listing_behind_a_test_for_what_the_script_makes_is_no_place_to_agree() -> None:
+    source = script(start=COMPLETE.replace("MAKE", 'os.mkdir("out")'))
+    assert ordered_lines(source) == []
+    assert len(findings(source, "PT732")) == 1
+    other = script(start=COMPLETE.replace("MAKE", 'os.mkdir("elsewhere")'))
+    assert any("from_main_process(os.listdir" in line for line in ordered_lines(other))
+
+
 def test_a_listing_that_cannot_be_sent_is_reported() -> None:
     start = "from pathlib import Path\nids = {p: i for i, p in enumerate(Path('d').iterdir())}"
     found = findings(script(start=start), "PT732")
