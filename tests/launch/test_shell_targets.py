@@ -21,6 +21,7 @@ from test_torchrun import HOSTILE, SHELLCHECK, names, words
 from transpile.launch import targets
 from transpile.launch.job import Job
 from transpile.launch.roles import Resources
+from transpile.launch.shell import quote
 from transpile.launch.volumes import Volume
 
 SHELL_TARGETS = ("dmlc", "mpi", "paddle-launch", "slurm", "torchrun")
@@ -286,6 +287,12 @@ def test_the_checks_of_shells_pass(target: str, framework: str, extra: dict[str,
         assert shellcheck(text) == ""
 
     check()
+
+
+def test_words_of_the_shell_itself_are_quoted() -> None:
+    words = ("then", "do", "done", "fi", "in", "case", "esac", "time", "function", "select")
+    lines = [f"export NAME_{number}={quote(word)}" for number, word in enumerate(words)]
+    assert shellcheck("\n".join(["#!/bin/sh", *lines, ""])) == ""
 
 
 @pytest.mark.parametrize(("target", "framework", "extra"), CASES, ids=str)

@@ -51,7 +51,16 @@ def test_what_runs_without_gradients_does_not_train() -> None:
     assert "shard_loader(test_loader)" not in text
 
 
-def test_one_shuffles_and_the_other_does_not() -> None:
+def test_what_runs_in_the_mode_of_evaluation_does_not_train() -> None:
     text = convert(SCRIPT.replace("@torch.no_grad()\n", "").encode()).text
+    assert "train_loader = shard_loader(train_loader)" in text
+    assert "shard_loader(test_loader)" not in text
+
+
+def test_one_shuffles_and_the_other_does_not() -> None:
+    script = SCRIPT.replace("@torch.no_grad()\n", "").replace(
+        "    if model.training:\n", "    if x is not None:\n"
+    )
+    text = convert(script.encode()).text
     assert "shuffle=train_sampler is None and shuffle" in text
     assert "DistributedSampler(data, shuffle=shuffle" in text

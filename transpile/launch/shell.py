@@ -8,6 +8,13 @@ from collections.abc import Iterable
 
 _PLAIN = re.compile(r"[ -~]+")
 _SPECIAL = re.compile(r'[$`"\\]')
+#: Words that mean something to a shell where a command may begin.
+_RESERVED = frozenset(
+    {
+        "if", "then", "else", "elif", "fi", "case", "esac", "for", "select", "while", "until", "do",
+        "done", "in", "function", "time", "coproc", "foreach", "end", "repeat", "nocorrect",
+    }
+)  # fmt: skip
 _ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r", "\\": r"\\", "'": r"\'"}
 
 
@@ -17,8 +24,10 @@ def quote(word: str) -> str:
     Args:
         word: any text without NUL characters.
     """
-    # An equals sign in front is a command's path to zsh, and a mistake to checkers.
-    if word and not word.startswith("=") and shlex.quote(word) == word:
+    # An equals sign in front is a command's path to zsh, and a mistake to checkers, as is a word of
+    # the shell's own language.
+    plain = shlex.quote(word) == word and not word.startswith("=") and word not in _RESERVED
+    if word and plain:
         return word
     # Double quotes only where needed, because they need more escapes; checkers of shell scripts
     # take a dollar sign or a typographic quote within single quotes for a mistake.
