@@ -39,13 +39,13 @@ def couplings(plan: Plan) -> Iterator[tuple[Opaque, str]]:
 
 
 def combines(found: Analysis, value: Opaque) -> bool:
-    """Whether an operation combines samples with a number for the whole batch."""
+    """Whether an operation is the first that combines samples with a number for the whole batch."""
     made = found.transfer_one(value)
-    if made.kind is Kind.UNKNOWN:
-        return made.reason == STATISTIC
-    if made.kind is not Kind.SAMPLE or not made.coupled:
+    combined = made.reason == STATISTIC if made.kind is Kind.UNKNOWN else made.coupled
+    if not combined:
         return False
-    return not any(found.look(operand).coupled for operand in value.operands)
+    given = (*value.operands, *(item.values for item in value.arguments.items))
+    return not any(one.coupled or one.reason == STATISTIC for one in map(found.look, given))
 
 
 def goes_along_samples(found: Analysis, value: Opaque) -> bool:

@@ -76,13 +76,16 @@ class Models(Looking):
         unknown = next((one for one in given if one.kind is Kind.UNKNOWN), None)
         if unknown is not None and unknown.certain:
             return unknown
-        if inside.kind is Kind.SAMPLE:
-            return replace(inside, dim=inside.dim or 0, coupled=False)
         samples = [one for one in given if one.kind is Kind.SAMPLE]
+        # What a model does to a batch statistic that it is given is not known to be linear.
+        coupled = any(one.coupled for one in samples)
+        if inside.kind is Kind.SAMPLE:
+            return replace(inside, dim=inside.dim or 0, coupled=coupled)
         if samples:
             selection = any(one.selection for one in samples)
             dim = samples[0].dim if self.keeps_dimensions(source) else 0
-            return replace(domain.sample(gradient=True, dim=dim or 0), selection=selection)
+            made = domain.sample(gradient=True, dim=dim or 0)
+            return replace(made, selection=selection, coupled=coupled)
         for one in given:
             if one.kind is Kind.UNKNOWN:
                 return one
