@@ -88,6 +88,13 @@ def test_a_loss_is_looked_at_in_all_that_it_may_be() -> None:
     assert "PD403" in {one.code for one in result(loss).findings}
 
 
+@pytest.mark.parametrize("made", ["x - x.mean(0)", "x - x.mean()", "x / x.sum()", "x * x.mean()"])
+def test_a_batch_that_is_put_together_with_its_mean_is_warned_of(made: str) -> None:
+    found = result(f"loss = nn.functional.mse_loss(model({made}), y)")
+    (said,) = (one.message for one in found.findings if one.code == "PD403")
+    assert "combines single samples with a number for the whole batch" in said
+
+
 NOISE = """\
 import numpy as np
 import paddle

@@ -303,7 +303,7 @@ class Analysis(Solver):
             models = any(
                 is_instance_of(callee, self.plan.table.module_bases) for callee in value.callee
             )
-            if models and inner.kind in (Kind.UNKNOWN, Kind.NOTHING):
+            if models and inner.kind in (Kind.UNKNOWN, Kind.NOTHING) and not inner.coupled:
                 return self.layer(value)
             return inner
         given = [self.of(argument.values) for argument in value.arguments.items]
@@ -342,7 +342,7 @@ class Analysis(Solver):
 
     def within_model(self, found: Quantity) -> Quantity:
         """One of several outputs of a model."""
-        return SAMPLES if found.kind is Kind.UNKNOWN else found
+        return SAMPLES if found.kind is Kind.UNKNOWN and not found.coupled else found
 
     def method(self, callee: Opaque, value: Opaque, given: list[Quantity]) -> Quantity:
         """``receiver.name(...)``."""

@@ -37,6 +37,7 @@ class Quantity:
         agreed: it was taken over all processes.
         averaged: it is the average of what they have.
         pending: what must be rewritten before this holds.
+        coupled: an unknown that makes one sample depend on the others, for certain.
     """
 
     kind: Kind
@@ -44,6 +45,7 @@ class Quantity:
     agreed: bool = False
     averaged: bool = False
     pending: frozenset[Pending] = frozenset()
+    coupled: bool = False
 
 
 NOTHING, EQUAL, COUNT, SHAPE, SAMPLES, MEAN, SUM = (
@@ -55,6 +57,12 @@ NOTHING, EQUAL, COUNT, SHAPE, SAMPLES, MEAN, SUM = (
 AGREED = Quantity(Kind.EQUAL, agreed=True)
 #: Numbers of one process whose counterpart over the global batch is known.
 REDUCIBLE = frozenset({Kind.MEAN, Kind.SUM})
+
+
+#: Samples that a number for the whole batch is put together with.
+COMBINED = Quantity(
+    Kind.UNKNOWN, "it combines single samples with a number for the whole batch", coupled=True
+)
 
 
 def unknown(reason: str) -> Quantity:
@@ -104,7 +112,7 @@ def add(first: Quantity, second: Quantity) -> Quantity:
             "sum has 1/N of its weight"
         )
     if kinds == {Kind.SAMPLES, Kind.MEAN} or kinds == {Kind.SAMPLES, Kind.SUM}:
-        return unknown("it combines single samples with a number for the whole batch")
+        return COMBINED
     return join(first, second)
 
 
@@ -131,6 +139,8 @@ def product(first: Quantity, second: Quantity) -> Quantity:
         return SAMPLES
     if kinds == {Kind.MEAN, Kind.COUNT}:
         return SUM
+    if kinds in ({Kind.SAMPLES, Kind.MEAN}, {Kind.SAMPLES, Kind.SUM}):
+        return COMBINED
     return unknown("it multiplies two numbers that are taken over the batch")
 
 
@@ -151,6 +161,8 @@ def quotient(first: Quantity, second: Quantity) -> Quantity:
         return EQUAL
     if second.kind is Kind.SAMPLES and first.kind in (Kind.SAMPLES, Kind.EQUAL):
         return SAMPLES
+    if first.kind is Kind.SAMPLES and second.kind in (Kind.MEAN, Kind.SUM):
+        return COMBINED
     return unknown("its denominator differs between the processes")
 
 
@@ -185,6 +197,9 @@ def mixed(given: list[Quantity], what: str) -> Quantity:
 
 def layered(given: list[Quantity]) -> Quantity:
     """What a layer makes of its arguments."""
+    coupled = next((one for one in given if one.coupled), None)
+    if coupled is not None:
+        return coupled
     if any(one.kind in (Kind.SAMPLES, Kind.UNKNOWN) for one in given):
         return SAMPLES
     return mixed(given, "a layer")
