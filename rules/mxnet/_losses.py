@@ -183,6 +183,22 @@ class Reader:
         )
         return Reduction.SAMPLES if own else Reduction.UNKNOWN
 
+    def mixes_inputs(self, losses: Values) -> bool:
+        """Whether something of the whole batch is mixed into what a layer or loss is given."""
+        inputs = tuple(
+            given
+            for value in walk_back(losses)
+            if isinstance(value, Opaque) and value.kind == "call" and calls_object(value)
+            for argument in value.arguments.items
+            for given in argument.values
+        )
+        mixed = (Reduction.MIXED, Reduction.COUPLED)
+        return any(
+            self.of_value(value, 0) in mixed
+            for value in walk_back(inputs)
+            if isinstance(value, Opaque) and value.kind in ("operation", "call")
+        )
+
     def of_function(self, name: str, call: Opaque, depth: int) -> Reduction:
         """How the result of a function outside the script is reduced."""
         given = [argument.values for argument in call.arguments.items if argument.keyword is None]
@@ -313,6 +329,14 @@ def excludes_batch(node: cst.BaseExpression | None) -> bool:
         and isinstance(given.value, cst.Name)
         and given.value.value == "True"
         for given in node.args
+    )
+
+
+def calls_object(call: Opaque) -> bool:
+    """Whether a call is one of an object, such as a layer or a loss."""
+    return any(
+        isinstance(callee, Instance) or (isinstance(callee, Opaque) and callee.kind == "call")
+        for callee in call.callee
     )
 
 

@@ -197,18 +197,10 @@ def step_answers(
             "divide that term by the num_workers of the store, or use the mean over the samples",
         )
         return
+    losses = tuple(value for backward in backwards for value in backward.loss)
     mean = bool(found) and found <= {Reduction.MEAN, Reduction.COUPLED}
-    if Reduction.COUPLED in found:
-        yield Remark(
-            "MX314",
-            Level.WARNING,
-            event.module,
-            event.node,
-            "this loss is made of sums or means of the batch in a way that is no sum or mean of "
-            "its samples, such as their ratio or root: each worker makes it of its share, and the "
-            "updates follow the average of the workers' losses, not the loss of the whole batch",
-            "make the loss a mean over the samples",
-        )
+    if Reduction.COUPLED in found or reader.mixes_inputs(losses):
+        yield coupled(event)
     if not mean and not found <= {Reduction.SUM, Reduction.SAMPLES}:
         # Who passes 1 has divided already.
         mean = constant_of(argument, None) == 1
@@ -222,7 +214,6 @@ def step_answers(
             f"{'1' if mean else 'a number of samples'} here",
             f"with {'a sum' if mean else 'a mean'}, correct what this step is given",
         )
-    losses = tuple(value for backward in backwards for value in backward.loss)
     divisor = divisor_of(plan, event.module, argument, losses, mean)
     if not made_whole(plan, losses) and unshared_noise(plan, losses):
         yield Remark(
@@ -257,6 +248,20 @@ def step_answers(
         "it divides by the samples of all workers",
         data=divisor,
         claims=claims,
+    )
+
+
+def coupled(event: Event) -> Remark:
+    """The warning for a loss that each worker makes of its share alone."""
+    return Remark(
+        "MX314",
+        Level.WARNING,
+        event.module,
+        event.node,
+        "this loss is made of sums or means of the batch in a way that is no sum or mean over its "
+        "samples, such as their ratio, their root or samples less their mean: each worker takes "
+        "them over its share, so that updates are not those of the whole batch",
+        "make the loss a mean over samples that are kept apart",
     )
 
 

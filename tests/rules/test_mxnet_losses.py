@@ -93,3 +93,13 @@ def test_random_numbers_in_a_hybrid_block_take_the_share_of_a_worker() -> None:
         "F.abs(prediction - label + F.random_normal(shape=(batch_size, 1)))", "data.shape[0]"
     )
     assert "shape=(split_batch(batch_size), 1)" in convert(text).text
+
+
+def test_samples_less_their_mean_are_warned_of() -> None:
+    text = script("F.abs(prediction - label)", "data.shape[0]")
+    assert "MX314" not in warned(text)
+    for centred in ("data - data.mean()", "data / data.sum()", "data - data.mean(axis=0)"):
+        changed = text.replace("net(data)", f"net({centred})")
+        assert changed != text and "MX314" in warned(changed)
+    apart = text.replace("net(data)", "net(data - data.mean(axis=1, keepdims=True))")
+    assert "MX314" not in warned(apart)
