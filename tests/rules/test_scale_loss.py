@@ -325,6 +325,7 @@ def test_a_shared_loss_is_rewritten_once() -> None:
         ("criterion(out @ out.t(), y).backward()", "compares the samples"),
         ("out.std().backward()", "looks at all samples"),
         ("criterion(model(x - x.mean(0)), y).backward()", "combines single samples with a number"),
+        ("criterion(model(x / x.sum()), y).backward()", "combines single samples with a number"),
         ("criterion(out - out.mean(), y).backward()", "combines single samples with a number"),
         ("out[mask > 0].mean(0).sum().backward()", "how many differs"),
         ("nn.HuberLoss()(out[mask > 0], out[mask > 0]).backward()", "how many differs"),

@@ -78,7 +78,7 @@ class Models(Looking):
             return unknown
         samples = [one for one in given if one.kind is Kind.SAMPLE]
         # What a model does to a batch statistic that it is given is not known to be linear.
-        coupled = any(one.coupled for one in samples)
+        coupled = any(one.coupled or one.pending for one in samples)
         if inside.kind is Kind.SAMPLE:
             return replace(inside, dim=inside.dim or 0, coupled=coupled)
         if samples:
