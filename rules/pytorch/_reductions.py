@@ -14,12 +14,15 @@ from transpile.rules.pytorch._multiples import reduced, tensor_behind
 from transpile.rules.pytorch._quantity import Duty, Pending, analysis
 from transpile.rules.pytorch._rewritten_losses import loss_obstacle, rewritten_loss
 from transpile.rules.pytorch._selected_means import rewritten_mean
+from transpile.rules.pytorch._uneven_rounds import UNEVEN, is_uneven
 
 
 def obstacle(plan: Plan, pending: Pending) -> str:
     """Why a place cannot be rewritten; empty where it can."""
     if pending.duty is not Duty.NUMBER and chosen_by_batch(plan, pending):
         return "only some processes may choose it"
+    if is_uneven(plan, pending.module, pending.node):
+        return UNEVEN
     if pending.duty is Duty.LOSS:
         assert pending.loss is not None
         why: str = loss_obstacle(plan, pending.loss)

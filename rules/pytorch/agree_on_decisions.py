@@ -48,6 +48,7 @@ from transpile.rules.pytorch._asked import asks_for_any, last_word
 from transpile.rules.pytorch._conditions import assigned, choices, controls_of
 from transpile.rules.pytorch._divergence import ON_DISK, Cause, Divergence, loop_position
 from transpile.rules.pytorch._together import Condition, conditions_of, steps_of
+from transpile.rules.pytorch._uneven_rounds import uneven_rounds
 from transpile.rules.pytorch.vary_random_numbers import training_loop
 
 CODES = {
@@ -165,6 +166,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if decision.cause is Cause.BATCH and is_of_rank_0(ruling):
             yield partial(decision.module, decision.test, decision.matter)
     yield from numbers(plan, decisions.divergence)
+    yield from padded_rounds(plan, decisions.divergence)
 
 
 def is_of_rank_0(ruling: Ruling | Remark) -> bool:
@@ -406,6 +408,31 @@ def rounds(plan: Plan) -> Iterator[Number]:
         if event.kind == "iterate" and id(event.node) in busy and isinstance(event.node, cst.For):
             for node in counts(plan, event.node.iter):
                 yield event, node, "how often a step is done"
+
+
+def padded_rounds(plan: Plan, divergence: Divergence) -> Iterator[Remark]:
+    """The warnings about loops with steps over batches that each process pads for itself."""
+    uneven = uneven_rounds(plan).loops
+    seen: set[int] = set()
+    for step in steps_of(plan):
+        for frame in step.event.loops():
+            node = frame.node
+            if not step.counts or id(node) not in uneven or id(node) in seen:
+                continue
+            seen.add(id(node))
+            assert isinstance(node, (cst.For, cst.CompFor))
+            if any(divergence.cause(frame.module, n) for n in counts(plan, node.iter)):
+                continue
+            yield Remark(
+                "PT712",
+                Level.WARNING,
+                frame.module,
+                node.iter,
+                f"how often a {step.word} is done follows the longest sample of one process's "
+                "share, unless the rounds are those of samples: a process with fewer rounds leaves "
+                "the others waiting",
+                "pad all batches to one length, or take the step once for each batch",
+            )
 
 
 def counts(plan: Plan, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

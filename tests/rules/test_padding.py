@@ -87,3 +87,67 @@ def test_batches_of_one_length_are_not(body: str) -> None:
 )
 def test_a_batch_may_be_made_by_whatever_can_be_called(function: str, given: str) -> None:
     assert remarked(function, given)
+
+
+IN_LOOPS = """\
+import torch
+import torch.nn as nn
+from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import DataLoader
+from samples import samples
+
+
+def collate(batch):
+    return {made}
+
+
+loader = DataLoader(samples, batch_size=8, collate_fn=collate)
+model = nn.Linear(4, 2)
+criterion = nn.CrossEntropyLoss({given})
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in loader:
+    losses = []
+    loss = 0
+    for t in range(1, x.size(1)):
+        step = criterion(model(x[:, t - 1]), x[:, t])
+        loss += step
+        losses.append(step.item())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(sum(losses))
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "codes"), [("", {"PT603"}), ("ignore_index=0", {"PT403", "PT603"})]
+)
+def test_nothing_is_reduced_as_often_as_one_process_pads(given: str, codes: set[str]) -> None:
+    text = IN_LOOPS.format(made="pad_sequence(batch, batch_first=True)", given=given)
+    result = convert(text.encode())
+    assert result.text is not None
+    assert "reduce_mean" not in result.text
+    assert codes <= {finding.code for finding in result.findings}
+
+
+def test_batches_of_one_length_are_reduced_in_their_loops() -> None:
+    result = convert(IN_LOOPS.format(made="torch.stack(batch)", given="").encode())
+    assert result.text is not None
+    assert "reduce_mean(step).item()" in result.text
+
+
+STEPS = """\
+    for y in x.permute(1, 0):
+        optimizer.zero_grad()
+        criterion(model(y), y).backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "warned"), [("pad_sequence(batch, batch_first=True)", True), ("torch.stack(batch)", False)]
+)
+def test_steps_as_often_as_one_process_pads_are_warned_of(made: str, warned: bool) -> None:
+    text = IN_LOOPS.format(made=made, given="")
+    found = convert((text[: text.index("    losses")] + STEPS).encode()).findings
+    assert ("PT712" in {finding.code for finding in found}) is warned

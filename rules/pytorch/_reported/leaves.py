@@ -13,6 +13,7 @@ from transpile.plan.graph import is_instance_of, method_calls
 from transpile.rules.pytorch._multiples import tensor_behind
 from transpile.rules.pytorch._quantity import Duty, Kind, Pending, Quantity
 from transpile.rules.pytorch._reductions import obstacle
+from transpile.rules.pytorch._uneven_rounds import UNEVEN, is_uneven
 
 from .counts import Counts
 from .inquiry import Inquiry
@@ -71,6 +72,9 @@ class Leaves:
 
     def leaf_at(self, part: Part, module: Module, tensor: cst.BaseExpression) -> Iterator[Leaf]:
         """A tensor in the text that is to be reduced."""
+        if is_uneven(self.plan, module, tensor):
+            self.inquiry.doubt(part, UNEVEN)
+            return
         values = self.plan.facts.values_of(tensor) or part.values
         known = [self.analysis.of((value,)) for value in values if not isinstance(value, Constant)]
         known = [one for one in known if one.kind is not Kind.NOTHING]
