@@ -145,7 +145,8 @@ STEPS = """\
 
 
 @pytest.mark.parametrize(
-    ("made", "warned"), [("pad_sequence(batch, batch_first=True)", True), ("torch.stack(batch)", False)]
+    ("made", "warned"),
+    [("pad_sequence(batch, batch_first=True)", True), ("torch.stack(batch)", False)],
 )
 def test_steps_as_often_as_one_process_pads_are_warned_of(made: str, warned: bool) -> None:
     text = IN_LOOPS.format(made=made, given="")

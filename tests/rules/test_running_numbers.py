@@ -117,3 +117,30 @@ def test_tensor_added_up_by_training_and_evaluation_is_reduced_where_it_is_known
     result = convert(PHASES.encode())
     assert "hits += reduce_shards(torch.sum(out.argmax(1) == y), loaders[name])" in result.text
     assert "PT603" not in [finding.code for finding in result.findings]
+
+
+UNSEEN_METER = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+from timm.utils import AverageMeter
+from samples import samples
+
+model = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(2):
+    losses = AverageMeter()
+    for x, y in DataLoader(samples, batch_size=8, shuffle=True):
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        losses.update(loss.item(), x.size(0))
+    print(losses.avg)
+"""
+
+
+def test_a_meter_of_a_library_is_given_what_all_processes_have() -> None:
+    result = convert(UNSEEN_METER.encode())
+    assert result.text is not None
+    assert "losses.update(reduce_mean(loss).item(), " in result.text

@@ -84,6 +84,8 @@ class Shown:
                     return True
                 if callee.name == "update" and any(self.is_bar(v) for v in callee.operands[0]):
                     return True
+                if callee.name == "update" and any(is_meter(v) for v in callee.operands[0]):
+                    return True
                 if callee.name == "step" and any(self.schedules(v) for v in callee.operands[0]):
                     return True
         return False
@@ -183,6 +185,13 @@ class Shown:
             (module for module in self.plan.facts.modules.values() if module.source.has(node)),
             default,
         )
+
+
+def is_meter(value: Value) -> bool:
+    """Whether a value is a running average of a class that cannot be looked into."""
+    return isinstance(value, Opaque) and any(
+        name.endswith("AverageMeter") for name in called_names(value)
+    )
 
 
 def checks_for_nan(value: Value) -> bool:
