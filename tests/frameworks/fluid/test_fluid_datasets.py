@@ -93,13 +93,19 @@ def test_trainers_share_out_the_lines(
     assert not second.output
 
 
+def without_numbers(output: str) -> list[str]:
+    """The lines of an output without the losses that they show."""
+    return [line.split("data:")[0] for line in output.splitlines()]
+
+
 def test_one_process_trains_as_before(
     interpreter_of: Callable[[str], Path], tmp_path: Path
 ) -> None:
     cluster = Cluster(interpreter_of("fluid"), prepared(tmp_path, SCRIPT), tmp_path)
     one, alone = cluster.alone("train.py"), cluster.alone("train_dist.py")
     assert [one.status, alone.status] == [0, 0], alone.errors[-2000:]
-    assert one.output == alone.output
+    # Fluid counts batches from a number that it does not set, so that any batch may be shown first.
+    assert without_numbers(one.output) == without_numbers(alone.output)
     with np.load(one.parameters) as before, np.load(alone.parameters) as after:
         np.testing.assert_array_equal(before["weight"], after["weight"])
 
