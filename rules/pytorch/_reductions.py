@@ -22,7 +22,8 @@ def obstacle(plan: Plan, pending: Pending) -> str:
     if pending.duty is not Duty.NUMBER and chosen_by_batch(plan, pending):
         return "only some processes may choose it"
     if is_uneven(plan, pending.module, pending.node):
-        return UNEVEN
+        uneven: str = UNEVEN
+        return uneven
     if pending.duty is Duty.LOSS:
         assert pending.loss is not None
         why: str = loss_obstacle(plan, pending.loss)
