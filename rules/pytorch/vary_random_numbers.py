@@ -146,14 +146,17 @@ def training_loop(plan: Plan) -> Loop | None:
 
 
 def last_chance(plan: Plan) -> tuple[Module, Statement] | None:
-    """The last statement behind the set-up that seeds with a number of each process's own."""
+    """The last statement between set-up and training that seeds by chance.
+
+    Within the training every rank has random numbers of its own, and may come there alone.
+    """
     found: tuple[Module, Statement] | None = None
     set_up = set_up_of(plan)
     for event in calls_of_seeding(plan, *SEEDING):
         if not by_chance(event) or in_lambda(event) or set_up is None or set_up.after(event):
             continue
         statement = statement_of(event.module, event.node)
-        if statement is not None:
+        if statement is not None and not plan.in_training(event.stack):
             found = (event.module, statement)
     return found
 

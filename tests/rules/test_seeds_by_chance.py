@@ -66,3 +66,13 @@ def test_what_is_drawn_in_the_branch_of_a_seed_is_the_same_on_all_ranks() -> Non
         "share_random_state_with_numpy()",
         "np.random.shuffle(order)",
     ]
+
+
+def test_a_seed_within_a_step_is_no_place_to_meet() -> None:
+    step = "loss = nn.functional"
+    script = SCRIPT.replace(
+        step, f"if x.mean() > 0:\n{' ' * 16}torch.manual_seed(int(time.time()))\n{' ' * 12}{step}"
+    )
+    text = convert(script.format(seeded="pass", workers="")).text
+    assert text.count("\n    share_random_state_with_numpy()\n") == 1
+    assert " " * 8 + "share_random_state_with_numpy()" not in text
