@@ -76,6 +76,7 @@ OPTIONS = {
 }
 #: Rules that change nothing, to the script around their example, of which the user makes the other.
 BY_HAND = {
+    "refuse-steps-in-backward": SETTING + "@\n",
     "remark-on-padding": HEAD
     + """\
 @

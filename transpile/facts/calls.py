@@ -191,15 +191,26 @@ class Calls(ProjectCalls):
         """Run functions given to the outside, which may call them, with unknown arguments."""
         for argument in arguments.items:
             for value in argument.values:
-                if isinstance(value, (Function, BoundMethod)):
-                    receiver = value.receiver if isinstance(value, BoundMethod) else None
-                    function = value.function if isinstance(value, BoundMethod) else value
-                    if id(function.node) in self.entered and receiver is None:
-                        frames = call_frames(self.stack)
-                        if any(frame.function is function for frame in frames):
-                            continue
-                    given = (Argument((receiver,), None),) if receiver is not None else ()
-                    self.call_function(function, Arguments(given), node, receiver)
+                given = Arguments()
+                if isinstance(value, Partial):
+                    given = value.arguments
+                for callee in value.callee if isinstance(value, Partial) else (value,):
+                    if isinstance(callee, (Function, BoundMethod)):
+                        self.run_escaped(callee, given, node)
+
+    def run_escaped(
+        self, callee: Function | BoundMethod, given: Arguments, node: cst.CSTNode
+    ) -> None:
+        """Run one function given to the outside; `given` is what it gets for certain."""
+        if isinstance(callee, BoundMethod):
+            own = (Argument((callee.receiver,), None), *given.items)
+            given = Arguments(own, given.unknown_because, given.rest)
+            self.call_function(callee.function, given, node, callee.receiver)
+            return
+        if id(callee.node) in self.entered:
+            if any(frame.function is callee for frame in call_frames(self.stack)):
+                return
+        self.call_function(callee, given, node, None)
 
 
 def override_keywords(arguments: Arguments) -> Arguments:
