@@ -37,6 +37,9 @@ def hook_lines(plan: Plan, wrap: Wrap, columns: int) -> list[str]:
     register = f"{wrap.text}.register_comm_hook"
     if kind == "fp16":
         return written_call(register, [state, f"{hooks}.{function}"], columns)
-    dist = names.imported("torch.distributed", "dist")
     call = written_call(register, [state, f"{hooks}.{function}"], columns + 4)
-    return [f'if {dist}.get_backend() == "nccl":', *(f"    {line}" for line in call)]
+    test = f"next({wrap.text}.parameters()).is_cuda"
+    if plan.options.backend in ("gloo", "mpi") or plan.options.script_args:
+        dist = names.imported("torch.distributed", "dist")
+        test = f'{dist}.get_backend() == "nccl"'
+    return [f"if {test}:", *(f"    {line}" for line in call)]

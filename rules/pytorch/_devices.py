@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from transpile.facts.events import Event
 from transpile.facts.values import Constant, External, Function, Opaque, Value, Values
 from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
-from transpile.plan.places import function_of
+from transpile.plan.places import calls_of, function_of
 from transpile.plan.start import PARSERS
 
 NUMBERED = re.compile(r"cuda:\d+\Z")
@@ -23,6 +24,9 @@ RANK_VARIABLES = frozenset(
         "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "PMI_RANK",
     }
 )  # fmt: skip
+LOCAL_RANK_VARIABLES = frozenset(
+    {"LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"}
+)
 RANK_CALLS = frozenset(
     {
         "torch.distributed.get_rank",
@@ -44,13 +48,23 @@ def follows_rank(values: Values) -> bool:
 
 
 def chooses_by_process(plan: Plan, function: Function) -> bool:
-    """Whether a function of the project asks which GPU this process has."""
+    """Whether a function of the project asks which GPU this process has, or calls one that does."""
     return any(
         event.kind == "call"
-        and event.function() is not None
-        and event.function().node is function.node  # type: ignore[union-attr]
-        and any(isinstance(c, External) and c.name in RANK_CALLS for c in event.callee)
+        and asks_for_gpu(event)
+        and any(frame.function.node is function.node for frame in calls_of(event.stack))
         for event in plan.facts.events
+    )
+
+
+def asks_for_gpu(event: Event) -> bool:
+    """Whether a call asks which GPU this process has, or for its number on its machine."""
+    if any(isinstance(callee, External) and callee.name in RANK_CALLS for callee in event.callee):
+        return True
+    return any(
+        isinstance(value, Constant) and value.value in LOCAL_RANK_VARIABLES
+        for item in event.arguments.items
+        for value in item.values
     )
 
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from transpile.options import Options
 from transpile.prelude import HelperSource
+from transpile.rules.pytorch._model_places import Place
 
 DIST = ("dist", "torch.distributed")
 OS = ("os", "os")
 TIMEDELTA = ("timedelta", "datetime.timedelta")
 TORCH = ("torch", "torch")
+#: The first version of PyTorch that joins a group with a backend for each device.
+BOTH_SINCE = (2, 0)
+#: The first one that is told the GPU of each process where it joins.
+DEVICE_ID_SINCE = (2, 3)
 
 BY_LAUNCHER = '''
 def $setup_distributed():
@@ -74,18 +79,36 @@ CHECKS_BY_ARGUMENTS = """
     if backend == "mpi" and not $dist.is_mpi_available():
         raise SystemExit("the backend mpi needs a PyTorch that is built with MPI")
 """
+ONE_GPU_EACH = """
+    gpus, ranks = $torch.cuda.device_count(), int($os.environ.get("LOCAL_WORLD_SIZE", 1))
+    if "TORCHELASTIC_RUN_ID" in $os.environ and 0 < gpus < ranks:
+        raise SystemExit(f"{ranks} processes, but {gpus} GPUs: start one process per GPU")
+"""
 DEVICE = """
     if $torch.cuda.is_available():
-        rank = int($os.environ["RANK"])
-        $torch.cuda.set_device(
-            int($os.environ.get("LOCAL_RANK", rank % $torch.cuda.device_count()))
-        )
+        $torch.cuda.set_device($own_gpu())
 """
-JOIN_AUTO = """
+CUDA = """
+    backend = "nccl" if $torch.cuda.is_available() else "gloo"
+"""
+EITHER = """
+    # The models may be on the CPU or on GPUs: each has a backend of its own.
+    backend = "cpu:gloo,cuda:nccl" if $torch.cuda.is_available() else "gloo"
+"""
+JOIN_CUDA = """
     $dist.init_process_group("nccl" if $torch.cuda.is_available() else "gloo")
 """
-JOIN_AUTO_WITHIN = """
-    backend = "nccl" if $torch.cuda.is_available() else "gloo"
+CUDA_BY_DEVICE = """
+    backend, device = "gloo", None
+    if $torch.cuda.is_available():
+        backend, device = "nccl", $torch.device("cuda", $own_gpu())
+        $torch.cuda.set_device(device)
+    $dist.init_process_group(backend, device_id=device)
+"""
+JOIN_CHOSEN = """
+    $dist.init_process_group(backend)
+"""
+JOIN_CHOSEN_WITHIN = """
     $dist.init_process_group(backend, timeout=$timedelta(minutes=@minutes))
 """
 JOIN = """
@@ -120,35 +143,79 @@ JOIN_BY_ARGUMENTS_WITHIN = """
 """
 
 
-def set_up_helper(options: Options) -> HelperSource:
-    """The helper ``setup_distributed`` for the chosen backend, timeout and arguments."""
+#: How long the others wait for rank 0 where it prepares something: NCCL would wait 10 minutes.
+PATIENCE = 60
+
+
+def set_up_helper(
+    options: Options, place: Place = "either", waits_long: bool = False
+) -> HelperSource:
+    """The helper ``setup_distributed`` for the chosen backend, timeout and arguments.
+
+    Args:
+        options: what the user chose.
+        place: where the models of the script are.
+        waits_long: the processes wait for what rank 0 does alone.
+    """
+    backend = backend_of(options, place)
+    minutes = options.timeout_minutes
+    if minutes is None and waits_long and backend in ("nccl", "cuda"):
+        minutes = PATIENCE
+    launcher = "torchrun"
+    device = [] if backend == "gloo" and place == "cpu" else [DEVICE]
+    if backend in ("nccl", "cuda"):
+        device.insert(0, ONE_GPU_EACH)
     if options.script_args:
-        parts = by_arguments(options)
+        parts = by_arguments(minutes)
         launcher = "torchrun or --rank"
-    elif options.backend == "mpi":
+    elif backend == "mpi":
         parts = [BY_MPI, COUNTS, CHECKS, MPI_CHECK, DEVICE]
         launcher = "mpirun"
     else:
-        check = [NCCL_CHECK] if options.backend == "nccl" else []
-        parts = [BY_LAUNCHER, COUNTS, CHECKS, NEEDED, *check, DEVICE]
-        launcher = "torchrun"
-    if not options.script_args:
-        parts.append(join_of(options))
+        check = [NCCL_CHECK] if backend == "nccl" else []
+        parts = [BY_LAUNCHER, COUNTS, CHECKS, NEEDED, *check, *device]
+        if backend == "cuda" and knows_device(options):
+            parts[-1] = CUDA_BY_DEVICE
+    if not options.script_args and CUDA_BY_DEVICE not in parts:
+        parts += join_of(backend, minutes)
     code = "".join(part.removeprefix("\n") for part in parts)
     for mark, text in (
         ("@launcher", launcher),
-        ("@backend", options.backend),
-        ("@minutes", str(options.timeout_minutes)),
+        ("@backend", backend),
+        ("@minutes", str(minutes)),
     ):
         code = code.replace(mark, text)
-    within = (TIMEDELTA,) if options.timeout_minutes is not None else ()
-    mpi = ("adopt_mpi_environment",) if options.script_args or options.backend == "mpi" else ()
-    return HelperSource(code, (DIST, OS, TORCH, *within), mpi)
+    if minutes is not None:
+        code = code.replace(
+            "device_id=device)", f"timeout=$timedelta(minutes={minutes}), device_id=device)"
+        )
+    within = (TIMEDELTA,) if minutes is not None else ()
+    torch = (TORCH,) if "$torch" in code else ()
+    helpers = ["own_gpu"] if "$own_gpu" in code else []
+    if options.script_args or backend == "mpi":
+        helpers.append("adopt_mpi_environment")
+    return HelperSource(code, (DIST, OS, *torch, *within), tuple(helpers))
 
 
-def by_arguments(options: Options) -> list[str]:
+def backend_of(options: Options, place: Place) -> str:
+    """The backend: a name, or ``cuda`` and ``either`` where the machine's GPUs decide."""
+    if options.backend != "auto":
+        return options.backend
+    if place == "cpu":
+        return "gloo"
+    old = options.target_version is not None and options.target_version < BOTH_SINCE
+    return "cuda" if old else place
+
+
+def knows_device(options: Options) -> bool:
+    """Whether the group is told the GPU of each process where it is joined."""
+    version = options.target_version
+    return version is not None and version >= DEVICE_ID_SINCE
+
+
+def by_arguments(minutes: int | None) -> list[str]:
     """The parts of the helper that is given the script's arguments."""
-    join = JOIN_BY_ARGUMENTS if options.timeout_minutes is None else JOIN_BY_ARGUMENTS_WITHIN
+    join = JOIN_BY_ARGUMENTS if minutes is None else JOIN_BY_ARGUMENTS_WITHIN
     return [
         BY_ARGUMENTS,
         COUNTS,
@@ -161,13 +228,26 @@ def by_arguments(options: Options) -> list[str]:
     ]
 
 
-def join_of(options: Options) -> str:
+def join_of(backend: str, minutes: int | None) -> list[str]:
     """The lines that join without arguments."""
-    if options.backend == "auto":
-        return JOIN_AUTO if options.timeout_minutes is None else JOIN_AUTO_WITHIN
-    return JOIN if options.timeout_minutes is None else JOIN_WITHIN
+    if backend == "cuda" and minutes is None:
+        return [JOIN_CUDA]
+    if backend in ("cuda", "either"):
+        choice = CUDA if backend == "cuda" else EITHER
+        return [choice, JOIN_CHOSEN if minutes is None else JOIN_CHOSEN_WITHIN]
+    return [JOIN if minutes is None else JOIN_WITHIN]
 
 
+OWN_GPU = HelperSource(
+    '''
+def $own_gpu():
+    """Return the number of this process's GPU."""
+    rank = int($os.environ.get("LOCAL_RANK", $os.environ["RANK"]))
+    return rank % $torch.cuda.device_count()
+''',
+    (OS, TORCH),
+    without_group=True,
+)
 ADOPT_MPI_ENVIRONMENT = HelperSource(
     '''
 def $adopt_mpi_environment():

@@ -47,6 +47,7 @@ from transpile.plan.start import Start, find_start, is_main_guard, relevant
 from transpile.records import dataclass, replace
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rules.pytorch._helpers.variants import variants
 from transpile.rules.pytorch._script_arguments import Parsing, find_parsing
 
 CODES = {
@@ -130,6 +131,8 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     start, parsing = joining.start, joining.parsing
     setup = plan.names_in(plan.entry).fresh("setup_distributed")
     cleanup = plan.names_in(plan.entry).fresh("cleanup_distributed")
+    waits_long = any(True for _ in rulings.of("prepare-once", Verdict.APPLY))
+    plan.memo.setdefault("helpers", {}).update(variants(plan, waits_long))
     yield Helper("setup_distributed", plan.entry)
     yield Helper("cleanup_distributed", plan.entry)
     source = plan.entry.source

@@ -277,7 +277,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         torch = plan.names_in(wrap.module).imported("torch", "torch")
         convert = f"{wrap.text} = {torch}.nn.SyncBatchNorm.convert_sync_batchnorm"
         lines += [
-            f"    if {torch}.cuda.is_available():",
+            f"    if next({wrap.text}.parameters()).is_cuda:",
             f"        {convert}({wrap.text})",
         ]
     inner = f"{wrap.text}.module" if replaces_data_parallel(plan, wrap) else wrap.text

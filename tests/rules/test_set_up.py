@@ -178,7 +178,6 @@ def test_processes_join_without_local_rank(helper: Path) -> None:
 
 
 def test_the_chosen_backend_and_timeout_are_used() -> None:
-    assert 'dist.init_process_group("nccl" if torch.cuda' in emitted()
     assert 'dist.init_process_group("gloo")\n' in emitted(backend="gloo")
     text = emitted(backend="gloo", timeout_minutes=7)
     assert "from datetime import timedelta\n" in text
@@ -186,6 +185,43 @@ def test_the_chosen_backend_and_timeout_are_used() -> None:
     assert "timeout=timedelta(minutes=9)" in emitted(timeout_minutes=9)
     assert "timeout = timedelta(minutes=9)\n" in emitted(timeout_minutes=9, script_args=True)
     assert "adopt_mpi_environment" not in emitted()
+
+
+NCCL_OR_GLOO = '"nccl" if torch.cuda.is_available() else "gloo"'
+
+
+@pytest.mark.parametrize(
+    ("move", "line"),
+    [
+        ("pass", '"gloo"'),
+        ("print('on the CPU, not on cuda')", '"gloo"'),
+        ("model.to(torch.float64)", '"gloo"'),
+        ("model.cuda()", NCCL_OR_GLOO),
+        ('model.to("cuda")', NCCL_OR_GLOO),
+        ('model.to("cuda" if torch.cuda.is_available() else "cpu")', NCCL_OR_GLOO),
+        ("if torch.cuda.is_available(): model.cuda()", NCCL_OR_GLOO),
+        ("if args.gpu: model.cuda()", "backend"),
+        ("model.to(args.device)", "backend"),
+        ('model.to("cuda" if args.gpu else "cpu")', "backend"),
+        ('device = "cuda" if torch.cuda.is_available() and args.gpu else "cpu"', "backend"),
+        ("x = torch.zeros(1).cuda()", "backend"),
+        ('model.to(torch.device("cpu")); x = torch.zeros(1).cuda()', "backend"),
+        ("import unread; unread.place(model)", "backend"),
+        ("import accelerator_of_mine as a", "backend"),
+    ],
+)
+def test_the_backend_follows_from_where_the_models_are(move: str, line: str) -> None:
+    source = script(model=move).replace('default="cuda:0", help="for example cuda:1"', "")
+    text = convert(source, path="train.py").text
+    assert f"    dist.init_process_group({line})\n" in text
+    both = 'backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"\n'
+    assert (both in text) == (line == "backend")
+    assert ("torch.cuda.set_device" in text) == (line != '"gloo"')
+
+
+def test_a_version_may_be_too_old_for_two_backends() -> None:
+    for version, found in (((1, 13), False), ((2, 0), True), (None, True)):
+        assert ('"cpu:gloo,cuda:nccl"' in emitted(target_version=version)) == found
 
 
 @pytest.mark.parametrize(

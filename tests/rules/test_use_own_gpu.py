@@ -228,8 +228,9 @@ def test_forked_workers_are_named() -> None:
 def helper(name: str) -> Any:
     """A helper function as scripts get it."""
     space: dict[str, Any] = {"os": os, "torch": torch}
-    code = Template(prelude_of("pytorch")[name].code)
-    exec(code.substitute({name: name, "os": "os", "torch": "torch"}), space)
+    names = {one: one for one in (name, "own_gpu", "os", "torch")}
+    for one in ("own_gpu", name):
+        exec(Template(prelude_of("pytorch")[one].code).substitute(names), space)
     return space[name]
 
 
@@ -241,14 +242,29 @@ def test_own_device_changes_nothing_without_a_launcher(
     assert helper("own_device")(device) is device
 
 
-def test_own_device_drops_the_number_under_a_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RANK", "2")
-    monkeypatch.setattr(torch.cuda, "current_device", lambda: 5)
+@pytest.mark.parametrize(
+    ("environment", "gpus", "own"),
+    [
+        ({"RANK": "7", "LOCAL_RANK": "3"}, 4, 3),
+        ({"RANK": "7"}, 4, 3),
+        # Slurm may show each process one GPU alone, which is the first to it.
+        ({"RANK": "7", "LOCAL_RANK": "3"}, 1, 0),
+    ],
+)
+def test_own_device_is_the_gpu_of_the_process_with_its_number(
+    environment: dict[str, str], gpus: int, own: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("RANK", "LOCAL_RANK"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     own_device = helper("own_device")
-    assert own_device("cuda:1") == "cuda"
-    assert own_device(torch.device("cuda", 1)) == torch.device("cuda")
-    assert own_device(0) == 5
+    assert own_device("cuda:1") == f"cuda:{own}"
+    assert own_device(torch.device("cuda", 1)) == torch.device("cuda", own)
+    assert own_device(torch.device("cuda")).index == own
+    assert own_device(0) == own
     for other in ("cpu", "mps", torch.device("cpu"), None, torch.float16, -1):
         assert own_device(other) is other
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
@@ -257,14 +273,16 @@ def test_own_device_drops_the_number_under_a_launcher(monkeypatch: pytest.Monkey
 
 def test_own_location_moves_what_was_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     class Storage:
-        def cuda(self) -> str:
-            return "moved"
+        def cuda(self, device: int) -> str:
+            return f"moved to {device}"
 
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.delenv("LOCAL_RANK", raising=False)
     own_location = helper("own_location")
     monkeypatch.delenv("RANK", raising=False)
     assert own_location(Storage(), "cuda:0") is None
     monkeypatch.setenv("RANK", "1")
-    assert own_location(Storage(), "cuda:0") == "moved"
+    assert own_location(Storage(), "cuda:0") == "moved to 1"
     assert own_location(Storage(), "cpu") is None
 
 

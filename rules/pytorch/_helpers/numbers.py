@@ -12,11 +12,13 @@ def $from_main_process(value):
     """Return what rank 0 has, so that every process decides alike."""
     if $get_world_size() == 1:
         return value
-    if $torch.is_tensor(value) and value.numel() == 1:
-        value = value.item()
+    if $torch.is_tensor(value):
+        device = value.device
+        value = value.item() if value.numel() == 1 else value.cpu()
     values = [value]
     $dist.broadcast_object_list(values)
-    return values[0]
+    value = values[0]
+    return value.to(device) if $torch.is_tensor(value) else value
 ''',
         (DIST, TORCH),
         ("get_world_size",),

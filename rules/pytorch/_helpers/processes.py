@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from transpile.prelude import HelperSource, HelperTemplate
 from transpile.rules.pytorch._helpers.names import DIST, OS
-from transpile.rules.pytorch._set_up_helper import ADOPT_MPI_ENVIRONMENT, set_up_helper
+from transpile.rules.pytorch._set_up_helper import ADOPT_MPI_ENVIRONMENT, OWN_GPU, set_up_helper
 
-PROCESSES: dict[str, HelperTemplate] = {
-    "adopt_mpi_environment": ADOPT_MPI_ENVIRONMENT,
-    "setup_distributed": set_up_helper,
-    "cleanup_distributed": HelperSource(
-        '''
+CLEANUP = HelperSource(
+    '''
 def $cleanup_distributed():
     """Leave the process group once every process has arrived here."""
     if $dist.is_initialized():
@@ -19,8 +16,13 @@ def $cleanup_distributed():
         $cleanup_distributed.work.wait()
         $dist.destroy_process_group()
 ''',
-        (DIST,),
-    ),
+    (DIST,),
+)
+PROCESSES: dict[str, HelperTemplate] = {
+    "adopt_mpi_environment": ADOPT_MPI_ENVIRONMENT,
+    "own_gpu": OWN_GPU,
+    "setup_distributed": set_up_helper,
+    "cleanup_distributed": CLEANUP,
     "get_rank": HelperSource(
         '''
 def $get_rank():

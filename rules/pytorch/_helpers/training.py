@@ -63,24 +63,21 @@ def $average_gradients(optimizer):
     if $get_world_size() == 1:
         return
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
-    flags = [int(p.grad is not None) for p in parameters]
-    used = $torch.tensor(flags, device=parameters[0].device)
-    $dist.all_reduce(used, op=$dist.ReduceOp.MAX)
-    gradients = []
-    for p, is_used in zip(parameters, used.tolist()):
-        if is_used:
+    used = $reduce_sum($torch.tensor([float(p.grad is not None) for p in parameters]))
+    alike = {}
+    for p, count in zip(parameters, used.tolist()):
+        if count:
             p.grad = $torch.zeros_like(p) if p.grad is None else p.grad
-            gradients.append(p.grad)
-    if gradients:
-        flat = $torch.cat([gradient.flatten() for gradient in gradients])
-        $dist.all_reduce(flat)
-        sizes = [gradient.numel() for gradient in gradients]
-        parts = (flat / $get_world_size()).split(sizes)
+            alike.setdefault((p.device, p.dtype), []).append(p.grad)
+    for gradients in alike.values():
+        # Divided before they are added: in half precision the sum may not fit.
+        flat = $torch.cat([g.flatten() for g in gradients]) / $get_world_size()
+        parts = $reduce_sum(flat).split([g.numel() for g in gradients])
         for gradient, part in zip(gradients, parts):
             gradient.copy_(part.view_as(gradient))
 ''',
-        (DIST, TORCH),
-        ("get_world_size",),
+        (TORCH,),
+        ("get_world_size", "reduce_sum"),
     ),
     "unwrap": HelperSource(
         '''
@@ -132,14 +129,15 @@ def $scale_learning_rate_by_root(learning_rate):
         '''
 def $own_device(device):
     """Return this process's GPU in place of any GPU, where a launcher started it."""
-    if "RANK" in $os.environ:
-        if isinstance(device, int) and device >= 0 and $torch.cuda.is_available():
-            return $torch.cuda.current_device()
+    if "RANK" in $os.environ and $torch.cuda.is_available():
+        if isinstance(device, int) and device >= 0:
+            return $own_gpu()
         if str(device).startswith("cuda"):
-            return type(device)("cuda")
+            return type(device)(f"cuda:{$own_gpu()}")
     return device
 ''',
         (OS, TORCH),
+        ("own_gpu",),
         without_group=True,
     ),
     "own_gpus": HelperSource(
@@ -147,10 +145,11 @@ def $own_device(device):
 def $own_gpus(device_ids=None):
     """Return this process's GPU in place of several, where a launcher started it."""
     if "RANK" in $os.environ and $torch.cuda.is_available():
-        return [$torch.cuda.current_device()]
+        return [$own_gpu()]
     return device_ids
 ''',
         (OS, TORCH),
+        ("own_gpu",),
         without_group=True,
     ),
     "own_location": HelperSource(
@@ -158,9 +157,10 @@ def $own_gpus(device_ids=None):
 def $own_location(storage, location):
     """Load what was saved from a GPU onto this process's GPU, where a launcher started it."""
     if "RANK" in $os.environ and location.startswith("cuda"):
-        return storage.cuda()
+        return storage.cuda($own_gpu())
 ''',
         (OS,),
+        ("own_gpu",),
         without_group=True,
     ),
 }
