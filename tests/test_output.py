@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from transpile.output import read_existing, write_atomically
+from transpile.output.files import read_existing
+from transpile.output.together import write_atomically
 
 
 def mode_of(path: Path) -> int:

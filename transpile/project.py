@@ -10,6 +10,7 @@ from pathlib import Path
 import libcst as cst
 
 from transpile.facts.module import Module
+from transpile.reading import read_regular, read_text
 from transpile.search_path import added_folders
 from transpile.source import Source, SourceError, read_source
 
@@ -41,7 +42,7 @@ class Project:
         self,
         entry: Source,
         folder: Path | None,
-        read: Callable[[Path], bytes] = Path.read_bytes,
+        read: Callable[[Path], bytes] = read_regular,
     ) -> None:
         self.entry = Module("__main__", entry)
         self.folder = folder.resolve() if folder is not None else None
@@ -78,7 +79,7 @@ class Project:
         if self.folder is None:
             return None
         try:
-            return (self.folder / path).read_text("utf-8")
+            return read_text(self.folder / path)
         except (OSError, ValueError):
             return None
 

@@ -15,6 +15,7 @@ from transpile.finding import Finding, Level
 from transpile.import_words import imported_words
 from transpile.plan.model import Plan
 from transpile.project import Project
+from transpile.reading import read_regular
 from transpile.result import ProjectFile
 from transpile.search_path import added_folders
 from transpile.shared_helpers import HelperModule
@@ -193,7 +194,7 @@ def python_files(folder: Path) -> Iterator[tuple[Path, str]]:
                 count += 1
                 file = Path(parent, name)
                 try:
-                    yield file.resolve(), file.read_bytes().decode("latin-1")
+                    yield file.resolve(), read_regular(file).decode("latin-1")
                 except OSError:
                     continue
 
@@ -203,7 +204,7 @@ def search_path(file: Path, text: str) -> list[Path]:
     if "sys.path" not in text:
         return []
     try:
-        front, behind = added_folders(read_source(file.read_bytes(), str(file)), file)
+        front, behind = added_folders(read_source(read_regular(file), str(file)), file)
     except (OSError, SourceError):
         return []
     return [*front, *behind]

@@ -13,6 +13,7 @@ from transpile.layout.calls import LINE_LENGTH
 from transpile.plan.model import Plan
 from transpile.prelude import HelperSource, helper_module, sources_of
 from transpile.project import Project, imported_names
+from transpile.reading import read_text
 from transpile.records import dataclass
 
 NAME = "distributed_utils"
@@ -123,7 +124,7 @@ def shared_helpers(
 def existing(file: Path, sources: Mapping[str, HelperSource]) -> str | None:
     """The text of a file that a former conversion made of these helpers; None for any other."""
     try:
-        text = file.read_text("utf-8")
+        text = read_text(file)
     except (OSError, UnicodeDecodeError):
         return None
     names = _DEFINITION.findall(text)

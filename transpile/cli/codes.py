@@ -6,6 +6,7 @@ UNREADABLE = "DT901"
 UNPARSABLE = "DT902"
 UNWRITABLE = "DT903"
 INTERNAL = "DT904"
+INTERRUPTED = "DT905"
 
 EXPLANATIONS = {
     UNREADABLE: """an input cannot be read
@@ -23,6 +24,12 @@ nested too deeply. Nothing was written. See what `python3 -m py_compile FILE` sa
 
 It exists and holds something else than what would be written, which may be yours (--force
 overwrites it); or its folder is missing, write-protected or full. The file is as it was.
+""",
+    INTERRUPTED: """an earlier run was killed while it wrote here
+
+It has left old files of a project beside converted ones, or its journal cannot be read or is still
+in use. --in-place puts the files back, and converts them as it is asked to; what was changed since
+is left alone and named. Nothing was written.
 """,
     INTERNAL: """the tool itself has failed
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from transpile.cli import codes
 from transpile.cli.delivery import Delivery, DeliveryError
 from transpile.cli.inputs import Content, Input, InputError, read
+from transpile.cli.interrupted import InterruptedRun, check_whole
 from transpile.cli.job import Job, Mode, Task
 from transpile.cli.terminal import put, tell, wants_colour
 from transpile.finding import Finding, Level
@@ -115,7 +116,10 @@ def _convert_one_of_many(options: Options, script: Input) -> _Converted | FileRe
 
 def _convert(options: Options, script: Input) -> _Converted | FileReport:
     try:
+        check_whole(script)
         content = read(script)
+    except InterruptedRun as error:
+        return _failed(script, codes.INTERRUPTED, error.path, error.message, error.advice)
     except InputError as error:
         return _failed(script, codes.UNREADABLE, script.name, str(error))
     from transpile.engine import convert

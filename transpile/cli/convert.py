@@ -18,6 +18,7 @@ from transpile.cli.choices import (
 from transpile.cli.conversion import run
 from transpile.cli.framework_option import FrameworkOption, framework_check
 from transpile.cli.inputs import Input
+from transpile.cli.interrupted import undo_interrupted
 from transpile.cli.job import Job, Mode, Task
 from transpile.cli.targets import TargetError, is_folder
 from transpile.cli.tasks import expand, target_in, targets_of
@@ -307,6 +308,8 @@ def command(context: click.Context, /, **choices: Any) -> int:
         targets = targets_of(scripts, mode, output)
     except (ValueError, TargetError) as error:
         raise click.UsageError(f"{error}.") from error
+    if mode is Mode.IN_PLACE:
+        undo_interrupted(scripts)
     tasks = [
         Task(found, target_in(found, target, mode))
         for script, target in zip(scripts, targets, strict=True)

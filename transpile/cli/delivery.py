@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from transpile.cli.inputs import Content
 from transpile.cli.job import Job, Mode, Task
-from transpile.cli.launch_files import LaunchFileError, check_writable, write
+from transpile.cli.launch_files import LaunchFile, LaunchFileError, check_writable
 from transpile.cli.terminal import put, tell, wants_colour
 from transpile.finding import Finding
 from transpile.result import Outcome, Result
@@ -136,21 +136,22 @@ class Delivery:
             if not _same_folder(target, task.script.path):
                 found = {*findings, *result.bound_to_place}
                 findings = tuple(sorted(found, key=lambda finding: finding.sort_key))
-        files = [_File(target, result.data, content.data, content.mode)]
-        files += _modules_in_place(result) if in_place else ()
+        modules = list(_modules_in_place(result)) if in_place else []
         if self.job.new_folder and result.modules:
-            files += _modules_beside(target, result)
+            modules += _modules_beside(target, result)
+        # The script comes last, and first what is new: whoever starts it finds all that it needs.
+        modules.sort(key=lambda file: os.path.lexists(file.path))
+        files = [*modules, _File(target, result.data, content.data, content.mode)]
         launch = self._launch(target, result)
         starting = launch.files(os.path.dirname(target)) if launch is not None else ()
         try:
             check_writable(starting, force=self.job.force)
-            self._write_files(files)
-            if launch is not None:
-                tell(f"Total: {launch.total}\n")
-                findings = (*findings, *launch.findings)
-            write(starting)
         except LaunchFileError as error:
             raise DeliveryError(error.path, error.message, error.advice) from error
+        self._write_files(files, starting)
+        if launch is not None:
+            tell(f"Total: {launch.total}\n")
+            findings = (*findings, *launch.findings)
         return findings
 
     def _launch(self, target: str, result: Result) -> Launch | None:
@@ -163,28 +164,48 @@ class Delivery:
 
         return self.job.launch.launch(target, facts_of_plan(result.plan, result.data))
 
-    def _write_files(self, files: list[_File]) -> None:
-        """Write files all together, those left out that hold what they shall hold."""
-        from transpile.output import NewContent, read_existing, write_atomically, write_together
+    def _write_files(self, files: list[_File], starting: Sequence[LaunchFile]) -> None:
+        """Write files all together, those left out that hold what they shall hold.
+
+        Args:
+            files: the modules of the project, and last the script.
+            starting: what starts it.
+        """
+        from transpile.output.files import read_existing
+        from transpile.output.lock import JournalError
+        from transpile.output.recovery import recover
+        from transpile.output.together import NewContent, write_atomically, write_together
+        from transpile.output.traces import journals_around
 
         pending = []
-        path = files[0].path
+        path = files[-1].path
         try:
+            for journal in journals_around(file.path for file in files):
+                recover(journal)
             for file in files:
                 path = file.path
                 existing = read_existing(path)
-                if existing == file.data:
-                    continue
-                self._refuse_to_overwrite(file, existing)
-                pending.append(NewContent(path, file.data, file.mode))
-            path = files[0].path
-            if len(pending) == 1:
-                path = pending[0].path
-                if self.job.new_folder:
-                    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-                write_atomically(path, pending[0].data, new_mode=pending[0].new_mode)
-            elif pending:
-                write_together(pending)
+                if existing != file.data:
+                    self._refuse_to_overwrite(file, existing)
+                    pending.append(NewContent(path, file.data, file.mode))
+            for launch_file in starting:
+                path = launch_file.path
+                if read_existing(path) != launch_file.data:
+                    pending.insert(0, NewContent(path, launch_file.data, launch_file.mode))
+            path = files[-1].path
+            if not self.job.new_folder:
+                for content in pending:
+                    path = content.path
+                    os.stat(os.path.dirname(os.path.realpath(path)))
+            together = [content for content in pending if _is_plain(content.path)]
+            path = together[-1].path if together else path
+            write_together(together)
+            for content in pending:
+                if content not in together:
+                    path = content.path
+                    write_atomically(path, content.data)
+        except JournalError as error:
+            raise DeliveryError(os.fspath(error.filename), error.reason, error.advice) from error
         except OSError as error:
             named = error.filename if len(pending) > 1 and error.filename else path
             message = f"cannot be written: {error.strerror or error}"
@@ -268,6 +289,11 @@ def _modules_in_place(result: Result) -> Iterator[_File]:
     """The modules of the project that change."""
     for file in result.changed_modules:
         yield _File(file.path, file.data, file.before, _mode_of(file.path))
+
+
+def _is_plain(path: str) -> bool:
+    """Whether a file is a regular one, or is not there yet."""
+    return os.path.isfile(path) or not os.path.exists(path)
 
 
 def _mode_of(path: str) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from transpile.import_words import imported_words
+from transpile.reading import read_regular
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,7 @@ class Gate:
 
     def _read(self, path: str) -> _File | None:
         try:
-            with open(path, "rb") as stream:
-                text = stream.read().decode("latin-1")
+            text = read_regular(path).decode("latin-1")
         except OSError:
             return None
         if self._framework.search(text):

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from transpile.reading import LARGEST, UnsuitableFile, read_with_mode
+
 STANDARD_STREAM = "-"
 STANDARD_INPUT_NAME = "<stdin>"
-MAXIMUM_BYTES = 16 * 1024 * 1024
+MAXIMUM_BYTES = LARGEST
 _NEW_FILE_MODE = 0o666
 # Folders that hold other people's code or none.
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages"})
-_KINDS = (
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-)
 
 
 class InputError(Exception):
@@ -100,36 +95,28 @@ def read(script: Input) -> Content:
     if script.problem:
         raise InputError(script.problem)
     try:
-        content = _read_standard_input() if script.is_standard_input else _read_file(script.path)
+        if script.is_standard_input:
+            return _read_standard_input()
+        return Content(*read_with_mode(script.path, MAXIMUM_BYTES))
+    except UnsuitableFile as error:
+        raise InputError(_unsuitable(script.path, error)) from error
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}") from error
     except ValueError as error:
         raise InputError(f"cannot be read: {error}") from error
-    if len(content.data) > MAXIMUM_BYTES:
-        raise InputError(f"is larger than {MAXIMUM_BYTES // 1024**2} MiB and so no script")
-    return content
 
 
 def _read_standard_input() -> Content:
     if sys.stdin is None:
         raise InputError("cannot be read: closed")
-    return Content(sys.stdin.buffer.read(MAXIMUM_BYTES + 1), _NEW_FILE_MODE)
+    data = sys.stdin.buffer.read(MAXIMUM_BYTES + 1)
+    if len(data) > MAXIMUM_BYTES:
+        raise InputError(f"is larger than {MAXIMUM_BYTES // 1024**2} MiB and so no script")
+    return Content(data, _NEW_FILE_MODE)
 
 
-def _read_file(path: str) -> Content:
-    # Without O_NONBLOCK the opening of a named pipe waits for a writer.
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    _refuse_special(os.stat(path).st_mode)
-    descriptor = os.open(path, flags)
-    with open(descriptor, "rb") as stream:
-        mode = os.fstat(descriptor).st_mode
-        _refuse_special(mode)
-        return Content(stream.read(MAXIMUM_BYTES + 1), stat.S_IMODE(mode))
-
-
-def _refuse_special(mode: int) -> None:
-    if stat.S_ISDIR(mode):
-        raise InputError("is a folder, which --check, --diff, --in-place and -o FOLDER/ take")
-    for is_kind, kind in _KINDS:
-        if is_kind(mode):
-            raise InputError(f"is {kind}, not a script")
+def _unsuitable(path: str, error: UnsuitableFile) -> str:
+    if os.path.isdir(path):
+        return "is a folder, which --check, --diff, --in-place and -o FOLDER/ take"
+    reason = error.strerror or "is no regular file"
+    return f"{reason} and so no script" if "larger" in reason else f"{reason}, not a script"

@@ -51,7 +51,7 @@ def check_writable(files: Iterable[LaunchFile], *, force: bool) -> None:
         LaunchFileError: a file exists, holds something else, and `force` is not given; or it cannot
             be read.
     """
-    from transpile.output import read_existing
+    from transpile.output.files import read_existing
 
     for file in files:
         try:
@@ -72,7 +72,8 @@ def write(files: Iterable[LaunchFile]) -> None:
     Raises:
         LaunchFileError: one cannot be written.
     """
-    from transpile.output import read_existing, write_atomically
+    from transpile.output.files import read_existing
+    from transpile.output.together import write_atomically
 
     for file in files:
         try:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from transpile.launch.roles import Framework
+from transpile.reading import read_regular
 
 # The packages of frameworks, where no rules know them.
 _PACKAGES: Mapping[str, Framework] = {
@@ -85,8 +86,7 @@ def facts_of_script(path: str, framework: str | None) -> ScriptFacts:
 
     named = cast("Framework | None", framework)
     try:
-        with open(path, "rb") as stream:
-            data = stream.read()
+        data = read_regular(path)
         options = Options(framework=named or "auto", allow_partial=True)
         found = facts_of_plan(convert(data, options, path=path, folder=_folder(path)).plan)
         imported = _imported(data, path)

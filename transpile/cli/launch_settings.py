@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from transpile.cli.launch_options import NAMES
+from transpile.reading import read_regular
 
 ARGUMENTS = "script-arguments"
 _FILE = "pyproject.toml"
@@ -122,7 +123,7 @@ def _table_for(script: str) -> tuple[Path, Mapping[str, Any]]:
 
 def _table_in(path: Path) -> Mapping[str, Any]:
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except OSError as error:
         raise click.UsageError(f"{path}: cannot be read: {error.strerror}.") from error
     if b"disttranspile" not in data:

@@ -1,0 +1,1 @@
+"""Writing a file, or several together, whole or not at all, even when the process is killed."""
