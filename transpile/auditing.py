@@ -17,6 +17,7 @@ from transpile.plan.gate import distributed_already
 from transpile.plan.model import Plan
 from transpile.plan.roles.build import build_plan
 from transpile.project import Project
+from transpile.roles import with_roles
 from transpile.rule import finding_of
 from transpile.source import read_source
 
@@ -96,7 +97,7 @@ def audited(project: Project, framework: str, options: Options) -> tuple[Finding
 
 def run_all(project: Project, framework: str, options: Options) -> Audit:
     """A script as each of several processes, and as any of them."""
-    table = catalog.table(framework)
+    table = with_roles(catalog.table(framework), options.roles)
     vocabulary = catalog.audit_vocabulary(framework)
     assert vocabulary is not None
     processes: list[Process] = []

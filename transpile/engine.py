@@ -27,6 +27,7 @@ from transpile.prelude import prelude_edits
 from transpile.project import Project, imported_names
 from transpile.project_files import Changed, bound_to_place, files_of, place_of, users_elsewhere
 from transpile.result import Decision, Outcome, Result, Verdict
+from transpile.roles import with_roles
 from transpile.rule import Answer, Helper, Remark, Rule, Ruling, Rulings, finding_of, place
 from transpile.shared_helpers import HelperModule, shared_helpers
 from transpile.source import Source, read_source
@@ -80,7 +81,7 @@ def convert(
     framework = framework_of(read, options, project)
     if framework is None:
         return unchanged(project, "DT002", "no framework that has rules is imported here")
-    table = catalog.table(framework)
+    table = with_roles(catalog.table(framework), options.roles)
     try:
         return follow(project, table, read, options)
     except (TooComplex, RecursionError):

@@ -54,6 +54,8 @@ class Options:
             oldest that has what the output uses.
         explain_numbers: put into the plan what batches, steps and rates become for so many
             processes.
+        roles: dotted names of in-house code outside the project, each with the known name that it
+            stands for; both may end in ``.*``.
     """
 
     framework: Framework = "auto"
@@ -78,6 +80,7 @@ class Options:
     target_python: tuple[int, int] = (3, 6)
     target_version: tuple[int, ...] | None = None
     explain_numbers: int | None = None
+    roles: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if self.scale_lr != "none" and self.batch_size != "per-device":
@@ -101,3 +104,9 @@ class Options:
                 )
         if not all(part.isidentifier() for part in self.split_method.split(".")):
             raise ValueError(f"split_method {self.split_method!r} is no name of a class")
+        for name, known in self.roles:
+            if name.endswith(".*") != known.endswith(".*"):
+                raise ValueError(f"role {name!r}: it and {known!r} both end in '.*', or neither")
+            for each in (name, known):
+                if not all(part.isidentifier() for part in each.removesuffix(".*").split(".")):
+                    raise ValueError(f"role {each!r} is no dotted name")

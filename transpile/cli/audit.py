@@ -6,13 +6,17 @@ import gc
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
 from transpile.cli import codes
 from transpile.cli.inputs import Input, InputError, find_scripts, read
-from transpile.cli.terminal import put
+from transpile.cli.project.accepted import Accepted, accepted_of
+from transpile.cli.project.options import findings_options
+from transpile.cli.project.settings import ProjectSettings, leaves_out
+from transpile.cli.terminal import put, tell
+from transpile.configuration.settings import Settings
 from transpile.finding import Finding, Level
 from transpile.options import Framework, Options
 from transpile.report import FORMATS, FileReport
@@ -22,6 +26,8 @@ _STATUS = {Level.NOTE: 0, Level.WARNING: 1, Level.ERROR: 3}
 _FAILED = 2
 #: What is not worth a line of its own for a script that was found in a folder.
 _SILENT = frozenset({"AU001"})
+#: The script is none that was followed to its end.
+_NOT_FOLLOWED = frozenset({"AU001", "AU002"})
 _EPILOG = """\b
 Exit status:
   0  nothing found, or the script is not distributed
@@ -52,7 +58,8 @@ Exit status:
     show_default=True,
     help="Form of the findings.",
 )
-def command(files: tuple[str, ...], framework: str, output_format: str) -> int:
+@findings_options
+def command(files: tuple[str, ...], framework: str, output_format: str, **choices: Any) -> int:
     """Look for hangs and divergence in distributed training scripts.
 
     FILE is a script, converted or distributed by hand, a folder that is searched for such scripts,
@@ -61,11 +68,19 @@ def command(files: tuple[str, ...], framework: str, output_format: str) -> int:
     """
     from importlib import import_module
 
-    options = Options(framework=framework)  # type: ignore[arg-type]
+    chosen = Options(framework=framework)  # type: ignore[arg-type]
     reports: list[FileReport] = []
     seen: set[Finding] = set()
+    project = ProjectSettings.of_command(choices)
+    accepted = accepted_of(choices, project.of(files[0]))
     for script in _scripts(files):
+        settings = project.of(script.path)
+        if leaves_out(choices, script, settings):
+            continue
+        options = replace(chosen, roles=tuple(sorted(settings.roles.items())))
         report = _audit(script, options)
+        if report.outcome is not None:
+            report = _sort(report, settings, accepted)
         found = [f for f in report.findings if script.path in files or f not in seen]
         seen.update(found)
         if not script.from_folder or all(f.code not in _SILENT for f in report.findings):
@@ -73,9 +88,23 @@ def command(files: tuple[str, ...], framework: str, output_format: str) -> int:
         # A process that does not collect by itself shall not grow with every script.
         if not gc.isenabled() and script.from_folder:
             gc.collect()
-    text: str = import_module(f"transpile.report.{output_format}").render(reports)
-    put(text.encode())
+    tell(accepted.finish())
+    if choices["quiet"]:
+        reports = [replace(one, findings=_without_notes(one)) for one in reports]
+    if any(one.findings for one in reports) or not choices["quiet"]:
+        text: str = import_module(f"transpile.report.{output_format}").render(reports)
+        put(text.encode())
     return max((_status(report) for report in reports), default=0)
+
+
+def _sort(report: FileReport, settings: Settings, accepted: Accepted) -> FileReport:
+    """Put apart what the project has accepted."""
+    complete = () if any(one.code in _NOT_FOLLOWED for one in report.findings) else ("AU",)
+    return accepted.sort(report, settings, {}, errors=True, complete=complete)
+
+
+def _without_notes(report: FileReport) -> tuple[Finding, ...]:
+    return tuple(finding for finding in report.findings if finding.level > Level.NOTE)
 
 
 def _scripts(files: tuple[str, ...]) -> Iterator[Input]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from transpile.acceptance.unused import UNUSED_COMMENT, UNUSED_ENTRY
+
 UNREADABLE = "DT901"
 UNPARSABLE = "DT902"
 UNWRITABLE = "DT903"
 INTERNAL = "DT904"
 INTERRUPTED = "DT905"
+LEFT_ALONE = "DT907"
 
 EXPLANATIONS = {
     UNREADABLE: """an input cannot be read
@@ -35,5 +38,19 @@ is left alone and named. Nothing was written.
 
 A mistake of the tool, not of the script. Nothing was written. Please report it with the message
 and, if you can, with a script that shows it.
+""",
+    UNUSED_COMMENT: """a comment accepts a finding that is not there
+
+`# disttranspile: ignore[PT403] reason` accepts the findings of that code on its line, or alone on a
+line, on the next one; `# disttranspile: ignore-file[PT403] reason` those of the whole file. A
+comment that accepts nothing would hide the next finding of its code: take it away, or mend it.
+""",
+    UNUSED_ENTRY: """the baseline has a finding that is not there
+
+What it was about has been mended or rewritten. Write the baseline anew with --write-baseline.
+""",
+    LEFT_ALONE: """a script is left alone because its comment says so
+
+`# disttranspile: ignore-file reason`, without a code, has the tool leave the script as it is.
 """,
 }

@@ -26,6 +26,8 @@ _REFUSED = 3
 # Below that, starting a process costs more than it saves.
 _SCRIPTS_PER_WORKER = 4
 _LONGEST_ERROR = 200
+# The beginnings of the codes that a conversion looks for in full.
+_LOOKED_FOR = ("DT0", "FL", "MX", "PD", "PT")
 
 
 @dataclass(frozen=True)
@@ -41,42 +43,59 @@ def run(job: Job) -> int:
     files = []
     delivery = Delivery(job)
     for task, answer in zip(job.tasks, _convert_all(job), strict=True):
-        file = _finish(delivery, task, answer) if isinstance(answer, _Converted) else answer
+        file = _sort(job, task, answer, delivery)
         if task.script.from_folder and _has_nothing_to_say(file):
             continue
         files.append(file)
         if job.output_format == "text":
-            _tell_findings(job.mode, file.findings)
+            _tell_findings(job, file.findings)
+    tell(job.accepted.finish())
     _tell_end(job, files)
     return max((_status(job.mode, file) for file in files), default=_DONE)
 
 
+def _sort(job: Job, task: Task, answer: _Converted | FileReport, delivery: Delivery) -> FileReport:
+    """Deliver what became of a script, and put apart what the project has accepted of it."""
+    if not isinstance(answer, _Converted):
+        return answer
+    file = _finish(delivery, task, answer)
+    if file.outcome is None:
+        return file
+    modules = {one.path: one.before for one in answer.result.modules if one.before is not None}
+    return job.accepted.sort(
+        file,
+        task.settings,
+        {**modules, task.script.name: answer.content.data},
+        errors=not job.mode.writes,
+        complete=_LOOKED_FOR if file.outcome is Outcome.CONVERTED else (),
+    )
+
+
 def _convert_all(job: Job) -> Iterator[_Converted | FileReport]:
     """Convert one after the other; the files of a folder, on all cores."""
-    scripts = [task.script for task in job.tasks]
+    scripts = [(task.options, task.script) for task in job.tasks]
     workers = min(_cores(), len(scripts) // _SCRIPTS_PER_WORKER)
     # In place, a module that two scripts share must be edited for one after the other.
-    together = job.mode is not Mode.IN_PLACE and any(script.from_folder for script in scripts)
+    together = job.mode is not Mode.IN_PLACE and any(script.from_folder for _, script in scripts)
     if workers > 1 and together:
-        yield from _convert_in_parallel(scripts, job.options, workers)
+        yield from _convert_in_parallel(scripts, workers)
     else:
         convert = _convert if len(scripts) == 1 else _convert_one_of_many
-        for script in scripts:
-            yield convert(job.options, script)
+        for each in scripts:
+            yield convert(each)
 
 
 def _convert_in_parallel(
-    scripts: Sequence[Input], options: Options, workers: int
+    scripts: Sequence[tuple[Options, Input]], workers: int
 ) -> Iterator[_Converted | FileReport]:
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
-    from functools import partial
 
     # Elsewhere a fork is not safe; on Linux it saves every process the imports.
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else None)
     with ProcessPoolExecutor(workers, context, initializer=_depend_on_parent) as executor:
         try:
-            yield from executor.map(partial(_convert_one_of_many, options), scripts)
+            yield from executor.map(_convert_one_of_many, scripts)
         except BaseException:
             executor.shutdown(wait=False, cancel_futures=True)
             raise
@@ -106,15 +125,16 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _convert_one_of_many(options: Options, script: Input) -> _Converted | FileReport:
-    answer = _convert(options, script)
+def _convert_one_of_many(each: tuple[Options, Input]) -> _Converted | FileReport:
+    answer = _convert(each)
     # A process that does not collect by itself shall not grow with every script.
     if not gc.isenabled():
         gc.collect()
     return answer
 
 
-def _convert(options: Options, script: Input) -> _Converted | FileReport:
+def _convert(each: tuple[Options, Input]) -> _Converted | FileReport:
+    options, script = each
     try:
         check_whole(script)
         content = read(script)
@@ -122,6 +142,10 @@ def _convert(options: Options, script: Input) -> _Converted | FileReport:
         return _failed(script, codes.INTERRUPTED, error.path, error.message, error.advice)
     except InputError as error:
         return _failed(script, codes.UNREADABLE, script.name, str(error))
+    if _asks_to_be_left_alone(content.data):
+        message = "left as it is: a comment in it says so"
+        note = Finding(codes.LEFT_ALONE, Level.NOTE, script.name, 0, 0, message)
+        return FileReport(script.name, Outcome.UNCHANGED, (note,))
     from transpile.engine import convert
     from transpile.source import SourceError
 
@@ -136,11 +160,19 @@ def _convert(options: Options, script: Input) -> _Converted | FileReport:
         return replace(failed, outcome=Outcome.REFUSED)
 
 
+def _asks_to_be_left_alone(data: bytes) -> bool:
+    if b"disttranspile:" not in data:
+        return False
+    from transpile.acceptance.comments import comments_in
+
+    return any(comment.skips for comment in comments_in(data))
+
+
 def _finish(delivery: Delivery, task: Task, converted: _Converted) -> FileReport:
     result = converted.result
     framework = result.plan.get("framework")
     if isinstance(framework, str):
-        delivery.job.check_framework(framework)
+        task.check_framework(framework)
     try:
         findings = delivery.deliver(task, converted.content, result)
     except DeliveryError as error:
@@ -177,7 +209,7 @@ def _level(findings: Iterable[Finding]) -> Level:
 
 
 def _status(mode: Mode, file: FileReport) -> int:
-    if file.outcome is Outcome.REFUSED:
+    if file.outcome is Outcome.REFUSED and (mode.writes or _level(file.findings) is Level.ERROR):
         return _REFUSED
     if file.outcome is None:
         return _FAILED
@@ -185,11 +217,13 @@ def _status(mode: Mode, file: FileReport) -> int:
     return _LOOK if changes or _level(file.findings) >= Level.WARNING else _DONE
 
 
-def _tell_findings(mode: Mode, findings: Sequence[Finding]) -> None:
+def _tell_findings(job: Job, findings: Sequence[Finding]) -> None:
     from transpile.report.text import render_findings
 
     colour = wants_colour(sys.stderr)
-    if mode is Mode.DIFF:
+    if job.quiet:
+        findings = [finding for finding in findings if finding.level > Level.NOTE]
+    if job.mode is Mode.DIFF:
         by_hand = [finding for finding in findings if finding.level > Level.NOTE]
         findings = [finding for finding in findings if finding.level is Level.NOTE]
         if by_hand:
@@ -203,7 +237,8 @@ def _tell_end(job: Job, files: Sequence[FileReport]) -> None:
         from transpile.report.text import summary
 
         preview = job.mode.is_preview or job.mode is Mode.NUMBERS
-        tell(summary(files, preview=preview) + "\n")
+        if not job.quiet:
+            tell(summary(files, preview=preview) + "\n")
         return
     from importlib import import_module
 

@@ -19,7 +19,9 @@ from transpile.cli.conversion import run
 from transpile.cli.framework_option import FrameworkOption, framework_check
 from transpile.cli.inputs import Input
 from transpile.cli.interrupted import undo_interrupted
-from transpile.cli.job import Job, Mode, Task
+from transpile.cli.job import Job, Mode
+from transpile.cli.project.configured import Configured
+from transpile.cli.project.options import findings_options
 from transpile.cli.targets import TargetError, is_folder
 from transpile.cli.tasks import expand, target_in, targets_of
 from transpile.options import (
@@ -43,8 +45,10 @@ if TYPE_CHECKING:
 
 _DEFAULTS = Options()
 _SCRIPT_ARGUMENTS = "disttranspile.script_arguments"
+_WORDS = "disttranspile.words"
 _EPILOG = """\b
 Other commands (a file of such a name is ./verify):
+  disttranspile config [FILE...]              what is configured for a script, and where
   disttranspile audit FILE...                 what may hang or go apart in a distributed script
   disttranspile explain CODE|RULE             what a finding or a rule is about
   disttranspile launch SCRIPT --target TARGET write what starts a converted script
@@ -62,10 +66,12 @@ Exit status:
 class _Command(click.Command):
     """A command with the options of a launch, and the script's arguments, where one is asked for.
 
-    Without one they would cost every conversion the time to make them.
+    Without one they would cost every conversion the time to make them. The words of the command
+    line are kept: a script with a configuration has them read once more, with that behind them.
     """
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        context.meta[_WORDS] = tuple(args)
         end = args.index("--") if "--" in args else len(args)
         launches = any(word.partition("=")[0] == "--launch" for word in args[:end])
         context.meta[_SCRIPT_ARGUMENTS] = tuple(args[end + 1 :]) if launches else None
@@ -286,6 +292,7 @@ class _Command(click.Command):
     show_default=True,
     help="Form of the findings. Others than text go to standard output where it is free.",
 )
+@findings_options
 @click.version_option(__version__, prog_name="disttranspile")
 @click.pass_context
 def command(context: click.Context, /, **choices: Any) -> int:
@@ -299,33 +306,38 @@ def command(context: click.Context, /, **choices: Any) -> int:
     scripts = [Input(path) for path in choices["files"]]
     mode, output = mode_of(choices, scripts)
     launch = _launch(context, choices["launch"], mode)
-    check_framework = framework_check(context)
-    if choices["framework"] != "auto":
-        check_framework(choices["framework"])
-        _check_rules(choices["framework"])
+    _check_choice_of_framework(context)
     try:
-        options = options_of(choices)
+        options_of(choices)
         targets = targets_of(scripts, mode, output)
     except (ValueError, TargetError) as error:
         raise click.UsageError(f"{error}.") from error
     if mode is Mode.IN_PLACE:
         undo_interrupted(scripts)
+    configured = Configured(context, context.meta[_WORDS])
     tasks = [
-        Task(found, target_in(found, target, mode))
+        configured.task(found, target_in(found, target, mode), mode)
         for script, target in zip(scripts, targets, strict=True)
         for found in (expand(script) if mode.takes_folders else [script])
     ]
     job = Job(
-        tasks=tasks,
+        tasks=[task for task in tasks if task is not None],
         mode=mode,
-        options=options,
         new_folder=output if mode is Mode.WRITE and is_folder(output) else "",
         force=choices["force"],
         output_format=choices["output_format"],
-        check_framework=check_framework,
+        accepted=configured.accepted(scripts),
+        quiet=choices["quiet"],
         launch=launch,
     )
     return run(job)
+
+
+def _check_choice_of_framework(context: click.Context) -> None:
+    framework = context.params["framework"]
+    if framework != "auto":
+        framework_check(context)(framework)
+        _check_rules(framework)
 
 
 def _launch(context: click.Context, names: tuple[str, ...], mode: Mode) -> LaunchRequest | None:

@@ -76,7 +76,7 @@ class Delivery:
             DeliveryError: a file is in the way or cannot be written.
         """
         mode = self.job.mode
-        if self.job.options.explain_numbers is not None and mode is not Mode.PLAN:
+        if task.options.explain_numbers is not None and mode is not Mode.PLAN:
             self._say_numbers(task.script.name, result)
         if mode is Mode.PLAN:
             put(_plan(task.script.name, result))

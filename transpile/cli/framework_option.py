@@ -41,7 +41,7 @@ def framework_check(context: click.Context) -> Callable[[str], None]:
         for option in context.command.params
         if isinstance(option, FrameworkOption)
         and option.name is not None
-        and context.get_parameter_source(option.name) is not ParameterSource.DEFAULT
+        and _is_chosen(context, option)
     ]
 
     def check(framework: str) -> None:
@@ -54,3 +54,11 @@ def framework_check(context: click.Context) -> Callable[[str], None]:
                 raise click.UsageError(f"{words} does not fit {framework}.", context)
 
     return check
+
+
+def _is_chosen(context: click.Context, option: click.Option) -> bool:
+    """Whether an option was given; one that a configuration leaves at its default was not."""
+    source = context.get_parameter_source(option.name or "")
+    if source is ParameterSource.DEFAULT_MAP:
+        return bool(context.params.get(option.name or "") != option.default)
+    return source is not ParameterSource.DEFAULT

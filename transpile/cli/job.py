@@ -8,10 +8,12 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from transpile.cli.inputs import STANDARD_STREAM, Input
+from transpile.configuration.settings import Settings
 from transpile.options import Options
 
 if TYPE_CHECKING:
     from transpile.cli.launch_request import LaunchRequest
+    from transpile.cli.project.accepted import Accepted
 
 
 class Mode(Enum):
@@ -31,6 +33,11 @@ class Mode(Enum):
         return self in (Mode.DIFF, Mode.CHECK)
 
     @property
+    def writes(self) -> bool:
+        """Whether converted text goes anywhere, so that no refusal may be passed over."""
+        return self in (Mode.PRINT, Mode.WRITE, Mode.IN_PLACE)
+
+    @property
     def takes_folders(self) -> bool:
         """Whether an input may be a folder, which is searched for scripts that train."""
         return self in (Mode.WRITE, Mode.IN_PLACE, Mode.DIFF, Mode.CHECK)
@@ -41,12 +48,27 @@ class Mode(Enum):
         return self in (Mode.PRINT, Mode.DIFF, Mode.PLAN, Mode.NUMBERS)
 
 
+def _fits(framework: str) -> None:
+    """Nothing was chosen that could not fit."""
+
+
 @dataclass(frozen=True)
 class Task:
-    """One script and the file that its conversion goes to, ``-`` where it goes to none."""
+    """One script, what becomes of it and how.
+
+    Args:
+        script: the script.
+        target: the file that its conversion goes to, ``-`` where it goes to none.
+        options: the choices of the conversion.
+        check_framework: raises where a choice does not fit the framework that the script has.
+        settings: what its project says of it.
+    """
 
     script: Input
     target: str = STANDARD_STREAM
+    options: Options = Options()
+    check_framework: Callable[[str], None] = _fits
+    settings: Settings = Settings()
 
 
 @dataclass(frozen=True)
@@ -56,20 +78,20 @@ class Job:
     Args:
         tasks: the scripts and where they go.
         mode: what is done with the converted text.
-        options: the choices of the conversion.
         new_folder: the folder of the targets, made when the first of them is written; empty where
             it must be there.
         force: overwrite a target that holds something else.
         output_format: the form of the findings.
-        check_framework: raises where a choice does not fit the framework that a script has.
+        accepted: what the project has accepted of what is found.
+        quiet: notes and the summary are not told.
         launch: what starts each target, written beside it.
     """
 
     tasks: Sequence[Task]
     mode: Mode
-    options: Options
     new_folder: str
     force: bool
     output_format: str
-    check_framework: Callable[[str], None]
+    accepted: Accepted
+    quiet: bool = False
     launch: LaunchRequest | None = None

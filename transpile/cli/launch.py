@@ -21,6 +21,7 @@ from transpile.cli.launch_options import MODES, launch_options
 from transpile.cli.launch_request import LaunchRequest
 from transpile.cli.launch_script import facts_of_script
 from transpile.cli.launch_settings import option_words
+from transpile.cli.project.options import configuration_options
 from transpile.cli.targets import is_folder
 from transpile.cli.terminal import put, tell, wants_colour
 from transpile.finding import Level
@@ -33,7 +34,8 @@ _LOOK = 1
 @click.command(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="All of these but --target, -o and --force can stand under [tool.disttranspile.launch] "
-    "in the pyproject.toml of the script's project, the script's arguments as script-arguments.  "
+    "in the pyproject.toml of the script's project, or [launch] in its disttranspile.toml, the "
+    "script's arguments as script-arguments.  "
     "Exit status: 0 where the files are written, 1 where they are and there is a warning, 2 where "
     "they cannot be.",
 )
@@ -60,6 +62,7 @@ _LOOK = 1
     "servers.  [default: what a script of fluid does; collective for paddle]",
 )
 @launch_options
+@configuration_options
 @click.pass_context
 def command(
     context: click.Context,

@@ -1,22 +1,16 @@
-"""What is chosen about a job: on the command line, and in the project's ``pyproject.toml``."""
+"""What is chosen about a job: on the command line, and in the project's configuration."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from transpile.cli.launch_options import NAMES
-from transpile.reading import read_regular
 
 ARGUMENTS = "script-arguments"
-_FILE = "pyproject.toml"
-_TABLE = "[tool.disttranspile.launch]"
 
 
 def chosen(context: click.Context, script: str) -> dict[str, Any]:
@@ -74,20 +68,22 @@ def _options(context: click.Context) -> Iterable[click.Option]:
 
 
 def _of_project(context: click.Context, script: str) -> dict[str, Any]:
-    path, table = _table_for(script)
+    from transpile.cli.project.settings import ProjectSettings
+
+    settings = ProjectSettings.of_command(context.params).of(script)
     options = {option.opts[-1].removeprefix("--"): option for option in _options(context)}
     found: dict[str, Any] = {}
-    for key, value in table.items():
+    for key, said in settings.launch.items():
         try:
             if key == ARGUMENTS:
-                found[key] = tuple(_texts(value))
+                found[key] = tuple(_texts(said.value))
             elif key in options:
-                found[options[key].name or ""] = _value(context, options[key], value)
-            else:
-                raise click.BadParameter("there is no such choice.")
+                found[options[key].name or ""] = _value(context, options[key], said.value)
         except (click.BadParameter, TypeError) as error:
+            assert settings.file is not None
             reason = error.message if isinstance(error, click.BadParameter) else str(error)
-            raise click.UsageError(f"{path}: {_TABLE} {key}: {reason}", context) from error
+            where = f"{settings.file.path}: {said.where}"
+            raise click.UsageError(f"{where} {key}: {reason}", context) from error
     return found
 
 
@@ -110,34 +106,3 @@ def _texts(value: Any) -> list[str]:
         if isinstance(each, bool) or not isinstance(each, (str, int, float)):
             raise TypeError("is a text, a number or a list of them.")
     return [str(each) for each in values]
-
-
-def _table_for(script: str) -> tuple[Path, Mapping[str, Any]]:
-    folder = Path(os.path.abspath(os.path.dirname(script)))
-    for parent in (folder, *folder.parents):
-        path = parent / _FILE
-        if path.is_file():
-            return path, _table_in(path)
-    return Path(), {}
-
-
-def _table_in(path: Path) -> Mapping[str, Any]:
-    try:
-        data = read_regular(path)
-    except OSError as error:
-        raise click.UsageError(f"{path}: cannot be read: {error.strerror}.") from error
-    if b"disttranspile" not in data:
-        return {}
-    try:
-        toml: Any = import_module("tomllib")
-    except ImportError:
-        raise click.UsageError(f"{path}: {_TABLE} takes Python 3.11 or later to read.") from None
-    try:
-        table = toml.loads(data.decode())
-        for key in ("tool", "disttranspile", "launch"):
-            table = table.get(key, {})
-    except (ValueError, AttributeError) as error:
-        raise click.UsageError(f"{path}: cannot be read: {error}.") from error
-    if not isinstance(table, Mapping):
-        raise click.UsageError(f"{path}: {_TABLE} is no table.")
-    return table

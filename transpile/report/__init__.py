@@ -24,11 +24,13 @@ class FileReport:
         outcome: what the conversion came to; None where the input could not be read or the output
             could not be written.
         findings: every remark on it, in the order of the places.
+        accepted: the remarks that the project has accepted, which are told nowhere else.
     """
 
     path: str
     outcome: Outcome | None
     findings: tuple[Finding, ...] = ()
+    accepted: tuple[Finding, ...] = ()
 
 
 def count_levels(files: Iterable[FileReport]) -> dict[Level, int]:

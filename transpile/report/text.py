@@ -53,6 +53,8 @@ def summary(files: Sequence[FileReport], *, preview: bool = False) -> str:
         for level, number in count_levels(files).items()
         if number
     ]
+    accepted = sum(len(file.accepted) for file in files)
+    levels += [f"{accepted} accepted"] if accepted else []
     return (", ".join(outcomes) or "no training script found") + (
         f" ({', '.join(levels)})" if levels else ""
     )

@@ -1,0 +1,186 @@
+"""Which file holds for a script, and what it says."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TRAINING = (
+    Path(__file__).parents[2] / "fixtures" / "pytorch" / "main_sgd" / "train.py"
+).read_bytes()
+
+
+def write(path: str, text: str | bytes = "import torch\n") -> Path:
+    found = Path(path)
+    found.parent.mkdir(parents=True, exist_ok=True)
+    found.write_bytes(text.encode() if isinstance(text, str) else text)
+    return found
+
+
+def test_the_nearest_file_with_a_table_of_ours_wins(command: Callable[..., Any]) -> None:
+    write("pyproject.toml", "[tool.disttranspile]\ntimeout = 1\n")
+    write("a/pyproject.toml", "[tool.disttranspile]\ntimeout = 2\n")
+    write("a/b/pyproject.toml", "[tool.black]\nline-length = 99\n")
+    write("a/c/pyproject.toml", "[tool.disttranspile]\ntimeout = 3\n")
+    write("a/c/disttranspile.toml", "timeout = 4\n")
+    for script, minutes in (("x.py", 1), ("a/x.py", 2), ("a/b/x.py", 2), ("a/c/x.py", 4)):
+        write(script, TRAINING)
+        run = command(script, "--diff")
+        assert f"timedelta(minutes={minutes})" in run.output.decode(), script
+    assert b"minutes=9" in command("x.py", "--diff", "--timeout", "9").output
+    assert b"minutes=3" in command("x.py", "--diff", "--config", "a/c/pyproject.toml").output
+    assert b"timedelta" not in command("x.py", "--diff", "--isolated").output
+
+
+def test_tables_of_scripts_win_in_their_order(command: Callable[..., Any]) -> None:
+    write("src/train.py", TRAINING)
+    write("src/other.py", TRAINING)
+    write(
+        "disttranspile.toml",
+        'timeout = 1\n[[script]]\nsource = "src/*.py"\ntimeout = 2\ntarget-python = "3.10"\n'
+        '[[script]]\nsource = "src/train.py"\ntimeout = 3\n',
+    )
+    shown = command("config", "src/train.py", "src/other.py").output.decode()
+    first, second = shown.split("\n\n")
+    assert first.startswith("src/train.py: ")
+    rows = {words[0]: words[1:] for words in map(str.split, first.splitlines())}
+    assert rows["timeout"] == ["3", "[[script]]", "no.", "2"]
+    assert rows["target-python"] == ["3.10", "[[script]]", "no.", "1"]
+    assert rows["backend"] == ["auto", "default"]
+    assert "timeout                2" in second
+    diff = command("src", "--diff").output
+    assert (diff.count(b"minutes=3"), diff.count(b"minutes=2")) == (1, 1)
+
+
+def test_of_several_outputs_of_a_script_the_one_that_is_written_counts(
+    command: Callable[..., Any],
+) -> None:
+    write("train.py", TRAINING)
+    write(
+        "disttranspile.toml",
+        '[[script]]\nsource = "train.py"\noutput = "long.py"\ntimeout = 60\n'
+        '[[script]]\nsource = "train.py"\noutput = "short.py"\ntimeout = 1\n',
+    )
+    for name, minutes in (("long.py", b"minutes=60"), ("short.py", b"minutes=1)")):
+        assert command("train.py", "-o", name).status == 0
+        assert minutes in Path(name).read_bytes()
+    assert b"timedelta" not in command("train.py", "--diff").output
+    listed = command("config").output.decode()
+    assert "train.py -> long.py\n" in listed
+    assert "train.py -> short.py\n" in listed
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("batchsize = 1", "disttranspile.toml:  batchsize: there is no such key; did you mean b"),
+        ("batch-size = 'x'", "batch-size: it is one of global, per-device"),
+        ("timeout = 0", "timeout: expected int >= 1"),
+        ("target-python = 3.10", "target-python: expected str, got float"),
+        ("target-python = '2.7'", "target-python: '2.7' is no version of Python"),
+        ("scale-lr = 'linear'", "scale_lr needs batch_size='per-device'"),
+        ("select = 'PT'", "select: expected list, got str"),
+        ("select = ['XY1']", "select: there is no code 'XY1'"),
+        ("output = 'x.py'", "output: there is no such key"),
+        ("in-place = true", "in-place: there is no such key"),
+        ("[launch]\nnods = 1", "[launch] nods: there is no such key; did you mean nodes?"),
+        ("[[script]]\noutput = 'x'", "[[script]] no. 1: missing required field source"),
+        ("[[script]]\nsource='a'\n[[script]]\nsorce='b'", "[[script]] no. 2 sorce: there is no"),
+        ("[[script]]\nsource='*.py'\noutput='x.py'", "[[script]] no. 1 output: a source that may"),
+        ("[[script]]\nsource='a.py'\noutput='./a.py'", "no. 1 output: it is the source itself"),
+        (
+            "[[script]]\nsource='a.py'\noutput='x.py'\n[[script]]\nsource='b.py'\noutput='x.py'",
+            "[[script]] no. 2 output: no. 1 goes to x.py, too",
+        ),
+        ("[roles]\n'a.b' = 'c d'", "role 'c d' is no dotted name"),
+        ("[roles]\n'a.*' = 'c'", "role 'a.*': it and 'c' both end in '.*', or neither"),
+        ("[roles]\n'a' = 1", "roles: expected str, got int"),
+        ("timeout =", "cannot be read"),
+    ],
+)
+def test_what_a_configuration_cannot_hold(
+    command: Callable[..., Any], text: str, complaint: str
+) -> None:
+    write("disttranspile.toml", f"{text}\n")
+    write("train.py", TRAINING)
+    run = command("train.py", "--diff")
+    assert run.status == 2
+    assert "disttranspile.toml" in run.errors
+    assert " ".join(complaint.split()) in " ".join(run.errors.split())
+    assert run.output == b""
+
+
+def test_every_option_of_a_conversion_is_a_key(command: Callable[..., Any]) -> None:
+    from transpile.cli.convert import command as conversion
+    from transpile.cli.project.settings import OF_ONE_RUN, conversion_options
+
+    offered = {
+        option.removeprefix("--")
+        for parameter in conversion.params
+        for option in parameter.opts
+        if option.startswith("--")
+    }
+    assert {*conversion_options()} == offered - OF_ONE_RUN
+    lines = []
+    for key, option in conversion_options().items():
+        if isinstance(option.default, (str, bool)):
+            lines.append(f"{key} = {json.dumps(option.default)}")
+    write("disttranspile.toml", "\n".join(lines))
+    write("train.py", TRAINING)
+    plain = command("train.py", "--isolated")
+    assert command("train.py").output == plain.output
+
+
+def test_excluded_scripts_are_left_out_of_folders(command: Callable[..., Any]) -> None:
+    write("disttranspile.toml", 'exclude = ["/old/", "*_copy.py"]\n')
+    for name in ("train.py", "old/train.py", "new/old/train.py", "new/a_copy.py"):
+        write(name, TRAINING)
+    diff = command(".", "--diff").output.decode()
+    assert [line for line in diff.splitlines() if line.startswith("--- ")] == [
+        "--- a/train.py",
+        "--- a/new/old/train.py",
+    ]
+    assert command("old/train.py", "--check").status == 1
+    assert command("old/train.py", "--check", "--force-exclude").status == 0
+    assert command("train.py", "--check", "--force-exclude", "--exclude", "tr*").status == 0
+
+
+class TestRoles:
+    SCRIPT = TRAINING.replace(
+        b"from torch.utils.data import DataLoader", b"from house.data import make_loader"
+    ).replace(b"= DataLoader(", b"= make_loader(")
+
+    def test_in_house_code_stands_for_known_code(self, command: Callable[..., Any]) -> None:
+        assert b"make_loader(" in self.SCRIPT
+        write("train.py", self.SCRIPT)
+        unknown = command("train.py", "--diff").output
+        assert b"sampler=train_sampler" not in unknown
+        role = '"house.data.make_loader" = "torch.utils.data.DataLoader"\n'
+        write("disttranspile.toml", f"[roles]\n{role}")
+        run = command("train.py", "--diff")
+        assert b"sampler=train_sampler" in run.output, run.errors
+        assert "make_loader" in command("config", "train.py").output.decode()
+
+    def test_families_of_names(self, command: Callable[..., Any]) -> None:
+        text = self.SCRIPT.replace(b"make_loader", b"DataLoader")
+        write("train.py", text)
+        assert b"sampler=train_sampler" not in command("train.py", "--diff").output
+        write("disttranspile.toml", '[roles]\n"house.data.*" = "torch.utils.data.*"\n')
+        assert b"sampler=train_sampler" in command("train.py", "--diff").output
+
+
+def test_a_run_without_a_configuration_loads_no_library_for_it() -> None:
+    import subprocess
+
+    code = (
+        "import sys; from transpile.cli import main; main(['/nowhere.py']); "
+        "names = ('msgspec', 'pathspec', 'tomllib', 'json'); "
+        "print([name for name in names if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd="/")
+    assert done.stdout == "[]\n", done.stderr

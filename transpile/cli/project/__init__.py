@@ -1,0 +1,1 @@
+"""What the command takes from the project: its configuration, suppressions and baseline."""

@@ -1,0 +1,56 @@
+"""Every code of a finding with what there is to read about it."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from functools import cache
+
+from transpile.cli import codes
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What there is to read about a code.
+
+    Args:
+        code: the code.
+        title: one line on what it says.
+        rule: the rule or check that gives it; empty for the tool itself.
+        framework: that of the rule; empty for the tool itself.
+        kind: ``rule``, ``check`` of the audit, or ``tool``.
+        text: the manual of the rule, or the explanation of the code.
+    """
+
+    code: str
+    title: str
+    rule: str = ""
+    framework: str = ""
+    kind: str = "tool"
+    text: str = ""
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """All of them, in the order of the codes."""
+    from transpile.catalog import checks, rules
+
+    found = [
+        Entry(code, title, one.name, one.framework, kind, inspect.cleandoc(one.doc))
+        for kind, documented in (("rule", rules()), ("check", checks()))
+        for one in documented
+        for code, title in one.codes.items()
+    ]
+    found += [Entry(code, title) for code, title in _engine_codes().items()]
+    for code, text in codes.EXPLANATIONS.items():
+        title, _, rest = text.partition("\n")
+        found.append(Entry(code, title, text=rest.strip()))
+    return tuple(sorted(found, key=lambda entry: (entry.code, entry.rule)))
+
+
+def _engine_codes() -> dict[str, str]:
+    from transpile.auditing import CODES as AUDIT_CODES
+    from transpile.engine import CODES
+    from transpile.launch.advice import CODES as LAUNCH_CODES
+
+    return {**CODES, **AUDIT_CODES, **LAUNCH_CODES}

@@ -1,0 +1,209 @@
+"""What holds for one script, and where that is said."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from transpile.configuration.files import File, nearest, read
+from transpile.configuration.patterns import below, is_pattern, matches
+from transpile.records import dataclass, field
+
+#: The keys that are no option of the conversion.
+RUN_KEYS = ("select", "ignore", "exclude", "baseline", "roles", "launch", "script")
+SCRIPT_KEYS = ("source", "output", "launch")
+
+
+@dataclass(frozen=True)
+class Said:
+    """A value and the table that says it."""
+
+    value: Any
+    where: str
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A script and the output that is kept up to date with it.
+
+    Args:
+        source: the script.
+        output: the file, or the folder of a project, that its conversion goes to.
+        number: the position of its table in the file, from 0.
+        targets: what the output is launched with.
+    """
+
+    source: Path
+    output: Path
+    number: int
+    targets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What holds for one script.
+
+    Args:
+        file: where it is said; None where nothing is.
+        options: those of the conversion, by their keys.
+        launch: the choices about a job, by their keys.
+        select: the codes of the findings that count; empty for all.
+        ignore: those that do not.
+        roles: names of in-house code to the known names that they stand for.
+        excluded: the script is left out of folders.
+        output: where its conversion goes; None where that is not said.
+    """
+
+    file: File | None = None
+    options: Mapping[str, Said] = field(default_factory=dict)
+    launch: Mapping[str, Said] = field(default_factory=dict)
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    roles: Mapping[str, str] = field(default_factory=dict)
+    excluded: bool = False
+    output: Said | None = None
+
+
+class Project:
+    """The configuration of the scripts of one run.
+
+    Args:
+        chosen: the one file that holds for all of them; None for the nearest to each.
+        isolated: no file counts.
+    """
+
+    def __init__(self, chosen: str | None = None, *, isolated: bool = False) -> None:
+        self._chosen = chosen
+        self._isolated = isolated
+        self._known: dict[Path, File | None] = {}
+
+    def file_for(self, folder: str) -> File | None:
+        """The file that holds for the scripts of a folder.
+
+        Raises:
+            UnreadableError: it cannot be read.
+        """
+        if self._isolated:
+            return None
+        if self._chosen is None:
+            return nearest(folder, self._known)
+        path = Path(os.path.abspath(self._chosen))
+        if path not in self._known:
+            self._known[path] = read(path)
+        return self._known[path]
+
+    def settings(self, script: str, output: str | None = None) -> Settings:
+        """What holds for a script.
+
+        Args:
+            script: its path.
+            output: where its conversion goes, which tells apart the tables of one script.
+
+        Raises:
+            UnreadableError: a file cannot be read.
+        """
+        file = self.file_for(os.path.dirname(script))
+        return Settings() if file is None else settings_in(file, script, output)
+
+
+def settings_in(file: File, script: str, output: str | None = None) -> Settings:
+    """What a file says for one script; tables further down win."""
+    name = file.name or file.path.name
+    options = {key: Said(value, name) for key, value in file.table.items() if key not in RUN_KEYS}
+    launch = {key: Said(value, _of_launch(name)) for key, value in _table(file.table, "launch")}
+    found: Said | None = None
+    for number, table in _for_script(file, script, output):
+        where = script_table(file, number)
+        options |= {key: Said(value, where) for key, value in table.items()
+                    if key not in SCRIPT_KEYS}  # fmt: skip
+        launch |= {key: Said(value, f"{where} launch") for key, value in _table(table, "launch")}
+        if "output" in table:
+            found = Said(file.folder / table["output"], where)
+    return Settings(
+        file,
+        options,
+        launch,
+        tuple(file.table.get("select", ())),
+        tuple(file.table.get("ignore", ())),
+        dict(file.table.get("roles", {})),
+        matches(script, file.folder, file.table.get("exclude", ())),
+        found,
+    )
+
+
+def pairs(file: File) -> Sequence[Pair]:
+    """The scripts whose output is kept up to date, in the order of their tables."""
+    return [
+        Pair(
+            file.folder / table["source"],
+            Path(f"{file.folder / table['output']}{'/' * table['output'].endswith('/')}"),
+            number,
+            _texts(dict([*_table(file.table, "launch"), *_table(table, "launch")]).get("targets")),
+        )
+        for number, table in enumerate(file.table.get("script", ()))
+        if "output" in table
+    ]
+
+
+def script_table(file: File, number: int) -> str:
+    """How a person finds the table of a script in the file."""
+    path = ".".join(filter(None, (file.name.strip("[]"), "script")))
+    return f"[[{path}]] no. {number + 1}"
+
+
+def contradiction(file: File) -> str:
+    """Why the tables of scripts make no sense together; empty where they do."""
+    taken: dict[str, int] = {}
+    for number, table in enumerate(file.table.get("script", ())):
+        output = table.get("output")
+        if output is None:
+            continue
+        where = script_table(file, number)
+        if is_pattern(table["source"]):
+            return f"{where} output: a source that may be several scripts has none."
+        place = os.path.normpath(output)
+        if place in taken:
+            return f"{where} output: no. {taken[place] + 1} goes to {output}, too."
+        if os.path.normpath(table["source"]) == place:
+            return f"{where} output: it is the source itself."
+        taken[place] = number
+    return ""
+
+
+def _for_script(file: File, script: str, output: str | None) -> list[tuple[int, Mapping[str, Any]]]:
+    """The tables that hold for a script: of several with an output, the one that is asked for."""
+    found = [
+        (number, table)
+        for number, table in enumerate(file.table.get("script", ()))
+        if _is_source(file, table["source"], script)
+    ]
+    with_output = [pair for pair in found if "output" in pair[1]]
+    place = os.path.abspath(output) if output is not None else None
+    same = [
+        pair for pair in with_output if os.path.abspath(file.folder / pair[1]["output"]) == place
+    ]
+    chosen = same or (with_output if len(with_output) == 1 else [])
+    return [pair for pair in found if "output" not in pair[1] or pair in chosen]
+
+
+def _is_source(file: File, source: str, script: str) -> bool:
+    if is_pattern(source):
+        return matches(script, file.folder, [f"/{source}" if "/" in source else source])
+    place = below(script, file.folder)
+    return place == os.path.normpath(source).replace(os.sep, "/")
+
+
+def _table(table: Mapping[str, Any], key: str) -> list[tuple[str, Any]]:
+    return list(table.get(key, {}).items())
+
+
+def _of_launch(name: str) -> str:
+    return f"{name[:-1]}.launch]" if name.endswith("]") else f"{name} [launch]"
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    return tuple(map(str, value)) if isinstance(value, list) else (str(value),)
