@@ -76,6 +76,57 @@ OPTIONS = {
 }
 #: Rules that change nothing, to the script around their example, of which the user makes the other.
 BY_HAND = {
+    "refuse-changing-data": HEAD
+    + """\
+class Pool(Dataset):
+    def __init__(self):
+        self.keep = list(range(64))
+
+    def __len__(self):
+        return len(self.keep)
+
+    def __getitem__(self, index):
+        return train_set[self.keep[index]]
+
+
+pool = Pool()
+"""
+    + MODEL
+    + CRITERION
+    + "@\n",
+    "refuse-data-in-order": HEAD
+    + """\
+def encode(line):
+    return torch.randn(4), 1
+
+
+@
+
+    def __init__(self):
+        self.file = open("lines.txt")
+        self.lines = open("lines.txt").readlines()
+
+    def __len__(self):
+        return 64
+
+
+loader = DataLoader(Lines(), batch_size=32)
+"""
+    + MODEL
+    + CRITERION
+    + TRAINING.replace("train_loader", "loader"),
+    "refuse-rows-left-out": HEAD
+    + """\
+from torch.utils.data import default_collate
+
+blank = (torch.zeros(4), 0)
+@
+
+loader = DataLoader(train_set, batch_size=32, collate_fn=collate)
+"""
+    + MODEL
+    + CRITERION
+    + TRAINING.replace("train_loader", "loader"),
     "refuse-steps-in-backward": SETTING + "@\n",
     "remark-on-padding": HEAD
     + """\

@@ -9,12 +9,25 @@ from transpile.facts.values import (
     Opaque,
     Values,
 )
+from transpile.plan.data_code import makers, root_names
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Plan
 from transpile.plan.roles.loaders import enters_iterator
 from transpile.plan.sources import Site, constant_of, depends_on_world_size, given, is_indirect
 
-ITERABLE_DATASETS = ("webdataset.", "torch.utils.data.ChainDataset", "torchdata.")
+ITERABLE_DATASETS = (
+    "webdataset.", "torch.utils.data.ChainDataset", "torch.utils.data.IterableDataset",
+    "torchdata.", "datasets.IterableDataset", "monai.data.IterableDataset", "torchtext.datasets.",
+    "torch.utils.data.datapipes.iter.", "torch.utils.data.IterDataPipe",
+)  # fmt: skip
+#: Packages whose data sets are indexed, or whose functions give plain data.
+INDEXED_DATASETS = (
+    "builtins.", "torch.", "numpy.", "pandas.", "polars.", "scipy.", "sklearn.", "h5py.", "zarr.",
+    "pickle.", "json.", "joblib.", "yaml.", "csv.", "collections.", "itertools.", "functools.",
+    "copy.", "math.", "os.", "pathlib.", "glob.", "random.", "operator.", "PIL.", "cv2.",
+    "torchvision.", "torchaudio.", "torchtext.", "datasets.", "transformers.", "torch_geometric.",
+    "ogb.", "medmnist.", "wilds.", "monai.", "timm.", "librosa.", "nltk.", "dgl.", "sqlite3.",
+)  # fmt: skip
 SAMPLER = "torch.utils.data.distributed.DistributedSampler"
 
 
@@ -91,7 +104,7 @@ def is_iterable_dataset(values: Values) -> bool:
     for value in values:
         if isinstance(value, Instance):
             bases = value.cls.external_bases()
-            if "torch.utils.data.IterableDataset" in bases:
+            if any(f"{base}.".startswith(ITERABLE_DATASETS) for base in bases):
                 return True
             defined = {
                 name
@@ -102,9 +115,28 @@ def is_iterable_dataset(values: Values) -> bool:
             if not bases and "__iter__" in defined and "__getitem__" not in defined:
                 return True
         elif isinstance(value, Opaque):
-            if any(name.startswith(ITERABLE_DATASETS) for name in called_names(value)):
+            if any(f"{name}.".startswith(ITERABLE_DATASETS) for name in root_names(value)):
                 return True
-            streaming = value.arguments.keyword("streaming")
-            if streaming is not None and constant_of(streaming, False) is not False:
+            if any(is_streaming(each) for each in makers(value)):
                 return True
     return False
+
+
+def is_streaming(value: Opaque) -> bool:
+    """Whether a call says that what it gives is a stream."""
+    streaming = value.arguments.keyword("streaming")
+    return streaming is not None and constant_of(streaming, False) is not False
+
+
+def unknown_kind(values: Values) -> str:
+    """What outside the project makes a data set that may be a stream; empty where that is known."""
+    for value in values:
+        if isinstance(value, Instance):
+            own = {n for a in value.cls.ancestry() if isinstance(a, Class) for n in a.scope.names}
+            names = () if "__getitem__" in own else value.cls.external_bases()
+        else:
+            names = tuple(root_names(value)) if isinstance(value, Opaque) else ()
+        for name in names:
+            if not f"{name}.".startswith(INDEXED_DATASETS):
+                return name
+    return ""

@@ -52,6 +52,7 @@ from transpile.rules.pytorch._loaders import (
     has_own_way,
     is_distributed_sampler,
     is_iterable_dataset,
+    unknown_kind,
 )
 from transpile.rules.pytorch._phases import evaluating_phase
 from transpile.rules.pytorch._seeds import seed_text
@@ -62,6 +63,7 @@ CODES = {
     "PT202": "a training loader cannot be sharded",
     "PT203": "training draws its batches from no loader",
     "PT216": "a call out of the project is given a training loader",
+    "PT214": "it is not known whether a data set can be indexed",
     "PT215": "training uses numbers that a separate pass takes from the training loader",
 }
 #: Functions of PyTorch that draw nothing from a loader, or whose result draws it in the script.
@@ -97,6 +99,18 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         if not is_indirect(plan, site) or obstacle(plan, site):
             yield decide_site(plan, site)
+        dataset = site.loader.argument("dataset")
+        maker = unknown_kind(dataset.values) if dataset is not None else ""
+        if maker:
+            yield Remark(
+                "PT214",
+                Level.WARNING,
+                site.module,
+                site.node,
+                f"what '{maker}' gives is sharded by index, and nothing is known of it: a stream "
+                "has no length and cannot be indexed",
+                "share a stream out by rank and by worker where it is made",
+            )
     reached = [backward for backward in plan.backwards if not backward.event.detached]
     for backward in reached:
         if not backward.loaders and sharing(plan, backward).why_not:

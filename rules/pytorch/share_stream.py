@@ -32,10 +32,13 @@ import libcst as cst
 from transpile.facts.values import External, Instance, Value
 from transpile.facts.walk import descendants
 from transpile.layout import wrap_expression
+from transpile.plan.data_code import held_by, methods, reached_by
+from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.plan.sources import Site, depends_on_world_size, is_indirect, sites
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rules.pytorch._drawn_in_order import GENERATORS, is_seeded
 from transpile.rules.pytorch._loaders import is_iterable_dataset
 
 CODES = {
@@ -89,16 +92,29 @@ def obstacle(plan: Plan, values: tuple[Value, ...], node: cst.CSTNode | None) ->
     """Why a stream cannot be shared out; empty where it can."""
     if node is None:
         return "it has no place in the text of the call"
-    for value in values:
-        if not isinstance(value, Instance):
-            return "its class cannot be looked into"
-        for part in descendants(value.cls.node):
-            if any(
-                isinstance(found, External) and found.name.startswith(RANDOM)
-                for found in plan.facts.values_of(part)
-            ):
-                return "it draws random numbers, so that every process would see another stream"
+    if not all(any(True for _ in methods((value,), ("__iter__",))) for value in values):
+        return "its class cannot be looked into"
+    names = {
+        found.name
+        for value in values
+        if isinstance(value, Instance)
+        for part in descendants(value.cls.node)
+        for found in plan.facts.values_of(part)
+        if isinstance(found, External)
+    }
+    reads = reached_by(plan, methods(held_by(values).values(), ("__iter__", "__next__")))
+    for value in reads.values.values():
+        if isinstance(value, External) and value.name not in GENERATORS:
+            names.add(value.name)
+        names.update(name for name in called_names(value) if unseeded(name, value))
+    if any(name.startswith(RANDOM) for name in names):
+        return "it draws random numbers, so that every process would see another stream"
     return ""
+
+
+def unseeded(name: str, value: Value) -> bool:
+    """Whether a call makes a generator of random numbers that begins differently each time."""
+    return name in GENERATORS and not is_seeded(value)
 
 
 def shares_already(plan: Plan, value: Value) -> bool:
