@@ -1,0 +1,1 @@
+"""Random training programs, and what becomes of them when they are converted."""

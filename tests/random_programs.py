@@ -1,0 +1,152 @@
+"""Converts random training programs, runs them, and tells which go wrong.
+
+    python tests/random_programs.py --count 500 --seed 0 [--shard WAY] [--jobs J] [--keep FOLDER]
+    python tests/random_programs.py --scripts FILE...
+
+Each program runs as one process and, converted, as one, two and three. One that goes wrong without
+a warning is made smaller while it still does, and kept in the folder. Ends with the table of
+outcomes by construct; the status is 1 if a program went wrong. `--without loss.classes=focal`
+leaves a construct out. With `--scripts` these are taken in place of random programs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from programs.check import BROKEN, Checked, check
+from programs.program import Program, program
+from programs.shrink import shrunk
+from programs.table import Table
+
+from transpile import Options
+
+MODULES = ("torch.distributed", "torch.nn.parallel", "torch.utils.data", "torch._dynamo")
+
+
+def main(arguments: list[str]) -> int:
+    """Run as many programs as told."""
+    options = parse(arguments)
+    prepare()
+    if options.scripts:
+        return check_scripts(options.scripts, options.shard)
+    started = time.monotonic()
+    seeds = [
+        range(options.seed + job, options.seed + options.count, options.jobs)
+        for job in range(options.jobs)
+    ]
+    table = Table()
+    wrong = 0
+    for made, checked in results(seeds, options.shard, tuple(options.without)):
+        table.add(made, checked)
+        if options.verbose:
+            print(made.seed, checked.outcome, checked.details, flush=True)
+        if checked.outcome == BROKEN:
+            print(f"seed {made.seed}: {BROKEN}: {checked.details}", flush=True)
+        elif checked.is_wrong:
+            wrong += 1
+            print(f"seed {made.seed}: {checked.outcome}: {checked.details}", flush=True)
+            if options.keep:
+                print(f"    kept as {keep(made, checked, options.keep, options.shard)}", flush=True)
+    print(table)
+    took = time.monotonic() - started
+    print(f"{options.count} programs from seed {options.seed} in {took:.0f} s, {wrong} wrong")
+    return int(wrong > 0)
+
+
+def check_scripts(scripts: list[Path], way: str) -> int:
+    """Say what comes of some scripts, a line for each."""
+    wrong = False
+    for path in scripts:
+        checked = check(path.read_text("utf-8"), options_of(way), way=way)
+        wrong = wrong or checked.is_wrong
+        print(f"{path.name}: {checked.outcome}: {' '.join(checked.details.split())}", flush=True)
+    return int(wrong)
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--shard", default="data", choices=("data", "calls", "auto"))
+    parser.add_argument("--without", action="append", default=[], metavar="CONSTRUCT")
+    parser.add_argument("--scripts", nargs="+", type=Path)
+    parser.add_argument("--keep", type=Path, help="folder for what goes wrong, made small")
+    parser.add_argument("--verbose", action="store_true", help="a line for each program")
+    return parser.parse_args(arguments)
+
+
+def prepare() -> None:
+    """Import what every process needs, so that forks have it."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    torch = importlib.import_module("torch")
+    for name in MODULES:
+        importlib.import_module(name)
+    torch.set_num_threads(1)
+    check("import torch", Options())
+    gc.collect()
+    gc.freeze()
+
+
+def options_of(way: str) -> Options:
+    """The options of a conversion in one way, where this version of the tool has ways."""
+    chosen: dict[str, Any] = {}
+    if any(field.name == "shard" for field in fields(Options)):
+        chosen["shard"] = way
+    return Options(**chosen)
+
+
+def results(
+    seeds: list[range], way: str, without: tuple[str, ...]
+) -> Iterator[tuple[Program, Checked]]:
+    """Every program with what came of it; several workers if there are several ranges."""
+    if len(seeds) == 1:
+        for seed in seeds[0]:
+            yield examined(seed, way, without)
+        return
+    with multiprocessing.get_context("fork").Pool(len(seeds)) as pool:
+        tasks = [(seed, way, without) for turn in zip(*seeds, strict=False) for seed in turn]
+        yield from pool.imap_unordered(_examined, tasks)
+
+
+def _examined(task: tuple[int, str, tuple[str, ...]]) -> tuple[Program, Checked]:
+    return examined(*task)
+
+
+def examined(seed: int, way: str, without: tuple[str, ...] = ()) -> tuple[Program, Checked]:
+    """The program of a seed and what comes of it."""
+    made = program(seed, without=without)
+    return made, outcome_of(made, way)
+
+
+def outcome_of(made: Program, way: str) -> Checked:
+    """What comes of a program."""
+    return check(made.text, options_of(way), made.inexact, way)
+
+
+def keep(made: Program, checked: Checked, folder: Path, way: str) -> Path:
+    """Make a failing program small and write it and its output."""
+    small = shrunk(made, lambda other: outcome_of(other, way).kind == checked.kind)
+    last = outcome_of(small, way)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{way}_{made.seed}.py"
+    path.write_text(f"# {last.outcome}: {' '.join(last.details.split())[:300]}\n{small.text}")
+    path.with_suffix(".out").write_text(last.converted)
+    return path
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,101 @@
+"""Random training programs, and those of them that went wrong once; see `random_programs.py`."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from programs.choices import Choices
+from programs.comparison import distance, text_difference
+from programs.program import Program, program
+from programs.shrink import shrunk
+
+COMMAND = Path(__file__).with_name("random_programs.py")
+FOUND = Path(__file__).with_name("programs") / "found"
+
+#: What the first line of a kept program may ask for, and the outcomes that fulfil it.
+WANTED = {
+    "exact": {"clean"},
+    "said": {"warned", "warned and different", "refused"},
+}
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, COMMAND, *words], capture_output=True, text=True, check=False, timeout=280
+    )
+
+
+def test_programs_that_went_wrong_once() -> None:
+    scripts = sorted(FOUND.glob("*.py"))
+    if not scripts:
+        pytest.skip("none went wrong")
+    ended = run("--scripts", *map(str, scripts))
+    outcomes = dict(line.split(": ", 1) for line in ended.stdout.splitlines())
+    assert set(outcomes) == {script.name for script in scripts}, ended.stderr
+    wrong = []
+    for script in scripts:
+        wanted = script.read_text().partition("\n")[0].removeprefix("# ").partition(":")[0]
+        if outcomes[script.name].split(":")[0] not in WANTED[wanted]:
+            wrong.append(f"{script.name} should be {wanted}: {outcomes[script.name]}")
+    assert wrong == []
+
+
+def test_every_program_is_python_and_the_same_each_time() -> None:
+    for seed in range(150):
+        text = program(seed).text
+        ast.parse(text)
+        assert program(seed).text == text
+
+
+def test_a_choice_does_not_change_the_others() -> None:
+    drawn = [Choices(3).pick(name, "abcdefgh") for name in ("one", "two", "three")]
+    assert [Choices(3).pick(name, "abcdefgh") for name in ("three", "two", "one")] == drawn[::-1]
+
+
+def test_what_is_left_out_does_not_come() -> None:
+    left_out = "loss.classes=cross_entropy"
+    some = [made for made in map(program, range(60)) if left_out in made.constructs]
+    assert some
+    for made in some:
+        assert left_out not in program(made.seed, without=[left_out]).constructs
+
+
+def test_a_failing_program_becomes_small() -> None:
+    def fails(made: Program) -> bool:
+        return "momentum=0.9" in made.text
+
+    first = next(made for made in map(program, range(100)) if fails(made) and len(made.text) > 2000)
+    small = shrunk(first, fails)
+    assert fails(small)
+    assert len(small.text) < 900
+    assert {name for name in small.constructs if name.startswith("optimizer")} == {
+        "optimizer=momentum"
+    }
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("loss 0.1234567890123\n", "loss 0.1234567890124\n", True),
+        ("loss 0.123456789\n", "loss 0.123466789\n", False),
+        ("loss 0.1235\n", "loss 0.1234\n", True),
+        ("loss 0.1236\n", "loss 0.1234\n", False),
+        ("3 of 4\n", "3 of 5\n", False),
+        ("tensor(1.5000, grad_fn=<MeanBackward0>)", "tensor(1.5000)", True),
+        ("a\n", "a\nb\n", False),
+    ],
+)
+def test_words_are_compared_as_numbers(one: str, other: str, same: bool) -> None:
+    assert (text_difference(one, other) == "") is same
+
+
+def test_numbers_are_compared_wherever_they_stand() -> None:
+    assert distance({"a": [1.0, [2.0]]}, {"a": [1.0, [2.0 + 1e-9]]}) < 1
+    assert distance({"a": [1.0, [2.0]]}, {"a": [1.0, [2.001]]}) > 1
+    assert distance({"a": 1}, {"b": 1}) > 1
+    assert distance([1.0], [1.0, 2.0]) > 1
+    assert distance([float("nan")], [float("nan")]) == 0
