@@ -58,7 +58,7 @@ def rules(framework: str | None = None) -> tuple[Rule, ...]:
     """The rules of a framework, or of all, in the order of their names.
 
     A rule is a module of ``transpile.rules.<framework>`` with ``CODES`` and ``decide``; its
-    ``edits`` may be absent.
+    ``edits`` may be absent, and its ``WAYS`` where it holds whatever the ranks share out.
     """
     if framework is None:
         return tuple(rule for name in frameworks() for rule in rules(name))
@@ -78,6 +78,7 @@ def rules(framework: str | None = None) -> tuple[Rule, ...]:
                 edits=getattr(module, "edits", _no_edits),
                 doc=module.__doc__ or "",
                 framework=framework,
+                ways=frozenset(getattr(module, "WAYS", ("data", "calls"))),
             )
         )
     return tuple(sorted(found, key=lambda rule: rule.name))

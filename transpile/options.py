@@ -9,6 +9,8 @@ Framework = Literal["auto", "pytorch", "mxnet", "paddle", "fluid", "singa", "ten
 BatchSize = Literal["global", "per-device"]
 ScaleLearningRate = Literal["none", "linear", "sqrt"]
 Evaluation = Literal["replicate", "shard"]
+Shard = Literal["auto", "data", "calls"]
+Batches = Literal["own", "broadcast"]
 Backend = Literal["auto", "nccl", "gloo", "mpi"]
 SyncBatchNorm = Literal["auto", "on", "off"]
 Strategy = Literal["ddp", "fsdp"]
@@ -27,6 +29,11 @@ class Options:
         batch_size: whether the script's batch size is that of all processes together (``global``:
             each takes its share) or of each process (``per-device``).
         scale_lr: how the learning rate follows the larger global batch; needs ``per-device``.
+        shard: what the ranks share out: every batch (``data``), or the calls of the models (``calls``:
+            each rank draws the whole batch and computes its rows of every call); ``auto`` shares
+            out batches where that is shown to train the same model, else calls.
+        batches: every rank draws the batches itself, or rank 0 draws and broadcasts them; the
+            latter needs calls to be shared out.
         evaluation: every rank evaluates everything (``replicate``), or its shard, reduced.
         backend: communication backend; ``auto`` is NCCL on CUDA and Gloo elsewhere.
         script_args: add ``--backend``, ``--init-method``, ``--rank`` and ``--world-size`` to the
@@ -61,6 +68,8 @@ class Options:
     framework: Framework = "auto"
     batch_size: BatchSize = "global"
     scale_lr: ScaleLearningRate = "none"
+    shard: Shard = "auto"
+    batches: Batches = "own"
     evaluation: Evaluation = "replicate"
     backend: Backend = "auto"
     script_args: bool = False
@@ -93,6 +102,15 @@ class Options:
             raise ValueError(
                 "evaluation='shard' needs strategy='ddp': all processes call a sharded model"
             )
+        if self.shard == "calls":
+            if self.batch_size == "per-device":
+                raise ValueError("shard='calls' needs batch_size='global': each rank has all of it")
+            if self.strategy == "fsdp":
+                raise ValueError("shard='calls' needs strategy='ddp': whole models are called")
+            if self.compression != "none":
+                raise ValueError("shard='calls' goes with compression='none'")
+        if self.batches == "broadcast" and self.shard == "data":
+            raise ValueError("batches='broadcast' needs shard='calls': each rank draws its share")
         if self.explain_numbers is not None and self.explain_numbers < 1:
             raise ValueError("explain_numbers must be at least 1")
         if self.mode in ("collective", "nccl2"):

@@ -7,7 +7,7 @@ so that nothing of the script is shadowed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from string import Template
 
@@ -48,20 +48,39 @@ def prelude_of(framework: str, options: Options | None = None) -> Mapping[str, H
         framework: the framework.
         options: the choices of the conversion; default: those of the command.
     """
-    chosen = options or Options()
+    return Helpers(templates_of(framework), options or Options())
+
+
+def templates_of(framework: str) -> Mapping[str, HelperTemplate]:
+    """The helpers of a framework, whatever the options."""
     found: Mapping[str, HelperTemplate] = import_module(
         f"transpile.rules.{framework}._prelude"
     ).HELPERS
-    return {
-        name: source if isinstance(source, HelperSource) else source(chosen)
-        for name, source in found.items()
-    }
+    return found
 
 
 def sources_of(plan: Plan) -> Mapping[str, HelperSource]:
     """The helpers for one plan: rules leave variants that it needs in its memo."""
     variants: Mapping[str, HelperSource] = plan.memo.get("helpers", {})
-    return {**prelude_of(plan.table.framework, plan.options), **variants}
+    return Helpers({**templates_of(plan.table.framework), **variants}, plan.options)
+
+
+class Helpers(Mapping[str, HelperSource]):
+    """The helpers for the options of a conversion, each made when it is asked for."""
+
+    def __init__(self, templates: Mapping[str, HelperTemplate], options: Options) -> None:
+        self._templates = templates
+        self._options = options
+
+    def __getitem__(self, name: str) -> HelperSource:
+        template = self._templates[name]
+        return template if isinstance(template, HelperSource) else template(self._options)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._templates)
+
+    def __len__(self) -> int:
+        return len(self._templates)
 
 
 def closed(names: Iterable[str], sources: Mapping[str, HelperSource]) -> list[str]:

@@ -10,7 +10,7 @@ import libcst as cst
 from transpile.changes import Edit
 from transpile.facts.module import Module
 from transpile.finding import Finding, Level
-from transpile.plan.model import Plan
+from transpile.plan.model import Plan, Way
 from transpile.records import dataclass
 from transpile.result import Verdict
 
@@ -90,7 +90,7 @@ class Rule:
         decide: the answers, on the plan alone.
         edits: the changes for one ruling to apply; sees all rulings of the conversion.
         doc: the module's docstring.
-        required: where the rule refuses or cannot decide, the script is not converted.
+        ways: what the ranks share out where the rule holds: ``data``, ``calls`` or both.
     """
 
     name: str
@@ -99,7 +99,7 @@ class Rule:
     edits: Callable[[Plan, Ruling, Rulings], Iterable[Change]]
     doc: str
     framework: str = ""
-    order: int = 0
+    ways: frozenset[Way] = frozenset({"data", "calls"})
 
 
 @dataclass(frozen=True, eq=False)

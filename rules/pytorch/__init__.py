@@ -138,6 +138,7 @@ TABLE = Table(
     framework="pytorch",
     prefix="PT",
     versions=VERSIONS,
+    splits_calls=True,
     shaping=SHAPING,
     packages=frozenset({"torch"}),
     dialect=Dialect(

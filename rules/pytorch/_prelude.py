@@ -5,6 +5,7 @@ Each works in one process without a process group, so that the script stays a pl
 
 from __future__ import annotations
 
+from transpile.helper_files import from_file
 from transpile.prelude import HelperSource, HelperTemplate
 from transpile.rules.pytorch._helpers.data import DATA_SHARES
 from transpile.rules.pytorch._helpers.evaluation import EVALUATION
@@ -15,6 +16,16 @@ from transpile.rules.pytorch._helpers.processes import PROCESSES
 from transpile.rules.pytorch._helpers.randomness import RANDOMNESS
 from transpile.rules.pytorch._helpers.training import TRAINING
 from transpile.rules.pytorch._sharding_helpers import SHARDING
+
+#: Helpers that are real files: the name, and the module of :mod:`transpile.rules.pytorch.emitted`.
+FILES = (
+    ("rows_of_ranks", "split_calls"),
+    ("ShareRows", "split_calls"),
+    ("GatherRows", "split_calls"),
+    ("each_tensor", "split_calls"),
+    ("share_rows", "split_calls"),
+    ("SplitCalls", "split_calls"),
+)
 
 HELPERS: dict[str, HelperTemplate] = {
     **RANDOMNESS,
@@ -43,4 +54,5 @@ def $main_process_first():
         ("is_main_process", "barrier"),
     ),
     **SHARDING,
+    **{name: from_file(f"transpile.rules.pytorch.emitted.{file}", name) for name, file in FILES},
 }

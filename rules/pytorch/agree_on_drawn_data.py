@@ -45,6 +45,8 @@ from transpile.rules.pytorch._drawn_data import Drawn, drawn_data
 from transpile.rules.pytorch._seeds import imports
 from transpile.rules.pytorch.agree_on_splits import places_cut_out, splitting
 
+#: Where calls are shared out, every rank has the whole batch.
+WAYS = ("data",)
 CODES = {"PT738": "data that is drawn by chance is the same on all processes"}
 SAME = "all processes draw the same here"
 WHY = "each process would fill this data with random numbers of its own"

@@ -46,6 +46,8 @@ from transpile.rules.pytorch._drawn_data import drawn_data
 from transpile.rules.pytorch._random_draws import Draws, own_generator
 from transpile.rules.pytorch._seeds import imports
 
+#: Where calls are shared out, every rank has the whole batch.
+WAYS = ("data",)
 CODES = {"PT733": "a split is drawn once for all processes"}
 SPLITS = {
     "torch.utils.data.random_split": "torch",

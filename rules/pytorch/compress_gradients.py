@@ -44,6 +44,8 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Remark, Ruling
 from transpile.rules.pytorch._compression import WARM_UP
 
+#: Where calls are shared out, every rank has the whole batch.
+WAYS = ("data",)
 CODES = {
     "PT331": "the gradients of a model are compressed",
     "PT332": "compressed gradients may overflow",

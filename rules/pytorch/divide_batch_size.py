@@ -43,6 +43,8 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._loaders import gives_batches, gives_parts, sharded_sibling
 
+#: Where calls are shared out, every rank has the whole batch.
+WAYS = ("data",)
 CODES = {
     "PT221": "the processes share the batch of the script",
     "PT222": "the batch size of a training loader cannot be followed",

@@ -44,6 +44,8 @@ from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._sharded import obstacles
 from transpile.rules.pytorch.wrap_model import claims, home
 
+#: Where calls are shared out, every rank has the whole batch.
+WAYS = ("data",)
 CODES = {
     "PT341": "the parameters of a model are spread over the processes",
     "PT342": "a model cannot be sharded",

@@ -37,6 +37,8 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._whole_states import Place, places
 
+#: Where calls are shared out, every rank has the whole batch.
+WAYS = ("data",)
 CODES = {
     "PT345": "a state of a sharded model is whole where it leaves the script",
     "PT346": "a state of a sharded model is used for something else than to be written",

@@ -36,6 +36,8 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._looking import loader_behind, looks
 
+#: Where calls are shared out, every rank has the whole batch.
+WAYS = ("data",)
 CODES = {"PT228": "a batch that is only looked at is that of all processes"}
 
 

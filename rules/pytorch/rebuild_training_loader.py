@@ -47,6 +47,8 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._loaders import sharded_sibling
 
+#: Where calls are shared out, every rank has the whole batch.
+WAYS = ("data",)
 CODES = {
     "PT205": "a finished training loader is rebuilt over this process's shard",
     "PT206": "a training loader has no variable in which it could be rebuilt",

@@ -45,6 +45,8 @@ from transpile.rules.pytorch._reductions import settled
 from transpile.rules.pytorch._reported import Change, Leaf, reported
 from transpile.rules.pytorch._vocabulary import VOCABULARY
 
+#: Where calls are shared out, every rank has the whole batch.
+WAYS = ("data",)
 CODES = {
     "PT601": "a number is reported over the global batch",
     "PT602": "a number of samples is that of all processes",

@@ -40,6 +40,8 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
 from transpile.rules.pytorch._quantity import Kind, analysis
 
+#: Where calls are shared out, every rank has the whole batch.
+WAYS = ("data",)
 CODES = {"PT410": "samples are moved along gradients of their own"}
 
 

@@ -35,6 +35,8 @@ from transpile.plan.noise import uneven_noise
 from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
 
+#: Where calls are shared out, every rank has the whole batch.
+WAYS = ("data",)
 CODES = {"PT407": "random numbers change parameters or gradients in training"}
 
 

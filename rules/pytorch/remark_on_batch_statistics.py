@@ -38,6 +38,8 @@ from transpile.plan.model import Plan
 from transpile.rule import Answer, Remark
 from transpile.rules.pytorch._quantity.couplings import couplings
 
+#: Where calls are shared out, every rank has the whole batch.
+WAYS = ("data",)
 CODES = {
     "PT408": "a model combines the samples of a batch",
     "PT411": "instance norm keeps running statistics of one process's share of the batches",

@@ -35,6 +35,8 @@ from transpile.plan.model import Plan
 from transpile.plan.sources import sites
 from transpile.rule import Answer, Remark
 
+#: Where calls are shared out, every rank has the whole batch.
+WAYS = ("data",)
 CODES = {"PT217": "each process pads its batches to the longest sample of its own share"}
 PADDING = Padding(
     frozenset({"torch.nn.utils.rnn.pad_sequence", "torch.max", "torch.amax"}),

@@ -44,6 +44,8 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._steps import counted_batches
 
+#: Where calls are shared out, every rank has the whole batch.
+WAYS = ("data",)
 CODES = {
     "PT231": "the learning rate follows the number of processes",
     "PT232": "the learning rate of an adaptive optimizer is scaled linearly",

@@ -48,6 +48,8 @@ from transpile.rules.pytorch._multiples import multiplied
 from transpile.rules.pytorch._quantity import Kind, analysis, describe
 from transpile.rules.pytorch._reductions import obstacle, settled
 
+#: Where calls are shared out, every rank has the whole batch.
+WAYS = ("data",)
 CODES = {
     "PT401": "the averaged gradients are those of the global batch",
     "PT402": "a loss is taken over the global batch",

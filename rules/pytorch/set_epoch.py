@@ -66,6 +66,8 @@ from transpile.rules.pytorch._loaders import (
     sharded_sibling,
 )
 
+#: Where calls are shared out, every rank has the whole batch.
+WAYS = ("data",)
 CODES = {
     "PT211": "the sampler is told the epoch",
     "PT212": "there is no place from which the sampler can be told the epoch",

@@ -47,6 +47,8 @@ from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._evaluation import evaluations
 from transpile.rules.pytorch._together import has_buffers
 
+#: Where calls are shared out, every rank has the whole batch.
+WAYS = ("data",)
 CODES = {
     "PT611": "evaluation is not shared out over the processes",
     "PT612": "each process evaluates its share of the batches",

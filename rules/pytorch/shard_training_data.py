@@ -58,6 +58,8 @@ from transpile.rules.pytorch._phases import evaluating_phase
 from transpile.rules.pytorch._seeds import seed_text
 from transpile.rules.pytorch.share_sampler import compared, of_the_library
 
+#: Where calls are shared out, every rank has the whole batch.
+WAYS = ("data",)
 CODES = {
     "PT201": "each process draws its own shard of the training set",
     "PT202": "a training loader cannot be sharded",

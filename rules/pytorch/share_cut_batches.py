@@ -50,6 +50,8 @@ from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._cuts import Taking, sharing
 from transpile.rules.pytorch.divide_batch_size import Share
 
+#: Where calls are shared out, every rank has the whole batch.
+WAYS = ("data",)
 CODES = {
     "PT225": "every process takes its part of each batch that is cut out of the data",
     "PT226": "this shape follows the part of one process",

@@ -52,6 +52,8 @@ from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch._loaders import gives_batches, gives_parts, is_distributed_sampler
 from transpile.rules.pytorch._quantity import Kind, analysis, quantity
 
+#: Where calls are shared out, every rank has the whole batch.
+WAYS = ("data",)
 CODES = {
     "PT207": "every process takes its part of what a sampler draws",
     "PT208": "a sampler cannot be shared out",

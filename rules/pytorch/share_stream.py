@@ -41,6 +41,8 @@ from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch._drawn_in_order import GENERATORS, is_seeded
 from transpile.rules.pytorch._loaders import is_iterable_dataset
 
+#: Where calls are shared out, every rank has the whole batch.
+WAYS = ("data",)
 CODES = {
     "PT209": "every process takes its part of a stream",
     "PT210": "a stream cannot be shared out",

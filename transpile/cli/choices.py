@@ -59,6 +59,8 @@ def options_of(choices: dict[str, Any]) -> Options:
         framework=choices["framework"],
         batch_size=choices["batch_size"],
         scale_lr=choices["scale_lr"],
+        shard=choices["shard"],
+        batches=choices["batches"],
         evaluation=choices["evaluation"],
         backend=choices["backend"],
         script_args=choices["script_args"],

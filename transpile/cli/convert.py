@@ -26,6 +26,7 @@ from transpile.cli.targets import TargetError, is_folder
 from transpile.cli.tasks import expand, target_in, targets_of
 from transpile.options import (
     Backend,
+    Batches,
     BatchSize,
     Communication,
     Compression,
@@ -35,6 +36,7 @@ from transpile.options import (
     Options,
     PaddleInterface,
     ScaleLearningRate,
+    Shard,
     Strategy,
     SyncBatchNorm,
 )
@@ -128,6 +130,24 @@ class _Command(click.Command):
     default=_DEFAULTS.scale_lr,
     show_default=True,
     help="How the learning rate follows the larger global batch; needs --batch-size per-device.",
+)
+@click.option(
+    "--shard",
+    cls=FrameworkOption,
+    frameworks=("pytorch",),
+    type=choice_of(Shard),
+    default=_DEFAULTS.shard,
+    show_default=True,
+    help="What ranks share out: batches, or calls of models on whole batches; auto chooses.",
+)
+@click.option(
+    "--batches",
+    cls=FrameworkOption,
+    frameworks=("pytorch",),
+    type=choice_of(Batches),
+    default=_DEFAULTS.batches,
+    show_default=True,
+    help="With shared calls: every rank draws the batches, or rank 0 draws and broadcasts them.",
 )
 @click.option(
     "--eval",

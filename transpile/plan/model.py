@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import libcst as cst
 
@@ -17,6 +17,9 @@ from transpile.records import dataclass, field
 
 if TYPE_CHECKING:
     from transpile.plan.cut_bounds import Bounds
+
+#: What the ranks share out: every batch, or the calls of the models.
+Way = Literal["data", "calls"]
 
 
 @dataclass(eq=False)
@@ -155,6 +158,7 @@ class Plan:
         facts: what the run saw.
         table: the framework's vocabulary.
         options: what the user chose.
+        way: what the ranks share out: batches (``data``) or the calls of models (``calls``).
         loaders, models, optimizers, backwards: the roles.
         memo: results that rules share, by a key of theirs.
         names: names for what is inserted, by module; see :meth:`names_in`.
@@ -166,6 +170,7 @@ class Plan:
     facts: Facts
     table: Table
     options: Options
+    way: Way = "data"
     loaders: list[Loader] = field(default_factory=list)
     models: list[Model] = field(default_factory=list)
     optimizers: list[Optimizer] = field(default_factory=list)

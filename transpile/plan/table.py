@@ -83,6 +83,7 @@ class Table:
         sites: a framework's own places that some rule must claim, beside backward passes, optimizer
             steps and training loaders: what to call them, the module and the node.
         early: what a framework's processes must have joined for, beside what trains.
+        splits_calls: the framework has rules that share out the calls of models.
         versions: the versions of the framework that outputs run on.
     """
 
@@ -138,6 +139,7 @@ class Table:
     trains: Callable[[Plan], bool] | None = None
     sites: Callable[[Plan], Iterable[tuple[str, Module, cst.CSTNode]]] | None = None
     early: Callable[[Plan], Iterable[Event]] | None = None
+    splits_calls: bool = False
     versions: Versions | None = None
 
     def is_optimizer(self, name: str) -> bool:

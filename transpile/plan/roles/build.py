@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transpile.facts.interpreter import Facts
 from transpile.options import Options
-from transpile.plan.model import Plan
+from transpile.plan.model import Plan, Way
 from transpile.plan.noise_batches import take_in_noise
 from transpile.plan.roles.backwards import find_backwards
 from transpile.plan.roles.loaders import find_loaders
@@ -13,9 +13,16 @@ from transpile.plan.roles.optimizers import find_optimizers
 from transpile.plan.table import Table
 
 
-def build_plan(facts: Facts, table: Table, options: Options) -> Plan:
-    """The plan of a script."""
-    plan = Plan(facts, table, options)
+def build_plan(facts: Facts, table: Table, options: Options, way: Way = "data") -> Plan:
+    """The plan of a script.
+
+    Args:
+        facts: what the run saw.
+        table: the framework's vocabulary.
+        options: what the user chose.
+        way: what the ranks share out.
+    """
+    plan = Plan(facts, table, options, way)
     plan.loaders = list(find_loaders(facts, table))
     plan.optimizers = list(find_optimizers(facts, table))
     find_backwards(plan)
