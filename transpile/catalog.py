@@ -79,6 +79,7 @@ def rules(framework: str | None = None) -> tuple[Rule, ...]:
                 doc=module.__doc__ or "",
                 framework=framework,
                 ways=frozenset(getattr(module, "WAYS", ("data", "calls"))),
+                sure=frozenset(getattr(module, "SURE", ())),
             )
         )
     return tuple(sorted(found, key=lambda rule: rule.name))

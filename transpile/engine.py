@@ -32,6 +32,7 @@ from transpile.rule import Answer, Helper, Remark, Rule, Ruling, Rulings, findin
 from transpile.shared_helpers import HelperModule, shared_helpers
 from transpile.source import Source, read_source
 from transpile.unreached import unreached
+from transpile.ways import Attempt, choose, first_way, may_split_calls
 
 #: Codes of findings that belong to no framework.
 CODES = {
@@ -49,6 +50,8 @@ CODES = {
     "DT013": "something happens before the processes know of each other",
     "DT014": "the output would not run on the framework's version",
     "DT008": "a path depends on the folder that a file of the project stands in",
+    "DT015": "calls of models are split over the processes, on whole batches",
+    "DT016": "neither batches nor calls can be split over the processes",
 }
 
 
@@ -105,7 +108,7 @@ def follow(project: Project, table: Table, read: Source, options: Options) -> Re
         RecursionError: they nest so deeply that Python itself gives up.
     """
     facts = interpret(project.entry, table.dialect, project.find)
-    plan = build_plan(facts, table, options)
+    plan = build_plan(facts, table, options, first_way(options))
     notes = [
         Finding(
             "DT007", Level.WARNING, where, 0, 0, f"this module of the project is not read: {why}"
@@ -121,7 +124,11 @@ def follow(project: Project, table: Table, read: Source, options: Options) -> Re
             raise TooComplex
         why = "no backward pass is reached from this script"
         return unchanged(project, "DT004", why, plan, notes)
-    return decide_and_edit(plan, project, options, notes)
+    first = decide_and_edit(plan, project, options, notes)
+    if not may_split_calls(plan, options) or not first.doubts:
+        return first.result
+    other = decide_and_edit(build_plan(facts, table, options, "calls"), project, options, notes)
+    return choose(first, other, plan.entry.source.path)
 
 
 def framework_of(source: Source, options: Options, project: Project) -> str | None:
@@ -162,15 +169,18 @@ def framework_of_names(names: Iterable[str]) -> str | None:
     return None
 
 
-def decide_and_edit(plan: Plan, project: Project, options: Options, notes: list[Finding]) -> Result:
-    """Ask every rule, and carry out what they want if none refuses."""
+def decide_and_edit(
+    plan: Plan, project: Project, options: Options, notes: list[Finding]
+) -> Attempt:
+    """Ask every rule that serves the plan's way, and carry out what they want if none refuses."""
     read = plan.entry.source
-    chosen = catalog.rules(plan.table.framework)
+    chosen = [rule for rule in catalog.rules(plan.table.framework) if plan.way in rule.ways]
     plan.memo["requirements"] = project.requirements
     answers = [(rule, answer) for rule in chosen for answer in rule.decide(plan)]
     if not options.allow_partial:
         answers = decisive(answers) or answers
     rulings = Rulings({})
+    doubts: list[Finding] = []
     findings = [*notes, *too_old(plan)]
     for rule, answer in answers:
         if isinstance(answer, Ruling):
@@ -178,6 +188,9 @@ def decide_and_edit(plan: Plan, project: Project, options: Options, notes: list[
         finding = finding_of(answer)
         if finding is not None:
             findings.append(finding)
+            doubted = finding.level > Level.NOTE and finding.code not in rule.sure
+            if doubted and rule.ways == {plan.way}:
+                doubts.append(finding)
     refused = any(finding.level is Level.ERROR for finding in findings)
     if not refused:
         closing = [*unclaimed(plan, rulings), *unreached(plan)]
@@ -188,6 +201,8 @@ def decide_and_edit(plan: Plan, project: Project, options: Options, notes: list[
     changed = written(*all_edits(plan, project, asked))
     findings.extend(users_elsewhere(plan, project, changed))
     errors = any(finding.level is Level.ERROR for finding in findings)
+    if errors:
+        doubts.extend(finding for finding in findings if finding.level is Level.ERROR)
     description = describe(plan, rulings)
     if options.explain_numbers is not None:
         converted = not errors or options.allow_partial
@@ -195,14 +210,15 @@ def decide_and_edit(plan: Plan, project: Project, options: Options, notes: list[
     findings = sorted(set(findings), key=lambda finding: finding.sort_key)
     decisions = public_decisions(answers)
     if errors and not options.allow_partial:
-        return Result(
+        refusal = Result(
             Outcome.REFUSED, read.text, read.data, description, decisions, tuple(findings)
         )
+        return Attempt(refusal, tuple(doubts))
     text = changed.texts.get(plan.entry, read.text)
     files = files_of(project, changed)
     converted = text != read.text or any(file.is_changed for file in files)
     outcome = Outcome.CONVERTED if converted else Outcome.UNCHANGED
-    return Result(
+    result = Result(
         outcome,
         text,
         read.encode(text),
@@ -213,6 +229,7 @@ def decide_and_edit(plan: Plan, project: Project, options: Options, notes: list[
         place_of(project),
         tuple(bound_to_place(project)),
     )
+    return Attempt(result, tuple(doubts))
 
 
 def too_old(plan: Plan) -> Iterable[Finding]:

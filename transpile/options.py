@@ -29,9 +29,9 @@ class Options:
         batch_size: whether the script's batch size is that of all processes together (``global``:
             each takes its share) or of each process (``per-device``).
         scale_lr: how the learning rate follows the larger global batch; needs ``per-device``.
-        shard: what the ranks share out: every batch (``data``), or the calls of the models (``calls``:
-            each rank draws the whole batch and computes its rows of every call); ``auto`` shares
-            out batches where that is shown to train the same model, else calls.
+        shard: what the ranks share out: every batch (``data``), or the calls of the models, of
+            which each rank computes its rows on whole batches (``calls``); ``auto`` shares out
+            batches where that is shown to train the same model, else calls.
         batches: every rank draws the batches itself, or rank 0 draws and broadcasts them; the
             latter needs calls to be shared out.
         evaluation: every rank evaluates everything (``replicate``), or its shard, reduced.

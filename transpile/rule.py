@@ -91,6 +91,7 @@ class Rule:
         edits: the changes for one ruling to apply; sees all rulings of the conversion.
         doc: the module's docstring.
         ways: what the ranks share out where the rule holds: ``data``, ``calls`` or both.
+        sure: codes of warnings that leave no doubt about what is trained.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Rule:
     doc: str
     framework: str = ""
     ways: frozenset[Way] = frozenset({"data", "calls"})
+    sure: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,8 +23,9 @@ FILES = (
     ("ShareRows", "split_calls"),
     ("GatherRows", "split_calls"),
     ("each_tensor", "split_calls"),
-    ("share_rows", "split_calls"),
     ("SplitCalls", "split_calls"),
+    ("axes_of", "split_calls"),
+    ("CheckedSplitCalls", "split_calls"),
 )
 
 HELPERS: dict[str, HelperTemplate] = {

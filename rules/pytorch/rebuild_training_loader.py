@@ -49,6 +49,8 @@ from transpile.rules.pytorch._loaders import sharded_sibling
 
 #: Where calls are shared out, every rank has the whole batch.
 WAYS = ("data",)
+#: What leaves no doubt about what is trained.
+SURE = ("PT213",)
 CODES = {
     "PT205": "a finished training loader is rebuilt over this process's shard",
     "PT206": "a training loader has no variable in which it could be rebuilt",

@@ -47,6 +47,8 @@ from transpile.rules.pytorch._vocabulary import VOCABULARY
 
 #: Where calls are shared out, every rank has the whole batch.
 WAYS = ("data",)
+#: What leaves no doubt about what is trained.
+SURE = ("PT604",)
 CODES = {
     "PT601": "a number is reported over the global batch",
     "PT602": "a number of samples is that of all processes",

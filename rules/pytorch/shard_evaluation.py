@@ -49,6 +49,8 @@ from transpile.rules.pytorch._together import has_buffers
 
 #: Where calls are shared out, every rank has the whole batch.
 WAYS = ("data",)
+#: What leaves no doubt about what is trained.
+SURE = ("PT611",)
 CODES = {
     "PT611": "evaluation is not shared out over the processes",
     "PT612": "each process evaluates its share of the batches",

@@ -85,7 +85,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             "rank 0 hands its random state to all",
             data=start,
         )
-    loop = training_loop(plan)
+    loop = training_loop(plan) if plan.way == "data" else None
     if loop is not None:
         yield Ruling(
             "PT702",

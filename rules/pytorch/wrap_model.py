@@ -59,6 +59,7 @@ from transpile.rules.pytorch._batch_norm import has_batch_norm
 from transpile.rules.pytorch._compression import hook_lines
 from transpile.rules.pytorch._data_parallel import replaces_data_parallel
 from transpile.rules.pytorch._side_doors import side_doors
+from transpile.rules.pytorch._split_calls import is_checked, split_arguments
 from transpile.rules.pytorch._unused import may_leave_parameters_out, may_search_for_unused
 
 CODES = {
@@ -94,7 +95,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         if averaged_by_hand(plan, model):
             continue
-        for event, why in side_doors(plan, model):
+        # Where calls are split, what bypasses the wrapper is computed whole by every process.
+        for event, why in side_doors(plan, model) if plan.way == "data" else ():
             yield Ruling(
                 "PT303",
                 Verdict.REFUSE,
@@ -286,9 +288,9 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         yield Helper("wrap_thawed", wrap.module)
         wrap_in = plan.names_in(wrap.module).fresh("wrap_thawed")
     else:
-        wrap_in = plan.names_in(wrap.module).imported(
-            "torch.nn.parallel.DistributedDataParallel", "DistributedDataParallel"
-        )
+        wrap_in = wrap_class(plan, wrap, arguments)
+        if split_arguments_of(plan, wrap) is not None:
+            yield Helper(split_helper(plan, wrap), wrap.module)
         if any(may_leave_parameters_out(plan, model) for model in wrap.models):
             arguments.append("find_unused_parameters=True")
     source = wrap.module.source
@@ -302,6 +304,27 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         changes = insert_after(source, wrap.after, lines, order=5)
     for edit in changes:
         yield In(wrap.module, edit)
+
+
+def split_arguments_of(plan: Plan, wrap: Wrap) -> list[str] | None:
+    """What the wrap is told of the rows of a model whose calls are split; None for others."""
+    return split_arguments(plan, wrap) if plan.way == "calls" and not wrap.thawed else None
+
+
+def split_helper(plan: Plan, wrap: Wrap) -> str:
+    """The wrap that splits calls."""
+    return "CheckedSplitCalls" if is_checked(plan, wrap) else "SplitCalls"
+
+
+def wrap_class(plan: Plan, wrap: Wrap, arguments: list[str]) -> str:
+    """The name of the class that a model is wrapped in; its arguments are added to the list."""
+    own = split_arguments_of(plan, wrap)
+    if own is None:
+        return plan.names_in(wrap.module).imported(
+            "torch.nn.parallel.DistributedDataParallel", "DistributedDataParallel"
+        )
+    arguments.extend(own)
+    return plan.names_in(wrap.module).fresh(split_helper(plan, wrap))
 
 
 def synchronises(plan: Plan, wrap: Wrap) -> bool:

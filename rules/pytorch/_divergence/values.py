@@ -129,11 +129,12 @@ class ValueDifferences:
 
     def own_cause(self, value: Opaque) -> Cause | None:
         """Why a value itself, whatever it is computed from, may differ."""
+        whole = self.plan.way == "calls"
         if id(value) in self.plan.samples:
-            return Cause.BATCH
+            return None if whole else Cause.BATCH
         if value.kind == "element":
             if any(self.is_training_data(source) for source in value.operands[0]):
-                return Cause.BATCH
+                return None if whole else Cause.BATCH
             return None
         if value.kind != "call":
             return None
@@ -143,7 +144,7 @@ class ValueDifferences:
             if name.startswith(MACHINE):
                 return Cause.MACHINE
             if name.startswith(RANDOM) and not any(word in name for word in NOT_DRAWN):
-                return Cause.RANDOM if self.is_late(value) else None
+                return Cause.RANDOM if self.is_late(value) and not whole else None
             if name in CHECKS:
                 written = self.is_written(value.arguments.items[:1])
                 return Cause.FILES if written else Cause.PRESENCE

@@ -24,7 +24,9 @@ class ShareRows(torch.autograd.Function):
         ctx.axis, ctx.total, ctx.factor = axis, tensor.size(axis), factor
         counts, rank = rows_of_ranks(ctx.total), dist.get_rank()
         # A rank without rows computes one that is thrown away, so that no collective misses it.
-        rows = tensor.narrow(axis, sum(counts[:rank]) if counts[rank] else 0, counts[rank] or 1)
+        rows = tensor.narrow(
+            axis, sum(counts[:rank]) if counts[rank] else 0, counts[rank] or 1
+        )
         return rows.clone() if factor == 1 else rows * factor
 
     @staticmethod
@@ -45,12 +47,16 @@ class GatherRows(torch.autograd.Function):
         parts = [torch.empty_like(rows.contiguous()) for _ in ctx.counts]
         dist.all_gather(parts, rows.contiguous())
         counted = zip(parts, ctx.counts)
-        whole = torch.cat([part.narrow(axis, 0, count) for part, count in counted], axis)
+        whole = torch.cat(
+            [part.narrow(axis, 0, count) for part, count in counted], axis
+        )
         return whole if factor == 1 else whole * factor
 
     @staticmethod
     def backward(ctx, gradient):
-        factor = ctx.factor * dist.get_world_size() if ctx.counts[dist.get_rank()] else 0
+        factor = (
+            ctx.factor * dist.get_world_size() if ctx.counts[dist.get_rank()] else 0
+        )
         return ShareRows.apply(gradient, ctx.axis, factor), None, None, None
 
 
@@ -59,15 +65,18 @@ def each_tensor(function, value, axes):
     if axes is None:
         return value
     if isinstance(value, torch.Tensor):
-        return function(value, axes) if value.dim() else value
+        return function(value, axes)
     if isinstance(value, dict):
+        inside = axes if isinstance(axes, dict) else dict.fromkeys(value, axes)
         found = {
-            key: each_tensor(function, item, axes.get(key) if isinstance(axes, dict) else axes)
-            for key, item in value.items()
+            key: each_tensor(function, value[key], inside.get(key, 0)) for key in value
         }
-        return type(value)(**found) if hasattr(value, "to_tuple") else type(value)(found)
+        return (
+            type(value)(**found) if hasattr(value, "to_tuple") else type(value)(found)
+        )
     if isinstance(value, (list, tuple)):
-        inside = axes if isinstance(axes, (list, tuple)) else [axes] * len(value)
+        inside = axes if isinstance(axes, tuple) else (axes,) * len(value)
+        inside += (0,) * (len(value) - len(inside))
         items = [each_tensor(function, item, axis) for item, axis in zip(value, inside)]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     return value
@@ -82,46 +91,120 @@ class SplitCalls(DistributedDataParallel):
 
     def __init__(self, model, inputs=0, keywords=0, outputs=0, **options):
         super().__init__(model, **options)
-        self.inputs, self.keywords, self.outputs, self.calls = inputs, keywords, outputs, 0
+        self.inputs, self.keywords, self.outputs, self.calls = (
+            inputs,
+            keywords,
+            outputs,
+            0,
+        )
 
     def forward(self, *args, **kwargs):
-        shapes = []
-        each_tensor(lambda tensor, axis: shapes.append(tensor.size(axis)), args, self.inputs)
-        each_tensor(lambda tensor, axis: shapes.append(tensor.size(axis)), kwargs, self.keywords)
-        if len(set(shapes)) != 1 or shapes[0] == 0:
-            raise ValueError(f"the inputs of a split call count {shapes} samples, not equally many")
+        given = []
+        for value, axes in ((args, self.inputs), (kwargs, self.keywords)):
+            each_tensor(lambda tensor, axis: given.append((tensor, axis)), value, axes)
+        sizes = {tensor.size(axis) for tensor, axis in given if tensor.dim()}
+        if len(sizes) != 1 or 0 in sizes:
+            raise ValueError(
+                f"a call with {sorted(sizes)} samples in its inputs cannot be split"
+            )
+        (total,) = sizes
         self.calls += 1
         if self.calls <= 3:
-            self.compare(args, kwargs)
-        args = each_tensor(share_rows, args, self.inputs)
-        kwargs = each_tensor(share_rows, kwargs, self.keywords)
-        devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
-        # Noise within the model differs from rank to rank, all other random numbers are equal.
-        with torch.random.fork_rng(devices):
-            torch.manual_seed(torch.initial_seed() + 1000 * self.calls + dist.get_rank())
-            output = super().forward(*args, **kwargs)
-        own = max(rows_of_ranks(shapes[0])[dist.get_rank()], 1)
+            self.compare([tensor for tensor, _ in given])
+
+        def share_rows(tensor, axis):
+            return ShareRows.apply(tensor, axis, 1) if tensor.dim() else tensor
 
         def gather_rows(tensor, axis):
-            if tensor.size(axis) != own:
-                raise ValueError(f"no row for each sample in an output of shape {tensor.shape}")
-            return GatherRows.apply(tensor, axis, shapes[0], 1)
+            rows = max(rows_of_ranks(total)[dist.get_rank()], 1)
+            if tensor.dim() == 0 or tensor.size(axis) != rows:
+                raise ValueError(
+                    f"an output of shape {tuple(tensor.shape)} has no row per sample"
+                )
+            return GatherRows.apply(tensor, axis, total, 1)
 
+        args = each_tensor(share_rows, args, self.inputs)
+        kwargs = each_tensor(share_rows, kwargs, self.keywords)
+        # Noise within the model differs from rank to rank; all other random numbers are equal.
+        devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+        with torch.random.fork_rng(devices):
+            torch.manual_seed(
+                torch.initial_seed() + 1000 * self.calls + dist.get_rank()
+            )
+            output = super().forward(*args, **kwargs)
         return each_tensor(gather_rows, output, self.outputs)
 
-    def compare(self, args, kwargs):
+    def compare(self, tensors):
         """Stop the job where this rank was given another batch than the others."""
-        sums = []
-        each_tensor(lambda tensor, axis: sums.append(tensor.double().sum()), args, 0)
-        each_tensor(lambda tensor, axis: sums.append(tensor.double().sum()), kwargs, 0)
-        sums = torch.nan_to_num(torch.stack(sums).detach())
+        sums = torch.nan_to_num(
+            torch.stack([each.detach().double().sum() for each in tensors])
+        )
         most, least = sums.clone(), sums.clone()
         dist.all_reduce(most, op=dist.ReduceOp.MAX)
         dist.all_reduce(least, op=dist.ReduceOp.MIN)
         if not torch.allclose(most, least, rtol=1e-6):
-            raise RuntimeError(f"rank {dist.get_rank()} draws another batch: {sums.tolist()}")
+            raise RuntimeError(
+                f"rank {dist.get_rank()} has another batch: {sums.tolist()}"
+            )
 
 
-def share_rows(tensor, axis):
-    """Return this rank's rows of a tensor that all ranks have."""
-    return ShareRows.apply(tensor, axis, 1)
+def axes_of(rows, whole, start):
+    """Return along which axes the outputs of some rows are rows of the outputs of all."""
+    if isinstance(whole, dict):
+        return {key: axes_of(rows[key], whole[key], start) for key in whole}
+    if isinstance(whole, (list, tuple)):
+        return tuple(axes_of(one, other, start) for one, other in zip(rows, whole))
+    if not isinstance(whole, torch.Tensor):
+        same, axes = rows == whole, []
+    else:
+        axes = [
+            axis for axis in range(whole.dim()) if rows.size(axis) != whole.size(axis)
+        ]
+        part = whole.narrow(axes[0], start, rows.size(axes[0])) if axes else whole
+        same = part.shape == rows.shape and torch.allclose(
+            part.double(), rows.double(), rtol=1e-3, atol=1e-5
+        )
+    if not same:
+        raise RuntimeError(
+            "the samples of this model depend on each other: do not split its calls"
+        )
+    return axes[0] if axes else None
+
+
+class CheckedSplitCalls(SplitCalls):
+    """Split the calls of a model if the rows of its first batch do not depend on each other."""
+
+    def forward(self, *args, **kwargs):
+        if self.calls == 0:
+            self.check(args, kwargs)
+        return super().forward(*args, **kwargs)
+
+    def check(self, args, kwargs):
+        """Stop the job where rows computed apart differ from rows computed together."""
+        given = []
+        each_tensor(
+            lambda tensor, axis: given.append(tensor.size(axis)), args, self.inputs
+        )
+        each_tensor(
+            lambda tensor, axis: given.append(tensor.size(axis)), kwargs, self.keywords
+        )
+        counts, rank = rows_of_ranks(given[0]), dist.get_rank()
+        start, count = (sum(counts[:rank]), counts[rank]) if counts[rank] else (0, 1)
+
+        def own_rows(tensor, axis):
+            return tensor.narrow(axis, start, count) if tensor.dim() else tensor
+
+        training = [module for module in self.module.modules() if module.training]
+        state = {
+            name: tensor.clone() for name, tensor in self.module.state_dict().items()
+        }
+        self.module.eval()
+        with torch.no_grad():
+            rows = self.module(
+                *each_tensor(own_rows, args, self.inputs),
+                **each_tensor(own_rows, kwargs, self.keywords),
+            )
+            self.outputs = axes_of(rows, self.module(*args, **kwargs), start)
+        self.module.load_state_dict(state)
+        for module in training:
+            module.training = True

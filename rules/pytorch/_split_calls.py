@@ -1,0 +1,222 @@
+"""Which models' calls are split over the processes, and where their batches come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+
+from transpile.facts.events import Event, Loop
+from transpile.facts.values import Constant, External, Function, Instance, Opaque, Value
+from transpile.plan.graph import called_names, walk_back
+from transpile.plan.learning import outputs, training_forwards
+from transpile.plan.model import Backward, Model, Plan
+from transpile.plan.wraps import Wrap, find_wrap
+from transpile.records import dataclass
+from transpile.rules.pytorch._rows import Axes, CallRows, rows_of
+
+#: What gives the same on all ranks for what it is given, but for random numbers.
+REPEATABLE = ("torch.", "numpy.", "math.", "copy.", "builtins.", "collections.", "itertools.",
+              "functools.", "operator.")  # fmt: skip
+
+
+class Batch(Enum):
+    """Where the rows come from that a training step gives to a model."""
+
+    DRAWN = "drawn"
+    """Each step draws them from data."""
+    FIXED = "fixed"
+    """They are the same in every step."""
+    ACTED = "acted"
+    """They come from acting with what the same call of the model gave before."""
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """What becomes of the calls of a trained model.
+
+    Args:
+        model: the model.
+        rows: what its calls do with the samples of a batch.
+        whole_because: why every rank computes its calls whole; empty where they are split.
+    """
+
+    model: Model
+    rows: CallRows
+    whole_because: str = ""
+
+
+def split_of(plan: Plan, model: Model) -> Split:
+    """What becomes of the calls of a trained model."""
+    key = f"split {id(model)}"
+    if key not in plan.memo:
+        rows = rows_of(plan, model)
+        plan.memo[key] = Split(model, rows, whole_because(plan, model, rows))
+    found: Split = plan.memo[key]
+    return found
+
+
+def whole_because(plan: Plan, model: Model, rows: CallRows) -> str:
+    """Why the calls of a model cannot be split; empty where they can."""
+    if rows.verdict == "coupled":
+        mixing: str = rows.reason
+        return mixing
+    wrap: Wrap | str = find_wrap(plan, model)
+    if isinstance(wrap, str):
+        return wrap
+    if wrap.thawed:
+        return "its parameters are frozen and unfrozen while it is trained"
+    if all(axis is None for axis in (*rows.inputs, *rows.keywords.values())):
+        return "it is given nothing that has a row for each sample"
+    return ""
+
+
+def split_arguments(plan: Plan, wrap: Wrap) -> list[str] | None:
+    """The arguments that say where samples are counted; None where calls are not split."""
+    splits = [split_of(plan, model) for model in wrap.models]
+    if any(split.whole_because for split in splits):
+        return None
+    rows = splits[0].rows
+    if any(written(split) != written(splits[0]) for split in splits[1:]):
+        return None
+    found = []
+    if any(axis != 0 for axis in given_inputs(splits[0])):
+        found.append(f"inputs={rows.inputs!r}")
+    if any(axis != 0 for axis in given_keywords(splits[0])):
+        found.append(f"keywords={rows.keywords!r}")
+    if not is_first(rows.outputs):
+        found.append(f"outputs={rows.outputs!r}")
+    return found
+
+
+def written(split: Split) -> tuple[object, ...]:
+    """What a wrap is told of a model."""
+    return split.rows.inputs, split.rows.keywords, split.rows.outputs
+
+
+def is_checked(plan: Plan, wrap: Wrap) -> bool:
+    """Whether the first batch must show that the rows of a model are apart."""
+    return any(split_of(plan, model).rows.verdict == "check" for model in wrap.models)
+
+
+def given_inputs(split: Split) -> Iterator[int | None]:
+    """The axes of the positional arguments that may be tensors."""
+    for position, axis in enumerate(split.rows.inputs):
+        for event in split.model.forwards:
+            arguments = event.arguments.positional()
+            if position < len(arguments) and not is_plain(arguments[position].values):
+                yield axis
+                break
+
+
+def given_keywords(split: Split) -> Iterator[int | None]:
+    """The axes of the arguments with keywords that may be tensors."""
+    for name, axis in split.rows.keywords.items():
+        for event in split.model.forwards:
+            argument = event.arguments.keyword(name)
+            if argument is not None and not is_plain(argument.values):
+                yield axis
+                break
+
+
+def is_plain(values: tuple[Value, ...]) -> bool:
+    """Whether an argument is certainly no tensor."""
+    return bool(values) and all(isinstance(value, Constant) for value in values)
+
+
+def is_first(axes: Axes) -> bool:
+    """Whether all outputs count samples along their first axis."""
+    if isinstance(axes, tuple):
+        return all(is_first(axis) for axis in axes)
+    if isinstance(axes, dict):
+        return all(is_first(axis) for axis in axes.values())
+    return axes is not None and axes == 0
+
+
+def batch_of(plan: Plan, backward: Backward) -> Batch:
+    """Where the rows of a backward pass come from."""
+    if backward.loaders or backward.cuts:
+        return Batch.DRAWN
+    forwards = [
+        event
+        for model in backward.models
+        for event in training_forwards(plan, model)
+        if event.order < backward.event.order
+    ]
+    if any(feeds_itself(forward) for forward in forwards):
+        return Batch.ACTED
+    loops = {id(frame.node) for frame in backward.event.stack if isinstance(frame, Loop)}
+    made = made_in_loops(plan, loops)
+    drawn = any(
+        id(value) in made and is_drawn(value) for event in forwards for value in given(event)
+    )
+    return Batch.DRAWN if drawn else Batch.FIXED
+
+
+def given(event: Event) -> Iterator[Value]:
+    """All that the arguments of a call were made of."""
+    values = tuple(value for item in event.arguments.items for value in item.values)
+    return walk_back(values, lambda value: not isinstance(value, (Instance, Function)))
+
+
+def made_in_loops(plan: Plan, loops: set[int]) -> set[int]:
+    """The identities of what is made anew in one of some loops."""
+    if "made in loops" not in plan.memo:
+        plan.memo["made in loops"] = {
+            id(value): {id(frame.node) for frame in event.stack if isinstance(frame, Loop)}
+            for event in plan.facts.events
+            for value in event.result
+        }
+    made: dict[int, set[int]] = plan.memo["made in loops"]
+    return {identity for identity, around in made.items() if around & loops}
+
+
+def is_drawn(value: Value) -> bool:
+    """Whether a value may be another each time that it is made of the same."""
+    if not isinstance(value, Opaque):
+        return False
+    if value.kind == "element":
+        return True
+    if value.kind != "call":
+        return False
+    names = called_names(value)
+    if not names:
+        return True
+    return any(
+        not name.startswith(REPEATABLE) or ".rand" in name or "next" in name for name in names
+    )
+
+
+def feeds_itself(forward: Event) -> bool:
+    """Whether a call is given what something outside of the script made of its own result."""
+    own = {id(value) for value in outputs(forward)}
+
+    def acts(value: Value) -> bool:
+        if not isinstance(value, Opaque) or value.kind != "call":
+            return False
+        outside = [callee for callee in value.callee if isinstance(callee, (External, Opaque))]
+        unknown = [
+            callee
+            for callee in outside
+            if not (isinstance(callee, External) and callee.name.startswith(REPEATABLE))
+        ]
+        return bool(unknown) and any(
+            id(behind) in own
+            for item in value.arguments.items
+            for behind in walk_back(item.values, lambda v: not isinstance(v, (Instance, Function)))
+        )
+
+    return any(acts(value) for value in given(forward) if not is_tensor_method(value))
+
+
+def is_tensor_method(value: Value) -> bool:
+    """Whether a call is one of a method of what a function of PyTorch or a model gave."""
+    if not isinstance(value, Opaque) or value.kind != "call":
+        return False
+    for callee in value.callee:
+        if isinstance(callee, Opaque) and callee.kind == "attribute":
+            for receiver in callee.operands[0]:
+                if isinstance(receiver, Opaque) and receiver.kind in ("call", "operation", "item"):
+                    names = called_names(receiver)
+                    if receiver.kind != "call" or any(n.startswith("torch.") for n in names):
+                        return True
+    return False

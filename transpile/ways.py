@@ -1,0 +1,91 @@
+"""The two exact ways to share a training out, and which one is taken.
+
+*data*: each rank draws its share of every batch. *calls*: every rank draws the whole batch, and
+computes its rows of each call of a trained model. Sharing out data costs the least, and is right
+where every loss, number and state of the script is shown to be put together again; sharing out
+calls is right whatever the script does with the outputs.
+"""
+
+from __future__ import annotations
+
+from transpile.finding import Finding, Level
+from transpile.options import Options
+from transpile.plan.model import Plan, Way
+from transpile.records import dataclass, replace
+from transpile.result import Result
+
+COST = (
+    "every rank draws every batch and receives the outputs of all rows; losses, numbers and state "
+    "of the script stay those of one process"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """What became of a script on one way.
+
+    Args:
+        result: the conversion, or the refusal.
+        doubts: the findings because of which the other way may be the better one.
+    """
+
+    result: Result
+    doubts: tuple[Finding, ...]
+
+    @property
+    def refused(self) -> bool:
+        """Whether something stands in the way, though it may be written in spite of that."""
+        return any(finding.level is Level.ERROR for finding in self.result.findings)
+
+
+def first_way(options: Options) -> Way:
+    """The way that is tried first."""
+    wants_calls = options.shard == "calls" or options.batches == "broadcast"
+    return "calls" if wants_calls else "data"
+
+
+def may_split_calls(plan: Plan, options: Options) -> bool:
+    """Whether calls may be shared out where sharing out data leaves doubts."""
+    return (
+        plan.way == "data"
+        and options.shard == "auto"
+        and plan.table.splits_calls
+        and options.batch_size == "global"
+        and options.strategy == "ddp"
+        and options.compression == "none"
+    )
+
+
+def choose(data: Attempt, calls: Attempt, path: str) -> Result:
+    """The better of two attempts, with a word on why.
+
+    Args:
+        data: what became of the script with its batches shared out; it leaves doubts.
+        calls: what became of it with calls of its models shared out.
+        path: how findings name the script.
+    """
+    doubt = data.doubts[0]
+    if not calls.refused:
+        return with_finding(calls.result, split_calls(doubt, path))
+    known = {finding.code for finding in data.result.findings}
+    refusals = [f for f in calls.result.findings if f.level is Level.ERROR and f.code not in known]
+    if not refusals:
+        return data.result
+    why = refusals[0]
+    message = f"nor can calls of models be split over the processes: {why.code} {why.message}"
+    if not data.refused:
+        message = message.removeprefix("nor can ").replace("models be", "models cannot be")
+    note = Finding("DT016", Level.NOTE, why.path, why.line, why.column, message)
+    return with_finding(data.result, note)
+
+
+def split_calls(doubt: Finding, path: str) -> Finding:
+    """The note on a conversion that shares out calls."""
+    message = f"calls of models are split, not batches ({doubt.code}: {doubt.message}): {COST}"
+    return Finding("DT015", Level.NOTE, path, doubt.line, doubt.column, message)
+
+
+def with_finding(result: Result, finding: Finding) -> Result:
+    """A result that says one thing more."""
+    findings = sorted({*result.findings, finding}, key=lambda each: each.sort_key)
+    return replace(result, findings=tuple(findings))
