@@ -171,6 +171,7 @@ class RankEvidence:
         writes: its changes of the file system.
         checkpoints: what it saved.
         inputs: what its model was trained on, where no loader trains.
+        split_calls: whether a wrapped model computes a part of what its wrap is called with.
         output: its standard output.
         errors: its standard error.
         place: where it was when it was killed, innermost call first.
@@ -184,6 +185,7 @@ class RankEvidence:
     writes: tuple[Write, ...] = ()
     checkpoints: tuple[Checkpoint, ...] = ()
     inputs: tuple[ModelInput, ...] = ()
+    split_calls: bool = False
     output: str = ""
     errors: str = ""
     place: str = ""
@@ -238,6 +240,14 @@ class RunEvidence:
     def finished(self) -> bool:
         """Whether every process ended by itself with exit status 0."""
         return all(rank.ending is Ending.EXITED and rank.exit_status == 0 for rank in self.ranks)
+
+    @property
+    def splits_calls(self) -> bool:
+        """Whether the ranks share out the calls of models, on whole batches that all of them draw.
+
+        Of a call with fewer samples than ranks, a rank computes one of its own, too.
+        """
+        return len(self.ranks) > 1 and all(rank.split_calls for rank in self.ranks)
 
     @property
     def first(self) -> RankEvidence:
@@ -312,6 +322,7 @@ def read_rank(
     writes: dict[Write, None] = {}
     checkpoints: list[Checkpoint] = []
     inputs: list[ModelInput] = []
+    split_calls = False
     for event in _events(directory / "journal.jsonl"):
         kind = event["event"]
         if kind == "iteration":
@@ -332,6 +343,8 @@ def read_rank(
                 passes[number].gradients += 1
         elif kind == "input":
             inputs.append(ModelInput(event["digest"], event["size"]))
+        elif kind == "wrapped call":
+            split_calls = split_calls or event["computed"] < event["given"]
         elif kind == "optimizer":
             optimizers[event["number"]] = _Optimizer(
                 event["kind"], _shapes(event["shapes"]), tuple(event["wrapped"]), event["sharded"]
@@ -371,6 +384,7 @@ def read_rank(
         writes=tuple(writes),
         checkpoints=tuple(checkpoints),
         inputs=tuple(inputs),
+        split_calls=split_calls,
         output=_text(directory / "stdout"),
         errors=_text(directory / "stderr"),
         place=place,

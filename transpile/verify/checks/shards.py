@@ -14,8 +14,13 @@ _NO_LOADER = "no data loader trains"
 
 
 def disjoint(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
-    """No two ranks train on the same samples, up to the padding that makes shards equal."""
+    """No two ranks train on the same samples, up to the padding that makes shards equal.
+
+    Where the ranks share out the calls of models, all of them draw the same.
+    """
     name = "training shards disjoint"
+    if run.splits_calls:
+        return _same_batches(name, original, run)
     if not original.first.training:
         return _inputs_differ(name, run)
     problems: list[str] = []
@@ -92,6 +97,17 @@ def order(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
     if not judged:
         return not_applicable(name, "the original makes one pass, in an order of its own")
     return _outcome(name, problems)
+
+
+def _same_batches(name: str, original: RunEvidence, run: RunEvidence) -> Check:
+    """Every rank draws the same batches, whose rows the calls of the model share out."""
+    for number, (_, drawn) in enumerate(_passes(original, run)):
+        if any(each.batches != drawn[0].batches for each in drawn[1:]):
+            return failed(name, f"training pass {number}: the ranks draw different batches")
+    digests = [[entry.digest for entry in rank.inputs] for rank in run.ranks]
+    if any(each != digests[0] for each in digests[1:]):
+        return failed(name, "the ranks call their model with different batches")
+    return passed(name, "every rank draws all, and computes its rows of each call")
 
 
 def _inputs_differ(name: str, run: RunEvidence) -> Check:

@@ -18,6 +18,8 @@ def global_batch(original: RunEvidence, run: RunEvidence, expectation: Expectati
         return _input_sizes(name, original, run, expectation)
     if expectation.batch_size == "per-device":
         return _per_device_batch(name, original, run)
+    if run.splits_calls:
+        return _whole_batches(name, original, run)
     for number, reference in enumerate(original.first.training):
         shards = [rank.training[number] for rank in run.ranks if number < len(rank.training)]
         steps = min((len(shard.batches) for shard in shards), default=0)
@@ -33,6 +35,23 @@ def global_batch(original: RunEvidence, run: RunEvidence, expectation: Expectati
                     f"in the original {len(batch)}",
                 )
     return passed(name)
+
+
+def _whole_batches(name: str, original: RunEvidence, run: RunEvidence) -> Check:
+    """Where calls are shared out, each rank's batches are as large as the original's."""
+    for rank in run.ranks:
+        pairs = zip(original.first.training, rank.training, strict=False)
+        for number, (reference, drawn) in enumerate(pairs):
+            sizes = [len(batch) for batch in reference.batches]
+            found = [len(batch) for batch in drawn.batches]
+            steps = min(len(sizes), len(found))
+            if found[:steps] != sizes[:steps]:
+                return failed(
+                    name,
+                    f"training pass {number}: rank {rank.rank} draws batches of {found[:steps]} "
+                    f"samples, the original {sizes[:steps]}",
+                )
+    return passed(name, "that of the original on every rank")
 
 
 def optimizer_steps(original: RunEvidence, run: RunEvidence, expectation: Expectation) -> Check:
@@ -99,6 +118,8 @@ def _input_sizes(
     if not original.first.inputs or len(sizes) < len(run.ranks):
         return not_applicable(name, "no data loader trains")
     expected = original.first.inputs[0].size
+    if run.splits_calls:
+        expected *= len(run.ranks)
     if expectation.batch_size == "per-device":
         expected *= len(run.ranks)
     shown = " + ".join(map(str, sizes))

@@ -25,6 +25,7 @@ from transpile.verify.worker.inputs import InputObserver
 from transpile.verify.worker.journal import Journal
 from transpile.verify.worker.loaders import LoaderObserver
 from transpile.verify.worker.optimizers import OptimizerObserver
+from transpile.verify.worker.wrapped_calls import WrappedCallObserver
 
 STACK_SIGNAL = signal.SIGUSR1
 """Makes a rank write where it is; handled outside the interpreter, so that a rank that waits in a
@@ -144,6 +145,8 @@ def _observe(task: RankTask) -> None:
     optimizers = OptimizerObserver(journal, loaders, inputs)
     files = FileObserver(journal, labels, task.directories)
     checkpoints = CheckpointObserver(journal, files)
+    if "RANK" in task.environment:
+        WrappedCallObserver(journal).install()
     for observer in (loaders, inputs, optimizers, files, checkpoints):
         observer.install()
 
