@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from transpile import Options, Outcome, convert
+from data_way import convert
+
+from transpile import Options, Outcome
 
 HEAD = """\
 import paddle

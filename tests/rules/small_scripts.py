@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from transpile import Level, Options, Result, Verdict, convert
+from data_way import convert
+
+from transpile import Level, Options, Result, Verdict
 
 SCRIPT = """\
 import argparse

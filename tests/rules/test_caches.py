@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from data_way import convert
 from small_scripts import script
 
-from transpile import Outcome, convert
+from transpile import Outcome
 
 CACHED = """\
 import shutil

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data_way import convert
 from small_scripts import script
 
-from transpile import Options, convert
+from transpile import Options
 from transpile.cli import main
 from transpile.verify import Auditor
 from transpile.verify.table import format_report

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from data_way import convert
 
-from transpile import Options, Outcome, convert
+from transpile import Options, Outcome
 from transpile.verify import Auditor, format_report
 
 TOP = """\

@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
+from data_way import convert
 from small_scripts import converted, findings, new_lines, script
 
-from transpile import Level, Options, Verdict, convert
+from transpile import Level, Options, Verdict
 
 RULES = (
     "print-once", "write-once", "open-once", "log-once", "track-once", "progress-once",

@@ -7,9 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from data_way import convert
 from small_scripts import converted, script
 
-from transpile import Options, Outcome, convert
+from transpile import Options, Outcome
 from transpile.verify import Auditor, format_report
 
 SCRIPT = """\

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import black
 import pytest
+from data_way import convert
 from fluid_scripts import BATCHES, HEAD, PARALLEL, SCRIPT, TRAINING, codes, written
 
-from transpile import Options, convert
+from transpile import Options
 
 
 def test_defaults_are_synchronous_and_cut_large_variables() -> None:

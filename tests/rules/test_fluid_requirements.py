@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from data_way import convert
 
-from transpile import Outcome, Result, convert
+from transpile import Outcome, Result
 
 SCRIPT = Path(__file__).parents[2] / "fixtures" / "fluid" / "linear_regression" / "train.py"
 

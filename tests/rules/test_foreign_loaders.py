@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from data_way import convert
 from ranks import run_ranks
 from single_rule import plan_of
 
-from transpile import Level, Options, Outcome, Result, convert
+from transpile import Level, Options, Outcome, Result
 
 SCRIPT = """\
 import json

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data_way import convert
 
-from transpile import Options, Outcome, convert
+from transpile import Options, Outcome
 from transpile.verify import Auditor
 from transpile.verify.evidence import RunEvidence
 from transpile.verify.launcher import Launcher

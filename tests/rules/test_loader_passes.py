@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from transpile import convert
+from data_way import convert
 
 SCRIPT = """\
 import collections

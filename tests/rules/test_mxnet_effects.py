@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from data_way import convert
 from mxnet_scripts import FIT, GLUON, HEAD, STEP, SYMBOL, codes
 
-from transpile import Outcome, convert
+from transpile import Outcome
 
 FETCH = """\
 import os

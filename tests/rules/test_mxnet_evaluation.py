@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from data_way import convert
 from mxnet_scripts import FIT, GLUON, HEAD, STEP, SYMBOL, codes
 
-from transpile import Options, Outcome, convert
+from transpile import Options, Outcome
 
 SHARD = Options(evaluation="shard")
 DATA = "test = gluon.data.DataLoader(gluon.data.ArrayDataset(x, y), 8)\n"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from data_way import convert
 from mxnet_scripts import FIT, GLUON, HEAD, LOADER, LOOP, STEP, SYMBOL, codes
 
-from transpile import Options, Outcome, convert
+from transpile import Options, Outcome
 
 LINEAR = Options(batch_size="per-device", scale_lr="linear")
 ROOT = Options(batch_size="per-device", scale_lr="sqrt")

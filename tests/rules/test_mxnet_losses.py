@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from data_way import convert
 from mxnet_scripts import GLUON, codes
 
-from transpile import convert
 from transpile.finding import Level
 
 LOSS_CLASS = """\

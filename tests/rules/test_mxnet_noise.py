@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from data_way import convert
 from mxnet_scripts import FIT, GLUON, HEAD, LOADER, LOOP, STEP, SYMBOL, TRAINER, codes
-
-from transpile import convert
 
 GENERATOR = """\
 maker = gluon.nn.Dense(4)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from data_way import convert
 from mxnet_scripts import GLUON, HEAD, STEP, codes
-
-from transpile import convert
 
 OPTIONS = """\
 import argparse

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from data_way import convert
 from mxnet_scripts import FIT, GLUON, HEAD, LOADER, LOOP, STEP, SYMBOL, TRAINER, codes
 
-from transpile import Options, Outcome, convert
+from transpile import Options, Outcome
 
 
 def step_of(script: str, options: Options | None = None) -> str:

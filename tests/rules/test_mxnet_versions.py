@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from data_way import convert
 from mxnet_scripts import GLUON, STEP
 
-from transpile import Outcome, Result, convert
+from transpile import Outcome, Result
 
 SCRIPT = (GLUON + STEP).encode()
 

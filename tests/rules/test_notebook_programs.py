@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from data_way import convert
 from small_scripts import new_lines, script
-
-from transpile import convert
 
 
 @pytest.mark.parametrize(

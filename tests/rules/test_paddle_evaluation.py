@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 import pytest
+from data_way import convert
 
-from transpile import Options, convert
+from transpile import Options
 
 SCRIPT = """\
 import numpy as np

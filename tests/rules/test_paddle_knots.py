@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from time import process_time
 
-from transpile import convert
+from data_way import convert
 
 NAMES = [f"n{number}" for number in range(14)]
 SCRIPT = "\n".join(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transpile import convert
+from data_way import convert
 
 SCRIPT = """\
 import numpy as np

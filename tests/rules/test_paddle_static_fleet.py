@@ -6,8 +6,9 @@ import ast
 
 import pytest
 from cases import cases
+from data_way import convert
 
-from transpile import Options, Outcome, convert
+from transpile import Options, Outcome
 
 CASES = {case.folder.name: case for case in cases("paddle")}
 

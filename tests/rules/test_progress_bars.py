@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from data_way import convert
 
-from transpile import Options, Outcome, convert
+from transpile import Options, Outcome
 
 TRAINER = """\
 import torch

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from data_way import convert
 
-from transpile import Level, Options, Outcome, Result, Verdict, convert
+from transpile import Level, Options, Outcome, Result, Verdict
 
 TRAIN = """\
 import torch

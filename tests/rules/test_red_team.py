@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from transpile import Outcome, Result, convert
+from data_way import convert
+
+from transpile import Outcome, Result
 
 HEAD = """\
 import torch

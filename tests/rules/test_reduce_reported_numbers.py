@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data_way import convert
 from single_rule import Made, made, plan_of
 
-from transpile import Verdict, convert
+from transpile import Verdict
 from transpile.rules.pytorch import reduce_reported_numbers
 from transpile.rules.pytorch._once import VOCABULARY, once_of
 from transpile.rules.pytorch._reported import reported

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from data_way import convert
 from small_scripts import converted, findings, new_lines, script
 
-from transpile import Level, Options, Outcome, convert
+from transpile import Level, Options, Outcome
 from transpile.verify import Auditor, format_report
 
 SCRIPT = """\

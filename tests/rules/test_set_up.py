@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from data_way import convert
 from ranks import held_port
 from small_scripts import converted, findings, script, undone
 
-from transpile import Options, Outcome, convert
+from transpile import Options, Outcome
 
 NAMES = (
     "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "EXPECTED_WORLD_SIZE",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from cases import Case, cases
+from data_way import convert
 
-from transpile import Options, Outcome, Verdict, convert
+from transpile import Options, Outcome, Verdict
 from transpile.verify import Auditor, format_report
 
 SHARED = [case for case in cases("pytorch") if case.folder.name.startswith("eval_")]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from data_way import convert
 from small_scripts import converted, findings, undone
 
-from transpile import Options, Outcome, convert
+from transpile import Options, Outcome
 from transpile.verify import Auditor
 
 SCRIPT = """\

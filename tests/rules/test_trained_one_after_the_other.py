@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from transpile import Outcome, convert
+from data_way import convert
+
+from transpile import Outcome
 
 SCRIPT = """\
 import torch

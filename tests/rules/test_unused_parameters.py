@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from data_way import convert
 from small_scripts import new_lines, script
-
-from transpile import convert
 
 MODEL = """\
 from torch.utils import checkpoint as cp

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 import torch
+from data_way import convert
 from small_scripts import converted, findings, new_lines, script, undone
 
-from transpile import Level, Options, convert
+from transpile import Level, Options
 from transpile.prelude import prelude_of
 
 RULE = "use-own-gpu"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from data_way import convert
 from small_scripts import findings, new_lines, script, undone
 
-from transpile import Outcome, convert
+from transpile import Outcome
 
 UNKNOWN = "from networks import Network"
 MADE = "model = Network()"

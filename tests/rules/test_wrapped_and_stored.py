@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from data_way import convert
 from small_scripts import findings, script
 
-from transpile import Outcome, convert
+from transpile import Outcome
 
 SAVED = [
     "torch.save({{'model': {}, 'epoch': 1}}, 'm.pt')",

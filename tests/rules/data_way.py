@@ -1,0 +1,14 @@
+"""Conversions in which the ranks share out batches: what the rules for that say, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from transpile import Options, Result
+from transpile import convert as convert_on_any_way
+
+
+def convert(source: bytes | str, options: Options | None = None, **more: Any) -> Result:
+    """Convert a script with its batches shared out, whatever the calls of its models are."""
+    return convert_on_any_way(source, replace(options or Options(), shard="data"), **more)
