@@ -1,4 +1,4 @@
-"""Conversions in which the ranks share out batches: what the rules for that say, and nothing else."""
+"""Conversions in which the ranks share out batches, and never the calls of models."""
 
 from __future__ import annotations
 
