@@ -38,7 +38,10 @@ repos:
     rev: v0.1.0
     hooks:
       - id: disttranspile-check
+      - id: disttranspile-sync
+      - id: disttranspile-audit
 """
+WRONG = (Path(__file__).parents[1] / "fixtures/audit/crossed_collectives/wrong.py").read_text()
 
 
 @pytest.fixture
@@ -79,7 +82,7 @@ def commit(folder: Path, environment: Mapping[str, str]) -> None:
 
 
 @pytest.mark.slow
-def test_the_hook_stops_a_script_until_it_is_converted(
+def test_the_hooks_know_the_workflow_of_the_readme(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
     tool = tmp_path / "tool"
@@ -95,19 +98,50 @@ def test_the_hook_stops_a_script_until_it_is_converted(
     (user / "idle.py").write_text("print('no training')\n")
     (user / "notes.txt").write_text(SCRIPT)
     commit(user, environment)
-    hook = [sys.executable, "-m", "pre_commit", "run", "--all-files", "--color", "never"]
 
-    stopped = run(hook, user, environment)
+    def hooks(name: str = "") -> subprocess.CompletedProcess[str]:
+        words = ["pre_commit", "run", *([name] if name else []), "--all-files", "--color", "never"]
+        return run([sys.executable, "-m", *words], user, environment)
+
+    stopped = hooks()
     assert stopped.returncode == 1, stopped.stdout
     assert "disttranspile --check" in stopped.stdout
-    assert "Failed" in stopped.stdout
     assert "- exit code: 1" in stopped.stdout
-    assert "1 would be converted, 1 unchanged" in stopped.stdout
+    assert "train.py: would be converted" in stopped.stdout
     assert "notes.txt" not in stopped.stdout
     assert (user / "train.py").read_text() == SCRIPT
 
-    assert main([str(user / "train.py"), "--in-place"]) == 0
+    # Once the output stands beside the script, there is nothing left to do.
+    converted = user / "train_dist.py"
+    assert main([str(user / "train.py"), "-o", str(converted)]) == 0
     commit(user, environment)
-    passed = run(hook, user, environment)
+    passed = hooks()
     assert passed.returncode == 0, passed.stdout
-    assert "Passed" in passed.stdout
+    assert passed.stdout.count("Passed") == 3
+
+    # A pair of the configuration is written anew where the script changes.
+    (user / "disttranspile.toml").write_text(
+        '[[script]]\nsource = "train.py"\noutput = "train_dist.py"\n'
+    )
+    assert hooks("disttranspile-sync").returncode == 1, "disttranspile.lock is new"
+    commit(user, environment)
+    assert hooks().returncode == 0
+    (user / "train.py").write_text(f"# Later.\n{SCRIPT}")
+    synced = hooks("disttranspile-sync")
+    assert synced.returncode == 1
+    assert "files were modified by this hook" in synced.stdout
+    assert "train_dist.py: written, as it was older than train.py" in synced.stdout
+    commit(user, environment)
+    assert hooks().returncode == 0
+    converted.write_text(f"{converted.read_text()}# By hand.\n")
+    edited = hooks("disttranspile-sync")
+    assert edited.returncode == 1
+    assert "train_dist.py: was edited by hand" in edited.stdout
+    assert converted.read_text().endswith("# By hand.\n")
+
+    (user / "hangs.py").write_text(WRONG)
+    commit(user, environment)
+    audited = hooks("disttranspile-audit")
+    assert audited.returncode == 1
+    assert "AU105" in audited.stdout
+    assert "train_dist.py" not in audited.stdout

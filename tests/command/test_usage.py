@@ -196,6 +196,7 @@ class TestHostileInput:
         assert run.errors.startswith("tr\\udcff\\udce9in.py:1:1: PT100")
         with open(b"out\xff.py", "rb") as stream:
             assert stream.read() == fake_engine.CONVERTED
+        os.remove(b"out\xff.py")
         diff = process([name, "--diff"])
         assert diff.output.startswith(b'--- "a/tr\\377\\351in.py"\n')
         for output_format in ("json", "sarif", "github", "markdown"):

@@ -10,6 +10,7 @@ UNWRITABLE = "DT903"
 INTERNAL = "DT904"
 INTERRUPTED = "DT905"
 LEFT_ALONE = "DT907"
+CONVERTED_BESIDE = "DT909"
 
 EXPLANATIONS = {
     UNREADABLE: """an input cannot be read
@@ -52,5 +53,12 @@ What it was about has been mended or rewritten. Write the baseline anew with --w
     LEFT_ALONE: """a script is left alone because its comment says so
 
 `# disttranspile: ignore-file reason`, without a code, has the tool leave the script as it is.
+""",
+    CONVERTED_BESIDE: """the conversion of a script is there already
+
+It is the output that the configuration pairs with the script, a script of the same folder that
+holds exactly what a conversion makes now, or one named after it (`train_dist.py` beside `train.py`)
+that is distributed. --check takes such a script for done. A warning says that the output of a pair
+is no longer up to date: `disttranspile sync` writes it anew.
 """,
 }

@@ -17,6 +17,7 @@ from transpile.cli.terminal import put, tell, wants_colour
 from transpile.finding import Finding, Level
 from transpile.options import Options
 from transpile.report import FileReport
+from transpile.report.escape import log_line
 from transpile.result import Outcome, Result
 
 _DONE = 0
@@ -49,6 +50,8 @@ def run(job: Job) -> int:
         files.append(file)
         if job.output_format == "text":
             _tell_findings(job, file.findings)
+            if job.mode is Mode.CHECK and file.outcome is Outcome.CONVERTED:
+                tell(f"{log_line(file.path)}: would be converted\n")
     tell(job.accepted.finish())
     _tell_end(job, files)
     return max((_status(job.mode, file) for file in files), default=_DONE)
@@ -177,6 +180,13 @@ def _finish(delivery: Delivery, task: Task, converted: _Converted) -> FileReport
         findings = delivery.deliver(task, converted.content, result)
     except DeliveryError as error:
         return _failed(task.script, codes.UNWRITABLE, error.path, error.message, error.advice)
+    if delivery.job.mode is Mode.CHECK and result.outcome is Outcome.CONVERTED:
+        from transpile.cli.project.beside import stands_beside
+
+        beside = stands_beside(task, result)
+        if beside is not None:
+            # What there is to say of the conversion was said when it was made.
+            return FileReport(task.script.name, Outcome.UNCHANGED, (beside,))
     return FileReport(task.script.name, result.outcome, findings)
 
 

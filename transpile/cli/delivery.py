@@ -41,7 +41,7 @@ class DeliveryError(Exception):
 
 
 @dataclass(frozen=True)
-class _File:
+class NewFile:
     """A file to write.
 
     Args:
@@ -55,6 +55,23 @@ class _File:
     data: bytes
     before: bytes | None
     mode: int
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """All that is written for one script.
+
+    Args:
+        files: the modules of its project, and last the script.
+        starting: what starts it.
+        findings: what there is to say about it.
+        total: what the job takes together; empty where none is launched.
+    """
+
+    files: Sequence[NewFile]
+    starting: Sequence[LaunchFile]
+    findings: tuple[Finding, ...]
+    total: str = ""
 
 
 class Delivery:
@@ -124,8 +141,12 @@ class Delivery:
                 self._shown.add((path, after))
                 put(unified_diff(path, before, after, colour=colour))
 
-    def _write(self, task: Task, content: Content, result: Result) -> tuple[Finding, ...]:
-        """Write the script, its project and its launch files."""
+    def outputs(self, task: Task, content: Content, result: Result) -> Outputs:
+        """What would be written for a script: its project, what starts it, and what to say of it.
+
+        Raises:
+            DeliveryError: one file is not enough, or the project itself would be overwritten.
+        """
         in_place = self.job.mode is Mode.IN_PLACE
         target = task.target
         findings = result.findings
@@ -141,18 +162,32 @@ class Delivery:
             modules += _modules_beside(target, result)
         # The script comes last, and first what is new: whoever starts it finds all that it needs.
         modules.sort(key=lambda file: os.path.lexists(file.path))
-        files = [*modules, _File(target, result.data, content.data, content.mode)]
+        files = (*modules, NewFile(target, result.data, content.data, content.mode))
         launch = self._launch(target, result)
-        starting = launch.files(os.path.dirname(target)) if launch is not None else ()
+        if launch is None:
+            return Outputs(files, (), findings)
+        starting = tuple(launch.files(os.path.dirname(target)))
+        return Outputs(files, starting, (*findings, *launch.findings), launch.total)
+
+    def write(self, outputs: Outputs) -> None:
+        """Write what belongs to one script, all of it or nothing.
+
+        Raises:
+            DeliveryError: a file is in the way or cannot be written.
+        """
         try:
-            check_writable(starting, force=self.job.force)
+            check_writable(outputs.starting, force=self.job.force)
         except LaunchFileError as error:
             raise DeliveryError(error.path, error.message, error.advice) from error
-        self._write_files(files, starting)
-        if launch is not None:
-            tell(f"Total: {launch.total}\n")
-            findings = (*findings, *launch.findings)
-        return findings
+        self._write_files(outputs.files, outputs.starting)
+
+    def _write(self, task: Task, content: Content, result: Result) -> tuple[Finding, ...]:
+        """Write the script, its project and its launch files."""
+        outputs = self.outputs(task, content, result)
+        self.write(outputs)
+        if outputs.total:
+            tell(f"Total: {outputs.total}\n")
+        return outputs.findings
 
     def _launch(self, target: str, result: Result) -> Launch | None:
         """What starts the output; None where nothing is asked for, or nothing can be started."""
@@ -164,7 +199,7 @@ class Delivery:
 
         return self.job.launch.launch(target, facts_of_plan(result.plan, result.data))
 
-    def _write_files(self, files: list[_File], starting: Sequence[LaunchFile]) -> None:
+    def _write_files(self, files: Sequence[NewFile], starting: Sequence[LaunchFile]) -> None:
         """Write files all together, those left out that hold what they shall hold.
 
         Args:
@@ -212,7 +247,7 @@ class Delivery:
             raise DeliveryError(os.fspath(named), message) from error
         self._written.update((os.path.realpath(file.path), file.data) for file in files)
 
-    def _refuse_to_overwrite(self, file: _File, existing: bytes | None) -> None:
+    def _refuse_to_overwrite(self, file: NewFile, existing: bytes | None) -> None:
         """Raise where a file holds something else than may be lost."""
         if self.job.mode is Mode.IN_PLACE:
             if existing != file.before:
@@ -278,17 +313,17 @@ def _beside(root: str, place: str) -> str:
     return os.path.join(root, *place.split("/"))
 
 
-def _modules_beside(target: str, result: Result) -> Iterator[_File]:
+def _modules_beside(target: str, result: Result) -> Iterator[NewFile]:
     """Every module of the project, where the copied script will find it."""
     root = _root(target, result)
     for file in result.modules:
-        yield _File(_beside(root, file.place), file.data, None, _mode_of(file.path))
+        yield NewFile(_beside(root, file.place), file.data, None, _mode_of(file.path))
 
 
-def _modules_in_place(result: Result) -> Iterator[_File]:
+def _modules_in_place(result: Result) -> Iterator[NewFile]:
     """The modules of the project that change."""
     for file in result.changed_modules:
-        yield _File(file.path, file.data, file.before, _mode_of(file.path))
+        yield NewFile(file.path, file.data, file.before, _mode_of(file.path))
 
 
 def _is_plain(path: str) -> bool:

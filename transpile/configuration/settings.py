@@ -33,12 +33,14 @@ class Pair:
         output: the file, or the folder of a project, that its conversion goes to.
         number: the position of its table in the file, from 0.
         targets: what the output is launched with.
+        is_folder: the output is a folder for the whole project.
     """
 
     source: Path
     output: Path
     number: int
     targets: tuple[str, ...] = ()
+    is_folder: bool = False
 
 
 @dataclass(frozen=True)
@@ -138,9 +140,10 @@ def pairs(file: File) -> Sequence[Pair]:
     return [
         Pair(
             file.folder / table["source"],
-            Path(f"{file.folder / table['output']}{'/' * table['output'].endswith('/')}"),
+            file.folder / table["output"],
             number,
             _texts(dict([*_table(file.table, "launch"), *_table(table, "launch")]).get("targets")),
+            table["output"].endswith("/"),
         )
         for number, table in enumerate(file.table.get("script", ()))
         if "output" in table
@@ -177,14 +180,15 @@ def _for_script(file: File, script: str, output: str | None) -> list[tuple[int, 
     found = [
         (number, table)
         for number, table in enumerate(file.table.get("script", ()))
-        if _is_source(file, table["source"], script)
+        if _is_source(file, table["source"], script) or _is_output(file, table, script)
     ]
     with_output = [pair for pair in found if "output" in pair[1]]
+    own = [pair for pair in with_output if _is_output(file, pair[1], script)]
     place = os.path.abspath(output) if output is not None else None
     same = [
         pair for pair in with_output if os.path.abspath(file.folder / pair[1]["output"]) == place
     ]
-    chosen = same or (with_output if len(with_output) == 1 else [])
+    chosen = same or own or (with_output if len(with_output) == 1 else [])
     return [pair for pair in found if "output" not in pair[1] or pair in chosen]
 
 
@@ -193,6 +197,13 @@ def _is_source(file: File, source: str, script: str) -> bool:
         return matches(script, file.folder, [f"/{source}" if "/" in source else source])
     place = below(script, file.folder)
     return place == os.path.normpath(source).replace(os.sep, "/")
+
+
+def _is_output(file: File, table: Mapping[str, Any], script: str) -> bool:
+    """Whether a script is the output of a table, which says then how it is launched."""
+    return "output" in table and os.path.abspath(script) == os.path.abspath(
+        file.folder / table["output"]
+    )
 
 
 def _table(table: Mapping[str, Any], key: str) -> list[tuple[str, Any]]:

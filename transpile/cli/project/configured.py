@@ -40,13 +40,19 @@ class Configured:
         self.project = ProjectSettings.of_command(context.params)
         self._known: dict[str, _Choices] = {}
 
-    def task(self, script: Input, target: str, mode: Mode) -> Task | None:
+    def task(self, script: Input, target: str, mode: Mode, output: str = "") -> Task | None:
         """What is done with a script; None where the configuration leaves it out of its folder.
+
+        Args:
+            script: the script.
+            target: the file that it goes to.
+            mode: what is done with it.
+            output: the file or the folder of the configuration that is meant; empty for the target.
 
         Raises:
             click.UsageError: the configuration holds what it should not.
         """
-        settings = self.project.of(script.path, target if mode is Mode.WRITE else None)
+        settings = self.project.of(script.path, (output or target) * (mode is Mode.WRITE) or None)
         if leaves_out(self._context.params, script, settings):
             return None
         choices = self.choices(settings)
