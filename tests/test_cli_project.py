@@ -243,3 +243,68 @@ def test_a_folder_that_main_adds_to_the_search_path_holds_no_helpers(
     assert {file.name for file in (out / "common").iterdir()} == {"fit.py"}
     for file in ("train.py", "common/fit.py"):
         assert "\nfrom distributed_utils import" in (out / file).read_text("utf-8")
+
+
+OUTSIDE = """\
+import sys
+
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+sys.path.insert(0, {folder})
+from loop import fit
+
+model = torch.nn.Linear(3, 1)
+loader = DataLoader(TensorDataset(torch.randn(64, 3), torch.randn(64, 1)), 8, shuffle=True)
+fit(model, loader, torch.optim.SGD(model.parameters(), lr=0.1))
+"""
+LOOP = """\
+import torch
+
+
+def fit(model, loader, optimizer):
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = torch.nn.functional.mse_loss(model(x), y)
+        loss.backward()
+        optimizer.step()
+    torch.save(model.state_dict(), "last.pt")
+"""
+
+
+@pytest.mark.parametrize("output", [("--in-place",), ("--check",), ("-o", "out/")])
+def test_another_users_folder_is_refused(
+    command: Command, tmp_path: Path, output: tuple[str, ...]
+) -> None:
+    mine, other = tmp_path / "home/me", tmp_path / "home/other/lib"
+    mine.mkdir(parents=True)
+    other.mkdir(parents=True)
+    (other / "loop.py").write_text(LOOP)
+    (mine / "train.py").write_text(OUTSIDE.format(folder=repr(str(other))))
+    before = files(tmp_path)
+    status, _, errors = command("home/me/train.py", *output)
+    assert status == 3
+    assert "home/other/lib/loop.py" in errors and "DT020" in errors
+    assert files(tmp_path) == before
+
+
+def test_a_folder_beside_is_the_projects_in_a_repository_alone(
+    command: Command, tmp_path: Path
+) -> None:
+    scripts, beside = tmp_path / "whole/scripts", tmp_path / "whole/lib"
+    scripts.mkdir(parents=True)
+    beside.mkdir(parents=True)
+    (beside / "loop.py").write_text(LOOP)
+    folder = "os.path.join(os.path.dirname(__file__), '../lib')"
+    (scripts / "train.py").write_text("import os\n" + OUTSIDE.format(folder=folder))
+    before = files(tmp_path)
+    assert command("whole/scripts/train.py", "-o", "out/")[0] == 0
+    assert files(tmp_path / "out").keys() > {"scripts/train.py", "lib/loop.py"}
+    shutil.rmtree(tmp_path / "out")
+    status, _, errors = command("whole/scripts/train.py", "--in-place")
+    assert status == 3
+    assert "whole/lib/loop.py" in errors and "DT020" in errors
+    assert files(tmp_path) == before
+    (tmp_path / "whole/pyproject.toml").write_text("")
+    assert command("whole/scripts/train.py", "--in-place")[0] == 0
+    assert files(tmp_path)["whole/lib/loop.py"] != before["whole/lib/loop.py"]

@@ -25,7 +25,14 @@ from transpile.plan.table import Table
 from transpile.plan.versions import unmet
 from transpile.prelude import prelude_edits
 from transpile.project import Project, imported_names
-from transpile.project_files import Changed, bound_to_place, files_of, place_of, users_elsewhere
+from transpile.project_files import (
+    Changed,
+    bound_to_place,
+    files_of,
+    outside,
+    place_of,
+    users_elsewhere,
+)
 from transpile.result import Decision, Outcome, Result, Verdict
 from transpile.roles import with_roles
 from transpile.rule import Answer, Helper, Remark, Rule, Ruling, Rulings, finding_of, place
@@ -49,6 +56,7 @@ CODES = {
     "DT012": "the processes cannot share a batch",
     "DT013": "something happens before the processes know of each other",
     "DT014": "the output would not run on the framework's version",
+    "DT020": "a module outside the project's folder would have to change",
     "DT008": "a path depends on the folder that a file of the project stands in",
     "DT015": "calls of models are split over the processes, on whole batches",
     "DT016": "neither batches nor calls can be split over the processes",
@@ -200,6 +208,8 @@ def decide_and_edit(
         findings.extend(filter(None, map(finding_of, remarks)))
     changed = written(*all_edits(plan, project, asked))
     findings.extend(users_elsewhere(plan, project, changed))
+    fixed, in_place = outside(project, changed)
+    findings.extend(fixed)
     errors = any(finding.level is Level.ERROR for finding in findings)
     if errors:
         doubts.extend(finding for finding in findings if finding.level is Level.ERROR)
@@ -228,6 +238,7 @@ def decide_and_edit(
         files,
         place_of(project),
         tuple(bound_to_place(project)),
+        tuple(in_place),
     )
     return Attempt(result, tuple(doubts))
 

@@ -190,6 +190,9 @@ class _Syntactic:
 
     def __exit__(self, *error: object) -> None:
         node, start_node, end_node = self.under_way.pop()
+        if error[0] is not None:
+            # What stands inside has no place: the error is what matters.
+            return
         if start_node is not None:
             self.first[id(node)] = self.first[id(start_node)]
         end = len(self.tokens) if end_node is None else self.last[id(end_node)]

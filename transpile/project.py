@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,6 +23,8 @@ HIGHEST = 3
 _REQUIREMENTS = (
     "requirements*.txt", "pyproject.toml", "setup.cfg", "environment*.yml", "environment*.yaml",
 )  # fmt: skip
+#: What stands at the top of a project.
+_MARKS = (".git", ".hg", "pyproject.toml")
 #: Files that make a folder one that can be installed.
 _INSTALLERS = ("setup.py", "pyproject.toml", "setup.cfg")
 
@@ -129,6 +132,34 @@ class Project:
             return None
         return Path(os.path.commonpath([self.folder, *self.roots_of.values()]))
 
+    @cached_property
+    def home(self) -> Path | None:
+        """The folder outside of which nothing of the project is ever written.
+
+        That is the script's repository, or the folder of its ``pyproject.toml``; where there is
+        neither, the script's own folder.
+        """
+        if self.folder is None:
+            return None
+        for folder in (self.folder, *self.folder.parents):
+            if any((folder / name).exists() for name in _MARKS):
+                return folder
+        return self.folder
+
+    def fixed_folders(self) -> set[Path]:
+        """The folders that modules add to the search path wherever the project stands."""
+        elsewhere = Path(os.sep, "nowhere", "at", "all", "file.py")
+        return {
+            folder.resolve()
+            for module, file in self.files.items()
+            for folders, others in zip(
+                added_folders(module.source, file),
+                added_folders(module.source, elsewhere),
+                strict=True,
+            )
+            for folder in {*folders} & {*others}
+        }
+
     def _extend(self, module: Module) -> None:
         """Look into the folders that a module adds to the search path, too."""
         front, behind = added_folders(module.source, self.files[module])
@@ -146,7 +177,7 @@ class Project:
         """Whether a folder belongs to the project: below the script's, or one not far above."""
         assert self.folder is not None
         above = [self.folder, *list(self.folder.parents)[:HIGHEST]]
-        homes = (Path(folder.anchor), Path.home().resolve())
+        homes = (Path(folder.anchor), _home())
         return any(one in (folder, *folder.parents) for one in above if one not in homes)
 
     def _roots_by_name(self, package: str) -> Iterator[Path]:
@@ -196,6 +227,14 @@ class Project:
                     self.installed_from.add(root)
                 self._extend(module)
                 return module
+        return None
+
+
+def _home() -> Path | None:
+    """The user's own folder; None for a user whom the system does not know."""
+    try:
+        return Path.home().resolve()
+    except (RuntimeError, OSError):
         return None
 
 

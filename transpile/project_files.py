@@ -163,6 +163,42 @@ def users_elsewhere(plan: Plan, project: Project, changed: Changed) -> Iterator[
             yield user_finding(plan, project, file, texts[file], used)
 
 
+def outside(project: Project, changed: Changed) -> tuple[list[Finding], list[Finding]]:
+    """The files that would have to change though they are not in the project's folder.
+
+    Returns:
+        those that a copy of the project would use, too, so that they must not change at all; and
+        those that must not change in place.
+    """
+    fixed: list[Finding] = []
+    in_place: list[Finding] = []
+    home = project.home
+    if home is None:
+        return fixed, in_place
+    places = {
+        project.files[one]: project.roots_of[one] for one in changed.texts if not one.is_entry
+    }
+    if changed.shared is not None:
+        places[changed.shared.file] = changed.shared.file.parent
+    for file, root in places.items():
+        if home in file.resolve().parents:
+            continue
+        is_fixed = any(root in (folder, *folder.parents) for folder in project.fixed_folders())
+        (fixed if is_fixed else in_place).append(
+            Finding(
+                "DT020",
+                Level.ERROR,
+                project.shown(file),
+                0,
+                0,
+                f"this module would have to change, but is outside the project's folder {home}",
+                "copy it into the project; where it is part of it, make the folder above both a "
+                "repository or put a pyproject.toml there",
+            )
+        )
+    return fixed, in_place
+
+
 def user_finding(plan: Plan, project: Project, file: Path, text: str, used: list[str]) -> Finding:
     """The word about one other script."""
     names = {name.rpartition(".")[2] for name in plan.table.distributed_starts}

@@ -86,6 +86,7 @@ class Result:
         place: where the script itself stands below the folder that holds the whole project; empty
             where it has no place on disk.
         bound_to_place: what leads elsewhere once the project is copied to another folder.
+        outside: refusals of files that may not change where they are.
     """
 
     outcome: Outcome
@@ -97,6 +98,7 @@ class Result:
     modules: tuple[ProjectFile, ...] = ()
     place: str = ""
     bound_to_place: tuple[Finding, ...] = ()
+    outside: tuple[Finding, ...] = ()
 
     @property
     def changed_modules(self) -> tuple[ProjectFile, ...]:

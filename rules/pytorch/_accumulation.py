@@ -116,6 +116,9 @@ def counting_test(step: Event, loop: Loop) -> cst.If | None:
         if isinstance(frame, Loop) and frame.node is loop.node:
             inside = True
         elif inside and isinstance(frame, Branch) and isinstance(frame.node, cst.If):
+            if not loop.module.source.has(frame.node):
+                # It stands in a function of another module.
+                continue
             texts = {loop.module.source.code(leaf) for leaf in leaves(frame.node.test)}
             if texts & counted and loop.node in ancestors(loop.module, frame.node):
                 return frame.node

@@ -176,6 +176,9 @@ def _finish(delivery: Delivery, task: Task, converted: _Converted) -> FileReport
     framework = result.plan.get("framework")
     if isinstance(framework, str):
         task.check_framework(framework)
+    if delivery.job.mode is Mode.IN_PLACE and result.outside:
+        found = tuple(sorted((*result.findings, *result.outside), key=lambda one: one.sort_key))
+        return FileReport(task.script.name, Outcome.REFUSED, found)
     try:
         findings = delivery.deliver(task, converted.content, result)
     except DeliveryError as error:

@@ -21,6 +21,7 @@ from transpile.launch.quantity import mebibytes
 FRAMEWORKS = peers.FRAMEWORKS
 
 _FOLDER = "/workspace"
+_MOST_CONTAINERS = 512
 _INDEX = "SERVICE_INDEX"
 _START = """\
 Start it in the folder of this file; stop it with Ctrl-C, and remove it with `down`:
@@ -50,6 +51,8 @@ def files(job: Job) -> dict[str, str]:
     if job.namespace:
         raise ValueError("compose has no namespaces")
     roles = peers.pods(job, Peers(host=lambda role, index: f"{role}-{index}", index=_INDEX))
+    if sum(pods.count for pods in roles) > _MOST_CONTAINERS:
+        raise ValueError(f"one machine has at most {_MOST_CONTAINERS} containers here")
     services: dict[str, Value] = {
         f"{pods.role}-{index}": _service(job, pods, index)
         for pods in roles

@@ -22,6 +22,8 @@ from transpile.launch.roles import (
 from transpile.launch.volumes import Volume
 from transpile.launch.words import check_variable, check_word, dns_label
 
+#: More machines than any cluster gives one job; a launch file names each of them.
+MOST_NODES = 20_000
 Rendezvous = Literal["static", "c10d"]
 TrainerVersion = Literal["2.0", "2.1", "2.2", "2.3"]
 PaddleVersion = Literal["1.3", "1.8", "3"]
@@ -127,7 +129,8 @@ class Job:
             check_word(word)
         for field in ("image", "namespace", "partition", "container", "work_directory"):
             if (value := getattr(self, field)) and not value.isprintable():
-                raise ValueError(f"{value!r} cannot be a {field.replace('_', ' ')}")
+                article = "an" if field == "image" else "a"
+                raise ValueError(f"{value!r} cannot be {article} {field.replace('_', ' ')}")
         paths = [volume.path for volume in self.volumes]
         if len(set(paths)) < len(paths):
             raise ValueError("two volumes cannot be at the same path")
@@ -148,6 +151,8 @@ class Job:
     def _check_numbers(self) -> None:
         if self.nodes < 1:
             raise ValueError("a job needs at least 1 node")
+        if self.nodes > MOST_NODES:
+            raise ValueError(f"a job has at most {MOST_NODES} nodes")
         if self.min_nodes is not None and not 1 <= self.min_nodes <= self.nodes:
             raise ValueError("the least number of nodes is between 1 and the number of nodes")
         if self.gpus_per_node is not None and self.gpus_per_node < 1:

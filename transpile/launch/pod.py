@@ -23,6 +23,8 @@ _INTERFACE = "NCCL_SOCKET_IFNAME"
 _USUAL_INTERFACE = "eth0"
 _MOST_SHARED_MEMORY = 8 * 2**30
 _SHARED_MEMORY_PATH = "/dev/shm"
+#: A reference as container engines read it: registry, path, tag and digest.
+_IMAGE = re.compile(r"[A-Za-z0-9\[][A-Za-z0-9._/:@\[\]-]*")
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 
@@ -170,7 +172,7 @@ def image(job: Job) -> Value:
     """The container image, or a placeholder that says so."""
     if job.image is None:
         return Noted(PLACEHOLDER_IMAGE, "change: an image with the framework and the script")
-    if not re.fullmatch(r"\S+", job.image):
+    if not _IMAGE.fullmatch(job.image):
         raise ValueError(f"{job.image!r} cannot be an image")
     return job.image
 
