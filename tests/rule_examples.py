@@ -76,6 +76,25 @@ OPTIONS = {
 }
 #: Rules that change nothing, to the script around their example, of which the user makes the other.
 BY_HAND = {
+    "refuse-chosen-trainings": HEAD.replace("import torch\n", "import optuna\nimport torch\n", 1)
+    + CRITERION
+    + """\
+settings = {"lr": 0.1}
+
+
+def objective(trial):
+    train_loader = DataLoader(train_set, batch_size=32)
+    model = Net()
+    optimizer = SGD(model.parameters(), lr=trial["lr"])
+    for x, y in train_loader:
+"""
+    + STEP
+    + """\
+
+
+study = optuna.create_study()
+@
+""",
     "refuse-changing-data": HEAD
     + """\
 class Pool(Dataset):

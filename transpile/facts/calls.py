@@ -194,7 +194,10 @@ class Calls(ProjectCalls):
                 given = Arguments()
                 if isinstance(value, Partial):
                     given = value.arguments
-                for callee in value.callee if isinstance(value, Partial) else (value,):
+                callees = value.callee if isinstance(value, Partial) else (value,)
+                if isinstance(value, Instance):
+                    callees = self.class_attribute(value.cls, "__call__", value, value.cls, node)
+                for callee in callees or ():
                     if isinstance(callee, (Function, BoundMethod)):
                         self.run_escaped(callee, given, node)
 
