@@ -12,6 +12,9 @@ import libcst as cst
 from transpile import catalog
 from transpile.closing import Asked, among_imports, met_by_some, too_early, unclaimed
 from transpile.describe import describe
+from transpile.distributed.verdict import Verdict as Sight
+from transpile.distributed.verdict import hidden_training, look
+from transpile.distributed_scripts import as_it_is, text_of, unread_start
 from transpile.edit import Edit, apply_edits
 from transpile.facts.interpreter import Facts, interpret
 from transpile.facts.module import Module
@@ -60,6 +63,7 @@ CODES = {
     "DT008": "a path depends on the folder that a file of the project stands in",
     "DT015": "calls of models are split over the processes, on whole batches",
     "DT016": "neither batches nor calls can be split over the processes",
+    "DT017": "what joins the processes, or wraps and shares out, cannot be read",
 }
 
 
@@ -93,8 +97,9 @@ def convert(
     if framework is None:
         return unchanged(project, "DT002", "no framework that has rules is imported here")
     table = with_roles(catalog.table(framework), options.roles)
+    sight = look(text_of(read), project.text_of, table)
     try:
-        return follow(project, table, read, options)
+        return follow(project, table, read, options, sight)
     except (TooComplex, RecursionError):
         finding = Finding(
             "DT001",
@@ -108,13 +113,18 @@ def convert(
         return Result(Outcome.REFUSED, read.text, data, {}, (), (finding,))
 
 
-def follow(project: Project, table: Table, read: Source, options: Options) -> Result:
+def follow(project: Project, table: Table, read: Source, options: Options, sight: Sight) -> Result:
     """Follow a script that uses a framework, and convert it if it trains.
 
     Raises:
         TooComplex: its calls branch too often or nest too deeply.
         RecursionError: they nest so deeply that Python itself gives up.
     """
+    if options.respect_distributed and sight.why:
+        return as_it_is(project, table, options, sight.why)
+    unread = list(unread_start(sight)) if options.respect_distributed else []
+    if unread and not options.allow_partial:
+        return Result(Outcome.REFUSED, read.text, read.data, {}, (), tuple(unread))
     facts = interpret(project.entry, table.dialect, project.find)
     plan = build_plan(facts, table, options, first_way(options))
     notes = [
@@ -123,6 +133,7 @@ def follow(project: Project, table: Table, read: Source, options: Options) -> Re
         )
         for where, why in project.unreadable
     ]
+    notes.extend(unread)
     if options.respect_distributed:
         why = distributed_already(plan)
         if why:
@@ -130,7 +141,10 @@ def follow(project: Project, table: Table, read: Source, options: Options) -> Re
     if not trains(plan):
         if facts.cut_short:
             raise TooComplex
+        hidden = hidden_training(text_of(read), project.text_of, table)
         why = "no backward pass is reached from this script"
+        if hidden:
+            why = f"`{hidden}`, which may hold the training, was not found beside this script"
         return unchanged(project, "DT004", why, plan, notes)
     first = decide_and_edit(plan, project, options, notes)
     if not may_split_calls(plan, options) or not first.doubts:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import libcst as cst
 
+from transpile.decoding import decode
+from transpile.distributed.modules import Text
 from transpile.facts.module import Module
 from transpile.reading import read_regular, read_text
 from transpile.search_path import added_folders
@@ -56,6 +58,7 @@ class Project:
         self._by_file: dict[Path, Module] = {}
         self.files: dict[Module, Path] = {}
         self.roots_of: dict[Module, Path] = {}
+        self._taken: set[Path] = set()
         self.unreadable: list[tuple[str, str]] = []
         #: Folders that a script's own search path lacks: the project is installed from there.
         self.installed_from: set[Path] = set()
@@ -76,6 +79,33 @@ class Project:
         if name not in self._found:
             self._found[name] = self._load(name)
         return self._found[name]
+
+    def text_of(self, name: str) -> Text | None:
+        """A module by its name from the script's folder, as a text that nobody has parsed yet."""
+        known = self._found.get(name)
+        if known is not None:
+            return Text(name, known.source.text, known.is_package, known.source.path)
+        for root, path, is_package in self._candidates(name) if self.folder is not None else ():
+            try:
+                if is_fit(path, root):
+                    text = decode(self._read(path)).text
+                    return Text(name, text, is_package, self.shown(path))
+            except (OSError, SourceError):
+                return None
+        return None
+
+    def take(self, name: str) -> Path | None:
+        """The file of a module by its name from the script's folder; the project reaches so far."""
+        for root, path, _ in self._candidates(name) if self.folder is not None else ():
+            try:
+                if is_fit(path, root):
+                    if root not in self.roots:
+                        self.installed_from.add(root)
+                    self._taken.add(root)
+                    return path
+            except OSError:
+                return None
+        return None
 
     def text_beside(self, path: str) -> str | None:
         """The text of a file that the script names by a path; None where it cannot be read."""
@@ -130,7 +160,7 @@ class Project:
         """The folder that holds the script and every folder in which a module was found."""
         if self.folder is None:
             return None
-        return Path(os.path.commonpath([self.folder, *self.roots_of.values()]))
+        return Path(os.path.commonpath([self.folder, *self.roots_of.values(), *self._taken]))
 
     @cached_property
     def home(self) -> Path | None:
@@ -194,39 +224,39 @@ class Project:
             ):
                 yield parent
 
-    def _load(self, name: str) -> Module | None:
+    def _candidates(self, name: str) -> Iterator[tuple[Path, Path, bool]]:
+        """Where a module may stand: its root, its file, and whether that begins a package."""
         parts = name.split(".")
         if not name or not all(part.isidentifier() for part in parts):
-            return None
+            return
         for root in [*self.roots, *self._roots_by_name(parts[0])]:
             base = root.joinpath(*parts)
-            for path, is_package in (
-                (base / "__init__.py", True),
-                (base.with_name(f"{base.name}.py"), False),
-            ):
-                try:
-                    if not path.is_file() or path.stat().st_size > LARGEST_MODULE:
-                        continue
-                    real = path.resolve()
-                    if root not in real.parents:
-                        continue
-                    if real in self._by_file:
-                        return self._by_file[real]
-                    source = read_source(self._read(path), self.shown(path))
-                except OSError as error:
-                    why = error.strerror or "cannot be read"
-                    self.unreadable.append((self.shown(path), why))
-                    return None
-                except SourceError as error:
-                    self.unreadable.append((self.shown(path), error.message))
-                    return None
-                module = Module(name, source, is_package)
-                self._by_file[real] = module
-                self.files[module], self.roots_of[module] = path, root
-                if root not in self.roots:
-                    self.installed_from.add(root)
-                self._extend(module)
-                return module
+            yield root, base / "__init__.py", True
+            yield root, base.with_name(f"{base.name}.py"), False
+
+    def _load(self, name: str) -> Module | None:
+        for root, path, is_package in self._candidates(name):
+            try:
+                if not is_fit(path, root):
+                    continue
+                real = path.resolve()
+                if real in self._by_file:
+                    return self._by_file[real]
+                source = read_source(self._read(path), self.shown(path))
+            except OSError as error:
+                why = error.strerror or "cannot be read"
+                self.unreadable.append((self.shown(path), why))
+                return None
+            except SourceError as error:
+                self.unreadable.append((self.shown(path), error.message))
+                return None
+            module = Module(name, source, is_package)
+            self._by_file[real] = module
+            self.files[module], self.roots_of[module] = path, root
+            if root not in self.roots:
+                self.installed_from.add(root)
+            self._extend(module)
+            return module
         return None
 
 
@@ -236,6 +266,17 @@ def _home() -> Path | None:
         return Path.home().resolve()
     except (RuntimeError, OSError):
         return None
+
+
+def is_fit(path: Path, root: Path) -> bool:
+    """Whether a file is a module of a root that is worth reading.
+
+    Raises:
+        OSError: nobody can tell.
+    """
+    if not path.is_file() or path.stat().st_size > LARGEST_MODULE:
+        return False
+    return root in path.resolve().parents
 
 
 def absolute_name(dotted: str, importer: Module) -> str | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import libcst as cst
 
+from transpile.distributed.modules import Text
+from transpile.distributed.verdict import texts
 from transpile.facts.module import Module
 from transpile.finding import Finding, Level
 from transpile.import_words import imported_words
@@ -80,11 +82,38 @@ def files_of(project: Project, changed: Changed = UNCHANGED) -> tuple[ProjectFil
     return tuple(found)
 
 
-def bound_to_place(project: Project) -> Iterator[Finding]:
-    """What leads elsewhere once the files are copied to another folder."""
+def copied(project: Project) -> tuple[tuple[ProjectFile, ...], list[Module]]:
+    """The modules that a script imports, told from their words alone, as all stay as they are.
+
+    Returns:
+        them, and those that may lead elsewhere from another folder.
+    """
+    found: dict[Path, ProjectFile] = {}
+    bound = [project.entry]
+    entry = project.entry.source
+    for text in texts(Text("", entry.text, False, entry.path), project.text_of):
+        file = project.take(text.name) if text.name else None
+        if file is None or file in found or file == project.files[project.entry]:
+            continue
+        data = file.read_bytes()
+        found[file] = ProjectFile(text.path, "", data, data)
+        if any(word in text.text for word in ("__file__", *_IMPORTERS)):
+            module = project.find(text.name, project.entry)
+            bound.extend([module] if module is not None else [])
+    made = (replace(each, place=placed(project, file)) for file, each in found.items())
+    return tuple(sorted(made, key=lambda each: each.path)), bound
+
+
+def bound_to_place(project: Project, modules: Sequence[Module] | None = None) -> Iterator[Finding]:
+    """What leads elsewhere once the files are copied to another folder.
+
+    Args:
+        project: the script's.
+        modules: those to look at; default: all that it may import.
+    """
     if project.folder is None:
         return
-    modules = project.modules()
+    modules = project.modules() if modules is None else modules
     for root in sorted(project.installed_from):
         yield Finding(
             "DT008",

@@ -9,7 +9,7 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
-from transpile.facts.state import Activation, Dialect
+from transpile.facts.state import MOST_STEPS, Activation, Dialect
 from transpile.facts.statements import Statements
 from transpile.facts.values import (
     Argument,
@@ -153,7 +153,10 @@ class Interpreter(Statements):
 
 
 def interpret(
-    entry: Module, dialect: Dialect, find_module: Callable[[str, Module], Module | None]
+    entry: Module,
+    dialect: Dialect,
+    find_module: Callable[[str, Module], Module | None],
+    most_steps: int = MOST_STEPS,
 ) -> Facts:
     """Run a script abstractly: no code of it is executed.
 
@@ -162,11 +165,13 @@ def interpret(
         dialect: what is known of the frameworks.
         find_module: a module of the project by dotted name (relative ones with leading dots) as
             seen from another module; None where it is not part of the project.
+        most_steps: evaluations that it may take.
 
     Raises:
         TooComplex: it needs more steps than the analysis allows.
     """
     run = Interpreter(dialect, find_module)
+    run.most_steps = most_steps
     run.import_module(entry)
     run.run_passed_over()
     run.run_detached()

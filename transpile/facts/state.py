@@ -128,6 +128,7 @@ class State(ABC):
         self.activation: Activation
         self.heap_version = 0
         self.steps = 0
+        self.most_steps = MOST_STEPS
         self.entered: set[int] = set()
         self.executed: set[int] = set()
         self.passed_over: list[tuple[cst.CSTNode, Scope]] = []
@@ -184,7 +185,7 @@ class State(ABC):
             TooComplex: the allowance is used up.
         """
         self.steps += 1
-        if self.steps > MOST_STEPS:
+        if self.steps > self.most_steps:
             raise TooComplex
 
     def branches(self) -> tuple[Branch, ...]:

@@ -27,15 +27,13 @@ def distributed_already(plan: Plan) -> str:
                     initialised = initialised or name
                 if name in table.distributed_uses:
                     used = used or name
-                for prefix, word in table.distributed_engines.items():
-                    if name.startswith(prefix):
-                        return f"it is distributed by {word} ({name})"
+                if table.engine_of(name):
+                    return f"it is distributed by {table.engine_of(name)} ({name})"
             for value in event.result:
                 if isinstance(value, Instance):
                     for base in value.cls.external_bases():
-                        for prefix, word in table.distributed_engines.items():
-                            if base.startswith(prefix):
-                                return f"it is distributed by {word} ({base})"
+                        if table.engine_of(base):
+                            return f"it is distributed by {table.engine_of(base)} ({base})"
     if initialised and used:
         return f"it initialises a process group ({initialised}) and uses it ({used})"
     return table.distributed(plan) if table.distributed is not None else ""

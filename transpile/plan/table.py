@@ -49,6 +49,9 @@ class Table:
         distributed_uses: calls that make use of one for training.
         distributed_engines: dotted prefixes of libraries that distribute by themselves, to the
             name that people know.
+        engine_tools: dotted prefixes below those of what distributes nothing.
+        launch_variables: environment variables in which a launcher tells a process of its job.
+        quiet_packages: packages of the framework's surroundings that distribute nothing.
         gradient_functions: functions that take gradients without a backward pass.
         gradients_of: those of them whose argument of that name and position says of what.
         rank_calls: calls whose result differs from rank to rank.
@@ -110,6 +113,9 @@ class Table:
     distributed_starts: frozenset[str] = frozenset()
     distributed_uses: frozenset[str] = frozenset()
     distributed_engines: dict[str, str] = field(default_factory=dict)
+    engine_tools: tuple[str, ...] = ()
+    launch_variables: frozenset[str] = frozenset()
+    quiet_packages: tuple[str, ...] = ()
     gradient_functions: frozenset[str] = frozenset()
     gradients_of: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     rank_calls: frozenset[str] = frozenset()
@@ -141,6 +147,15 @@ class Table:
     early: Callable[[Plan], Iterable[Event]] | None = None
     splits_calls: bool = False
     versions: Versions | None = None
+
+    def engine_of(self, name: str) -> str:
+        """The library that distributes by itself, as people know it; empty for any other name."""
+        if f"{name}.".startswith(self.engine_tools) or name.endswith("seed_everything"):
+            return ""
+        for prefix, word in self.distributed_engines.items():
+            if f"{name}.".startswith(prefix if prefix.endswith(".") else f"{prefix}."):
+                return word
+        return ""
 
     def is_optimizer(self, name: str) -> bool:
         """Whether a dotted name is an optimizer class."""
