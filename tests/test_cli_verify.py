@@ -72,7 +72,19 @@ def test_the_choices_reach_the_audit(
         "double": False,
         "workdir_seed": tmp_path,
         "cuda": True,
+        "pretend_cuda": 0,
+        "noise": False,
     }
+
+
+def test_gpus_may_be_pretended(
+    scripts: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    received = stand_in(monkeypatch, report(Status.PASSED))
+    assert main(["verify", *scripts, "--pretend-cuda", "4", "--noise"]) == 0
+    assert (received["pretend_cuda"], received["noise"]) == (4, True)
+    assert main(["verify", *scripts, "--pretend-cuda", "4", "--cuda"]) == 2
+    assert "exclude each other" in capfd.readouterr().err
 
 
 def test_a_missing_framework_says_how_to_get_it(

@@ -35,7 +35,8 @@ class Options:
         batches: every rank draws the batches itself, or rank 0 draws and broadcasts them; the
             latter needs calls to be shared out.
         evaluation: every rank evaluates everything (``replicate``), or its shard, reduced.
-        backend: communication backend; ``auto`` is NCCL on CUDA and Gloo elsewhere.
+        backend: communication backend; ``auto`` is NCCL for models on GPUs, Gloo for those on the
+            CPU, and both where the run decides.
         script_args: add ``--backend``, ``--init-method``, ``--rank`` and ``--world-size`` to the
             script's own argument parser.
         timeout_minutes: how long a collective may wait; None keeps the framework's default.

@@ -70,6 +70,17 @@ def _world_sizes(context: click.Context, parameter: click.Parameter, value: str)
 )
 @click.option("--seed-dir", type=_FOLDER, help="Folder whose content every run starts with.")
 @click.option("--cuda", is_flag=True, help="Let the scripts see CUDA devices.")
+@click.option(
+    "--pretend-cuda",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Keep the device rules of CUDA and NCCL for N GPUs that are not there, on the CPU.",
+)
+@click.option(
+    "--noise",
+    is_flag=True,
+    help="With --pretend-cuda: results differ from process to process in the last digits.",
+)
 def command(original: Path, converted: Path, arguments: tuple[str, ...], **choices: Any) -> int:
     """Run ORIGINAL and CONVERTED, and compare what they train.
 
@@ -78,6 +89,8 @@ def command(original: Path, converted: Path, arguments: tuple[str, ...], **choic
     """
     from transpile.verify import LaunchError, audit, format_report
 
+    if choices["cuda"] and choices["pretend_cuda"]:
+        raise click.UsageError("--cuda and --pretend-cuda exclude each other.")
     tolerance = choices["tolerance"]
     if tolerance is None and (choices["equivalence"] or choices["printed_numbers"]):
         tolerance = _DEFAULT_TOLERANCE
@@ -94,6 +107,8 @@ def command(original: Path, converted: Path, arguments: tuple[str, ...], **choic
             double=False if choices["single_precision"] else None,
             workdir_seed=choices["seed_dir"],
             cuda=choices["cuda"],
+            pretend_cuda=choices["pretend_cuda"] or 0,
+            noise=choices["noise"],
         )
     except LaunchError as error:
         raise click.UsageError(f"{error}. {_INSTALL if _MISSING in str(error) else ''}") from error

@@ -36,6 +36,8 @@ def main(arguments: Sequence[str]) -> int:
             python=options.python,
             site=options.site,
             cuda=options.cuda,
+            pretend_cuda=options.pretend_cuda,
+            noise=options.noise,
         )
     except (LaunchError, OSError, ValueError) as error:
         sys.stderr.write(f"verify: {error}\n")
@@ -89,6 +91,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--site", type=Path, help="folder that comes first on the import path")
     parser.add_argument("--python", help="interpreter that has the framework")
     parser.add_argument("--cuda", action="store_true", help="leave CUDA devices visible")
+    parser.add_argument(
+        "--pretend-cuda",
+        type=int,
+        default=0,
+        metavar="N",
+        help="keep CUDA's and NCCL's device rules for N GPUs that are not there",
+    )
+    parser.add_argument(
+        "--noise", action="store_true", help="let pretended GPUs differ in the last digits"
+    )
     return parser
 
 

@@ -34,6 +34,8 @@ class Auditor(AbstractContextManager["Auditor"]):
         site: folder that comes first on the scripts' import path.
         preload: modules to import once for all runs, where the scripts use them.
         cuda: leave CUDA devices visible to the scripts.
+        pretend_cuda: let the scripts see so many GPUs that are not there; 0 for none.
+        noise: whether what these compute differs from process to process in the last digits.
 
     Raises:
         LaunchError: on entering, where the interpreter or its torch cannot be used.
@@ -46,8 +48,17 @@ class Auditor(AbstractContextManager["Auditor"]):
         site: Path | None = None,
         preload: Sequence[str] = (),
         cuda: bool = False,
+        pretend_cuda: int = 0,
+        noise: bool = False,
     ) -> None:
-        self._launcher = Launcher(python=python, site=site, preload=preload, cuda=cuda)
+        self._launcher = Launcher(
+            python=python,
+            site=site,
+            preload=preload,
+            cuda=cuda,
+            pretend_cuda=pretend_cuda,
+            noise=noise,
+        )
 
     def __enter__(self) -> Auditor:
         self._launcher.__enter__()
@@ -205,6 +216,8 @@ def audit(
     python: str | None = None,
     site: Path | None = None,
     cuda: bool = False,
+    pretend_cuda: int = 0,
+    noise: bool = False,
 ) -> AuditReport:
     """Run a script and its converted form once; see :class:`Auditor` and its `audit`.
 
@@ -213,7 +226,14 @@ def audit(
         ValueError: a world size is below 1, or printed numbers are compared with no tolerance.
         OSError: a script or the seed cannot be read.
     """
-    with Auditor(python=python, site=site, preload=_preload(original), cuda=cuda) as auditor:
+    with Auditor(
+        python=python,
+        site=site,
+        preload=_preload(original),
+        cuda=cuda,
+        pretend_cuda=pretend_cuda,
+        noise=noise,
+    ) as auditor:
         return auditor.audit(
             original,
             converted,

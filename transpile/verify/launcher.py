@@ -63,6 +63,8 @@ class Launcher(AbstractContextManager["Launcher"]):
         site: folder that comes first on the interpreter's path.
         preload: modules to import before the first run.
         cuda: leave CUDA devices visible. Gloo ranks on one machine would otherwise share them.
+        pretend_cuda: let the scripts see so many GPUs that are not there; 0 for none.
+        noise: whether their results differ from process to process in the last digits.
 
     Raises:
         LaunchError: on entering, where the interpreter or its torch cannot be used.
@@ -75,11 +77,15 @@ class Launcher(AbstractContextManager["Launcher"]):
         site: Path | None = None,
         preload: Sequence[str] = (),
         cuda: bool = False,
+        pretend_cuda: int = 0,
+        noise: bool = False,
     ) -> None:
         self._python = python or sys.executable
         self._site = site
         self._preload = tuple(preload)
         self._cuda = cuda
+        self._pretend_cuda = pretend_cuda
+        self._noise = noise
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] | None = None
 
@@ -173,6 +179,8 @@ class Launcher(AbstractContextManager["Launcher"]):
                     "timeout": timeout_seconds,
                     "double": double,
                     "seed": seed,
+                    "pretend_cuda": self._pretend_cuda,
+                    "noise": self._noise,
                 }
             )
             ranks = tuple(
@@ -236,7 +244,9 @@ class Launcher(AbstractContextManager["Launcher"]):
         loopback = _loopback()
         if loopback is not None:
             environment.setdefault("GLOO_SOCKET_IFNAME", loopback)
-        if not self._cuda:
+        if self._pretend_cuda:
+            environment.pop("CUDA_VISIBLE_DEVICES", None)
+        elif not self._cuda:
             environment["CUDA_VISIBLE_DEVICES"] = ""
         if self._site is not None:
             before = environment.get("PYTHONPATH")

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from transpile.verify.pretend_cuda import install
 from transpile.verify.worker.checkpoints import CheckpointObserver
 from transpile.verify.worker.files import FileObserver, PathLabels
 from transpile.verify.worker.inputs import InputObserver
@@ -50,6 +51,8 @@ class RankTask:
         directories: directories of the job that existed when the run started.
         seed: seed of the generators that the script does not seed.
         double: whether new tensors are float64 by default.
+        pretend_cuda: how many GPUs the script sees that are not there.
+        noise: whether what they compute differs from process to process in the last digits.
     """
 
     script: Path
@@ -62,6 +65,8 @@ class RankTask:
     directories: frozenset[str]
     seed: int
     double: bool
+    pretend_cuda: int
+    noise: bool
 
 
 def execute(task: RankTask) -> int:
@@ -75,6 +80,8 @@ def execute(task: RankTask) -> int:
     os.chdir(task.working_directory)
     sys.argv = [str(task.script), *task.arguments]
     sys.path.insert(0, str(task.script.parent))
+    if task.pretend_cuda:
+        install(task.pretend_cuda, task.noise)
     _seed(task)
     _forget_own_modules()
     stack = (task.directory / "stack").open("w")
@@ -196,4 +203,6 @@ def task_of(request: Mapping[str, Any], rank: int, directories: Sequence[str]) -
         directories=frozenset(directories),
         seed=request["seed"],
         double=request["double"],
+        pretend_cuda=request["pretend_cuda"],
+        noise=request["noise"],
     )

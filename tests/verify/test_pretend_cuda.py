@@ -1,0 +1,254 @@
+"""The stand-in for GPUs: it lets right outputs pass, and says of wrong ones what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from transpile import convert
+from transpile.verify.evidence import RunEvidence
+from transpile.verify.launcher import Launcher
+
+SCRIPT = Path(__file__).parent / "scripts" / "on_gpu.py"
+Run = Callable[..., RunEvidence]
+
+
+@pytest.fixture(scope="module")
+def launcher() -> Iterator[Launcher]:
+    with Launcher(pretend_cuda=2) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def noisy() -> Iterator[Launcher]:
+    with Launcher(pretend_cuda=2, noise=True) as running:
+        yield running
+
+
+@pytest.fixture
+def output() -> str:
+    """What the script is converted to."""
+    return convert(SCRIPT.read_bytes(), path="train.py").text
+
+
+def ran(
+    launcher: Launcher, folder: Path, text: str, world_size: int = 2, seconds: float = 60
+) -> RunEvidence:
+    """What becomes of a script."""
+    for name in ("run", "evidence"):
+        (folder / name).mkdir()
+    script = folder / "run" / "train.py"
+    script.write_text(text)
+    return launcher.run(
+        script,
+        (),
+        world_size=world_size,
+        working_directory=script.parent,
+        evidence=folder / "evidence",
+        folders={script.parent: ""},
+        timeout_seconds=seconds,
+    )
+
+
+def said(run: RunEvidence) -> str:
+    return "\n".join(rank.errors for rank in run.ranks)
+
+
+def test_script_and_output_run(launcher: Launcher, tmp_path: Path, output: str) -> None:
+    for text, world_size in ((SCRIPT.read_text(), 0), (output, 1), (output, 2)):
+        folder = tmp_path / str(world_size)
+        folder.mkdir()
+        run = ran(launcher, folder, text, world_size)
+        assert run.finished, said(run)
+        assert "epoch 0 mean" in run.ranks[0].output
+
+
+IN_LOOP = "            optimizer.zero_grad()\n"
+SAME = "found at least two devices"
+
+#: Deliberate breakages of the output by what they do: what is replaced, by what, what is said.
+BREAKAGES = {
+    "a tensor of the CPU is reduced": (
+        '    if dist.get_backend() == "nccl":\n        total = total.cuda()\n',
+        "    total = total.cpu()\n",
+        "No backend type associated with device type cpu (all_reduce)",
+    ),
+    "every process uses the first GPU": (
+        "    return rank % torch.cuda.device_count()\n",
+        "    return 0\n",
+        "Duplicate GPU detected",
+    ),
+    "no process chooses its GPU": (
+        "        torch.cuda.set_device(own_gpu())\n",
+        "        pass\n",
+        "Duplicate GPU detected",
+    ),
+    "a GPU has a number that the machine has not": (
+        "    return rank % torch.cuda.device_count()\n",
+        "    return rank + 1\n",
+        "invalid device ordinal (cuda:2, of 2 GPUs)",
+    ),
+    "the wrap is given the GPU of rank 0": (
+        "DistributedDataParallel(model)",
+        "DistributedDataParallel(model, device_ids=[0])",
+        "device_ids [0], but the model is on cuda:1",
+    ),
+    "a checkpoint goes to the GPU that it was saved from": (
+        ", map_location=own_location",
+        "",
+        SAME + ", cuda:1 and cuda:0",
+    ),
+    "a batch goes to the GPU of rank 0": (
+        "x, y = x.to(device), y.to(device)\n",
+        'x, y = x.to("cuda:0"), y.to(device)\n',
+        SAME,
+    ),
+    "a batch stays on the CPU": (
+        "x, y = x.to(device), y.to(device)\n",
+        "y = y.to(device)\n",
+        SAME,
+    ),
+    "the model stays on the CPU": (
+        "model = Net().to(device)\n    assert next(model.parameters()).device == device\n",
+        "model = Net()\n",
+        "device type cpu (DistributedDataParallel)",
+    ),
+    "batch norm is synchronised on the CPU": (
+        'dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")',
+        'dist.init_process_group("gloo")\n    global device\n    device = torch.device("cpu")\n',
+        "SyncBatchNorm layers only work with GPU modules",
+    ),
+    "the own device has no number": (
+        'return type(device)(f"cuda:{own_gpu()}")',
+        'return type(device)("cuda")',
+        "AssertionError",
+    ),
+    "a tensor of the GPU is made an array": (
+        ".cpu().numpy()",
+        ".numpy()",
+        "can't convert cuda:0 device type tensor to numpy",
+    ),
+    "numbers of a type that NCCL has not": (
+        IN_LOOP,
+        IN_LOOP + "            dist.all_reduce(torch.zeros(1, dtype=torch.int16, device=device))\n",
+        "not supported for NCCL: torch.int16",
+    ),
+    "a tensor that is not contiguous": (
+        IN_LOOP,
+        IN_LOOP + "            dist.all_reduce(torch.zeros(2, 3, device=device).t())\n",
+        "Tensors must be contiguous and dense (all_reduce)",
+    ),
+    "bits are reduced": (
+        IN_LOOP,
+        IN_LOOP
+        + "            dist.all_reduce(torch.zeros(1, device=device).int(), dist.ReduceOp.BAND)\n",
+        "with NCCL",
+    ),
+    "workers that are forked use the GPU": (
+        "batch_size=split_batch(8),",
+        "batch_size=split_batch(8), num_workers=1,\n"
+        '        multiprocessing_context="fork", collate_fn=on_gpu,',
+        "Cannot re-initialize CUDA in forked subprocess",
+    ),
+    "a received object is on the sender's GPU": (
+        "    if torch.is_tensor(value):\n"
+        "        device = value.device\n"
+        "        value = value.item() if value.numel() == 1 else value.cpu()\n",
+        "    value = torch.full((2,), 1.0, device=torch.device('cuda')) * value\n"
+        "    device = torch.device('cuda:0')\n",
+        SAME,
+    ),
+    "a part of the machine's GPUs is hidden from all": (
+        "def own_gpu",
+        'os.environ["CUDA_VISIBLE_DEVICES"] = "1"\n\n\ndef own_gpu',
+        "Duplicate GPU detected: the ranks use the GPUs 1, 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BREAKAGES)
+def test_breakage_is_caught(launcher: Launcher, tmp_path: Path, output: str, name: str) -> None:
+    before, after, message = BREAKAGES[name]
+    assert before in output
+    text = output.replace(before, after)
+    if "on_gpu" in after:
+        text = text.replace(
+            "device = own_device",
+            "def on_gpu(rows):\n"
+            "    x, y = zip(*rows)\n"
+            "    return torch.stack(x).cuda(), torch.stack(y).cuda()\n\n\n"
+            "device = own_device",
+        )
+    if "global device" in after:
+        text = text.replace("parameters()).is_cuda:", "parameters()).is_cpu:")
+    if "value = torch.full" in after:
+        text = text.replace("if from_main_process(mean > best):", RECEIVED)
+    run = ran(launcher, tmp_path, text)
+    assert not run.finished
+    assert message in said(run)
+
+
+RECEIVED = """received = from_main_process(mean)
+        if (received + torch.zeros(2, device="cuda")).sum() < 0:"""
+
+
+SPLIT = """\
+from torch.utils.data import DataLoader, TensorDataset
+import torch, torch.nn as nn
+
+data = torch.arange(64.0).reshape(32, 2)
+order = torch.randperm(32, device="cuda").cpu()
+print("order", order.tolist())
+loader = DataLoader(TensorDataset(data[order]), batch_size=8)
+model = nn.Linear(2, 1).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+for (x,) in loader:
+    optimizer.zero_grad()
+    model(x.cuda()).mean().backward()
+    optimizer.step()
+"""
+
+
+def test_splits_that_gpus_draw_agree(launcher: Launcher, tmp_path: Path) -> None:
+    text = convert(SPLIT.encode(), path="train.py").text.replace(
+        'print_once("order', 'print("order'
+    )
+    assert "cuda.set_rng_state" in text
+    shared = ran(launcher, tmp_path, text)
+    assert shared.finished, said(shared)
+    first, second = (rank.output for rank in shared.ranks)
+    assert "order" in first
+    assert first == second
+
+
+def test_splits_that_are_not_shared_differ(launcher: Launcher, tmp_path: Path) -> None:
+    text = convert(SPLIT.encode(), path="train.py").text.replace(
+        'print_once("order', 'print("order'
+    )
+    apart = ran(launcher, tmp_path, text.replace("torch.cuda.set_rng_state", "print"))
+    first, second = (rank.output.partition("order")[2] for rank in apart.ranks)
+    assert first != second
+
+
+def test_noise_makes_processes_differ_in_the_last_digits(noisy: Launcher, tmp_path: Path) -> None:
+    text = (
+        "import torch, torch.distributed as dist\n"
+        "dist.init_process_group('gloo')\n"
+        "print((torch.ones(3, 3, device='cuda') @ torch.ones(3, 3, device='cuda')).sum().item())\n"
+        "print((torch.ones(3, 3) @ torch.ones(3, 3)).sum().item())\n"
+        "torch.ones(1, device='cuda').sum()\n"
+    ).replace("device='cuda'", "device='cuda', dtype=torch.float64")
+    run = ran(noisy, tmp_path, text)
+    assert run.finished, said(run)
+    lines = [rank.output.split() for rank in run.ranks]
+    assert lines[0][0] != lines[1][0]
+    assert abs(float(lines[0][0]) - 27) < 1e-4
+    assert lines[0][1] == lines[1][1] == "27.0"
+
+
+def test_unagreed_decision_hangs_under_noise(noisy: Launcher, tmp_path: Path, output: str) -> None:
+    """What a rank computes decides here whether all of them go on."""
+    alone = output.replace("if from_main_process(mean > best):", "if int(mean * 1e9) % 2:")
+    assert not ran(noisy, tmp_path, alone, seconds=15).finished

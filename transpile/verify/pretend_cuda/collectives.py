@@ -1,0 +1,182 @@
+"""Groups of NCCL, which run over Gloo and refuse what NCCL refuses."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from transpile.verify.pretend_cuda.machine import machine, torch
+from transpile.verify.pretend_cuda.operations import leaves
+from transpile.verify.pretend_cuda.stamps import ANY_DEVICE, is_on_gpu, where
+
+dist: Any = torch.distributed
+c10d: Any = torch.distributed.distributed_c10d
+
+COLLECTIVES = (
+    "all_reduce", "broadcast", "reduce", "all_gather", "gather", "scatter",
+    "all_gather_into_tensor", "_all_gather_base", "reduce_scatter", "reduce_scatter_tensor",
+    "all_to_all", "all_to_all_single", "send", "recv", "isend", "irecv", "barrier",
+    "all_gather_object", "broadcast_object_list", "gather_object", "scatter_object_list",
+)  # fmt: skip
+BETWEEN_TWO = frozenset({"send", "recv", "isend", "irecv"})
+MISSING_TYPES = (torch.int16, getattr(torch, "uint16", None), getattr(torch, "uint32", None))
+BITWISE = (dist.ReduceOp.BAND, dist.ReduceOp.BOR, dist.ReduceOp.BXOR)
+
+plain_all_gather = dist.all_gather
+#: The backend that each group was asked for.
+backends: dict[Any, str] = {}
+#: The groups that have met, with the GPU of this process in each.
+met: set[tuple[Any, int]] = set()
+inside = [False]
+
+
+def install() -> None:
+    """Replace what makes groups and what communicates."""
+    replaced = {
+        "init_process_group": joining(dist.init_process_group),
+        "new_group": grouping(dist.new_group),
+        "get_backend": lambda group=None: backend_of(group),
+        "is_nccl_available": lambda: True,
+    }
+    for name in COLLECTIVES:
+        if hasattr(dist, name):
+            replaced[name] = checked(name, getattr(dist, name))
+    for name, function in replaced.items():
+        setattr(dist, name, function)
+        setattr(c10d, name, function)
+
+
+def backend_of(group: Any) -> str:
+    """The backend that a group was asked for."""
+    return backends.get(group or c10d._get_default_group(), "gloo")
+
+
+def joining(join: Callable[..., Any]) -> Callable[..., Any]:
+    """``init_process_group``."""
+
+    @functools.wraps(join)
+    def joined(backend: Any = None, *args: Any, **kwargs: Any) -> None:
+        device = kwargs.pop("device_id", None)
+        wanted = str(backend or ("cpu:gloo,cuda:nccl" if machine.seen() else "gloo")).lower()
+        if "nccl" in wanted and not machine.seen():
+            raise ValueError("ProcessGroupNCCL is only supported with GPUs, no GPUs found!")
+        join("gloo" if "nccl" in wanted else backend, *args, **kwargs)
+        group = c10d._get_default_group()
+        backends[group] = wanted
+        if device is not None and "nccl" in wanted:
+            meet(group, machine.resolve(device).index, "init_process_group")
+
+    return joined
+
+
+def grouping(make: Callable[..., Any]) -> Callable[..., Any]:
+    """``new_group``."""
+
+    @functools.wraps(make)
+    def made(
+        ranks: Any = None, timeout: Any = None, backend: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        wanted = str(backend or backend_of(None)).lower()
+        kwargs.pop("device_id", None)
+        own = "gloo" if "nccl" in wanted else backend
+        group = make(ranks, timeout, own, *args, **kwargs)
+        if group is not dist.GroupMember.NON_GROUP_MEMBER:
+            backends[group] = wanted
+        return group
+
+    return made
+
+
+def meet(group: Any, number: int, what: str) -> None:
+    """Make NCCL's communicator for a GPU, when a group first uses it."""
+    if (group, number) in met:
+        return
+    met.add((group, number))
+    own = torch.tensor([machine.physical(number)])
+    found = [torch.zeros(1, dtype=torch.long) for _ in range(dist.get_world_size(group))]
+    before, inside[0] = inside[0], True
+    try:
+        with torch.utils._python_dispatch._disable_current_modes():
+            plain_all_gather(found, own, group=group)
+    finally:
+        inside[0] = before
+    numbers = [int(one) for one in found]
+    if len(set(numbers)) < len(numbers):
+        raise dist.DistBackendError(
+            f"NCCL error in {what}, invalid usage: Duplicate GPU detected: the ranks use the GPUs "
+            f"{', '.join(map(str, numbers))}"
+        )
+
+
+def checked(name: str, act: Callable[..., Any]) -> Callable[..., Any]:
+    """A collective with NCCL's rules, where its group is one of NCCL."""
+    signature = inspect.signature(act)
+
+    @functools.wraps(act)
+    def acting(*args: Any, **kwargs: Any) -> Any:
+        if inside[0]:
+            return act(*args, **kwargs)
+        bound = signature.bind(*args, **kwargs)
+        given = bound.arguments
+        group = given.get("group") or c10d._get_default_group()
+        if not isinstance(group, dist.ProcessGroup) or "nccl" not in backend_of(group):
+            return act(*args, **kwargs)
+        number = used_gpu(name, given, backend_of(group))
+        given.pop("device_ids", None)
+        if number is not None and name not in BETWEEN_TWO:
+            meet(group, number, name)
+        averages = given.get("op") == dist.ReduceOp.AVG
+        if averages:
+            given["op"] = dist.ReduceOp.SUM
+        inside[0] = True
+        try:
+            result = act(*bound.args, **bound.kwargs)
+            if averages:
+                if result is not None:
+                    result.wait()
+                given[next(iter(given))].div_(dist.get_world_size(group))
+            return result
+        finally:
+            inside[0] = False
+
+    return acting
+
+
+def used_gpu(name: str, given: dict[str, Any], backend: str) -> int | None:
+    """The GPU that a collective uses; None where it is one of the CPU.
+
+    Raises:
+        RuntimeError: the group has no backend for a tensor of the CPU.
+        ValueError: NCCL cannot do this.
+        TypeError: NCCL does not know the type.
+    """
+    by_device = "cpu:" in backend
+    if "object" in name or name == "barrier":
+        if by_device:
+            return None
+        chosen = given.get("device_ids") or [machine.current]
+        return int(chosen[0])
+    number = None
+    for tensor in leaves(given):
+        if not isinstance(tensor, torch.Tensor) or where(tensor) is ANY_DEVICE:
+            continue
+        if not is_on_gpu(tensor):
+            if by_device:
+                continue
+            raise RuntimeError(f"No backend type associated with device type cpu ({name})")
+        if tensor.is_sparse or not tensor.is_contiguous():
+            raise ValueError(f"Tensors must be contiguous and dense ({name})")
+        if tensor.dtype in MISSING_TYPES:
+            raise TypeError(f"Input tensor data type is not supported for NCCL: {tensor.dtype}")
+        number = where(tensor).index
+        if number != machine.current:
+            warnings.warn(
+                f"{name}: a tensor is on cuda:{number}, the current device is {machine.current}",
+                stacklevel=4,
+            )
+    if number is not None and given.get("op") in BITWISE:
+        raise ValueError(f"Cannot use {given['op']} with NCCL")
+    return number

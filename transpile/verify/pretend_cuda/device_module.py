@@ -1,0 +1,190 @@
+"""``torch.cuda`` and ``torch.accelerator`` of the pretended machine."""
+
+from __future__ import annotations
+
+import contextlib
+import types
+from collections.abc import Callable
+from typing import Any
+
+from transpile.verify.pretend_cuda.machine import machine, torch
+from transpile.verify.pretend_cuda.randomness import seed_all, seed_one, states
+
+MEMORY = 80 << 30
+NAME = "Pretended GPU"
+PROPERTIES = types.SimpleNamespace(
+    name=NAME, major=8, minor=0, total_memory=MEMORY, multi_processor_count=108
+)
+
+
+def install() -> None:
+    """Replace the functions of the modules."""
+    replaced = {**devices(), **generators(), **memory(), **streams()}
+    for name, value in replaced.items():
+        setattr(torch.cuda, name, value)
+    for module in (torch.cuda.random, torch.cuda.memory, torch.cuda.streams):
+        for name in replaced.keys() & vars(module).keys():
+            setattr(module, name, replaced[name])
+    accelerator = getattr(torch, "accelerator", None)
+    if accelerator is not None:
+        for name, value in accelerators().items():
+            setattr(accelerator, name, value)
+
+
+def nothing(*args: Any, **kwargs: Any) -> None:
+    """What has no effect here."""
+
+
+def constant(value: Any) -> Callable[..., Any]:
+    """A function that gives the same for all arguments."""
+    return lambda *args, **kwargs: value
+
+
+def set_device(device: Any) -> None:
+    """Choose this thread's current GPU."""
+    if type(device) is int and device < 0:
+        return
+    machine.current = machine.resolve(device).index
+
+
+def current_device() -> int:
+    """The number of this thread's current GPU."""
+    machine.start()
+    return machine.current
+
+
+class Device(contextlib.ContextDecorator):
+    """``with torch.cuda.device(...)``."""
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+
+    def __enter__(self) -> None:
+        self.before = machine.current
+        if self.device is not None:
+            set_device(self.device)
+
+    def __exit__(self, *error: object) -> None:
+        machine.current = self.before
+
+
+class Stream:
+    """A stream or an event: everything has happened when it is asked."""
+
+    def __init__(self, device: Any = None, *args: Any, **kwargs: Any) -> None:
+        self.device = machine.resolve(None)
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return constant({"elapsed_time": 0.0, "query": True}.get(name))
+
+    def record_event(self, event: Any = None) -> Any:
+        """An event of this stream."""
+        return event or Stream()
+
+
+def devices() -> dict[str, Any]:
+    """What asks for GPUs and chooses one."""
+    return {
+        "is_available": lambda: machine.seen() > 0,
+        "device_count": machine.seen,
+        "current_device": current_device,
+        "set_device": set_device,
+        "device": Device,
+        "is_initialized": lambda: machine.started,
+        "init": machine.start,
+        "_lazy_init": machine.start,
+        "_lazy_call": lambda call, **kwargs: call(),
+        "synchronize": nothing,
+        "ipc_collect": nothing,
+        "get_device_name": constant(NAME),
+        "get_device_capability": constant((8, 0)),
+        "get_device_properties": constant(PROPERTIES),
+        "is_bf16_supported": constant(True),
+        "is_current_stream_capturing": constant(False),
+    }
+
+
+def generators() -> dict[str, Any]:
+    """The generators of the GPUs."""
+
+    def get_rng_state(device: Any = None) -> Any:
+        return states[machine.resolve(device).index].clone()
+
+    def set_rng_state(state: Any, device: Any = None) -> None:
+        states[machine.resolve(device).index] = state.clone()
+
+    def set_all(given: Any) -> None:
+        for number, state in enumerate(given):
+            set_rng_state(state, number)
+
+    return {
+        "manual_seed": lambda seed: seed_one(machine.current, int(seed)),
+        "manual_seed_all": lambda seed: seed_all(int(seed)),
+        "initial_seed": lambda: seed_of(states[machine.current]),
+        "get_rng_state": get_rng_state,
+        "set_rng_state": set_rng_state,
+        "get_rng_state_all": lambda: [get_rng_state(n) for n in range(machine.seen())],
+        "set_rng_state_all": set_all,
+    }
+
+
+def seed_of(state: Any) -> int:
+    """The seed that a state of a generator began with."""
+    generator = torch.Generator()
+    generator.set_state(state)
+    seed: int = generator.initial_seed()
+    return seed
+
+
+def memory() -> dict[str, Any]:
+    """What asks for memory, of which nothing is known."""
+    zero = (
+        "memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved",
+        "memory_cached", "max_memory_cached",
+    )  # fmt: skip
+    return {
+        **dict.fromkeys(zero, constant(0)),
+        "empty_cache": nothing,
+        "reset_peak_memory_stats": nothing,
+        "reset_max_memory_allocated": nothing,
+        "set_per_process_memory_fraction": nothing,
+        "mem_get_info": constant((MEMORY, MEMORY)),
+        "memory_summary": constant(""),
+        "memory_stats": constant({}),
+    }
+
+
+def streams() -> dict[str, Any]:
+    """Streams and events."""
+    return {
+        "Stream": Stream,
+        "Event": Stream,
+        "current_stream": Stream,
+        "default_stream": Stream,
+        "stream": lambda stream: contextlib.nullcontext(),
+    }
+
+
+def accelerators() -> dict[str, Any]:
+    """What does not name its kind of device."""
+    return {
+        "is_available": lambda: machine.seen() > 0,
+        "device_count": machine.seen,
+        "current_accelerator": (
+            lambda check_available=False: torch.device("cuda") if machine.seen() else None
+        ),
+        "current_device_index": current_device,
+        "current_device_idx": current_device,
+        "set_device_index": set_device,
+        "set_device_idx": set_device,
+        "synchronize": nothing,
+        "current_stream": Stream,
+    }

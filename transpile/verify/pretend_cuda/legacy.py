@@ -1,0 +1,62 @@
+"""Older ways to make tensors on GPUs, several GPUs in one process, and what is not imitated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transpile.verify.pretend_cuda.machine import machine, torch
+from transpile.verify.pretend_cuda.stamps import base, is_on_gpu
+from transpile.verify.pretend_cuda.tensors import move
+
+KINDS = ("Float", "Double", "Half", "Long", "Int", "Byte", "Bool", "Short", "Char", "BFloat16")
+
+
+class Kind(type):
+    """A class such as ``torch.cuda.FloatTensor``."""
+
+    def __call__(cls, *args: Any) -> Any:
+        """A tensor of this kind."""
+        return move(getattr(torch, cls.__name__)(*args), machine.resolve(None))
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return (
+            isinstance(value, torch.Tensor)
+            and is_on_gpu(value)
+            and base.type(value) == f"torch.{cls.__name__}"
+        )
+
+
+def install() -> None:
+    """Replace the classes, the generator and ``DataParallel``; compiled models run as they are."""
+    for kind in KINDS:
+        name = f"{kind}Tensor"
+        setattr(torch.cuda, name, Kind(name, (), {"__module__": "torch.cuda"}))
+    torch.nn.DataParallel.forward = forward_on_first
+    set_stance = getattr(torch.compiler, "set_stance", None)
+    if set_stance is not None:
+        set_stance("force_eager")
+    torch.Generator = type("Generator", (torch.Generator,), {"__new__": generator})
+
+
+def forward_on_first(wrapper: Any, *inputs: Any, **named: Any) -> Any:
+    """``DataParallel``, all of which the first GPU computes."""
+    first = machine.resolve(wrapper.device_ids[0] if wrapper.device_ids else None)
+
+    def there(value: Any) -> Any:
+        return move(value, first) if isinstance(value, torch.Tensor) else value
+
+    for tensor in (*wrapper.module.parameters(), *wrapper.module.buffers()):
+        if tensor.device != first:
+            raise RuntimeError(
+                f"module must have its parameters and buffers on device {first} (device_ids[0]) "
+                f"but found one of them on device: {tensor.device}"
+            )
+    inputs, named = torch.utils._pytree.tree_map(there, (inputs, named))
+    return wrapper.module(*inputs, **named)
+
+
+def generator(cls: Any, device: Any = "cpu") -> Any:
+    """A generator for a GPU, which is one of the CPU."""
+    if torch.device(device).type == "cuda":
+        machine.resolve(device)
+    return super(torch.Generator, cls).__new__(cls)
