@@ -27,7 +27,18 @@ FORBIDDEN = {
     "output": {"catalog", "engine", "rules", "cli", "report", "launch", "verify"},
 }
 # The machine underneath the engine: it knows neither rules nor those who call it.
-MACHINE = {"source", "facts", "project", "plan", "rule", "edit", "changes", "layout", "span"}
+MACHINE = {
+    "source",
+    "facts",
+    "project",
+    "plan",
+    "rows",
+    "rule",
+    "edit",
+    "changes",
+    "layout",
+    "span",
+}
 MACHINE |= {"audit", "finding", "options", "result", "decoding", "nesting", "records"}
 for part in MACHINE:
     FORBIDDEN[part] = {"catalog", "engine", "rules", "cli", "output", "report", "launch", "verify"}

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Literal, Union
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
 import libcst as cst
 
+from transpile.facts.events import Event
 from transpile.facts.module import Module
-from transpile.facts.values import Arguments, Constant, Values
+from transpile.facts.values import Arguments, Constant, Mapping, Opaque, Sequence, Value, Values
+from transpile.plan.graph import called_names
 from transpile.plan.model import Model, Plan
-from transpile.records import dataclass, field
+from transpile.records import dataclass, field, replace
+from transpile.rows.domain import Group, Held, Input, Known, Record
+from transpile.rows.run import outcomes
+from transpile.rows.state import Given
+from transpile.rows.verdict import Axes, Judgement, judged
 from transpile.rules.pytorch._quantity import Kind, quantity
+from transpile.rules.pytorch.operations.library import TorchLibrary
 
-#: The axis of an output, nested as the outputs are; None for what is whole.
-Axes = Union[int, None, "tuple[Axes, ...]", "dict[str, Axes]"]
 Verdict = Literal["apart", "check", "coupled"]
+OTHER_AXIS = "whether its inputs have the samples along the second axis is not known"
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +39,8 @@ class CallRows:
         reason: what mixes the samples, or what cannot be looked into.
         module: where that stands.
         node: the operation or call that does.
+        cause: of what kind the reason is: ``samples``, ``state``, ``count``, ``noise``, ``layout``,
+            ``object`` (of a library, that no table knows) or ``print``.
     """
 
     verdict: Verdict
@@ -43,19 +52,155 @@ class CallRows:
     reason: str = ""
     module: Module | None = None
     node: cst.CSTNode | None = None
+    cause: str = ""
 
 
 def rows_of(plan: Plan, model: Model) -> CallRows:
-    """What the calls of a model do with the samples of a batch."""
-    arguments = model.forwards[0].arguments if model.forwards else Arguments()
-    keywords = {one.keyword: axis_of(plan, one.values) for one in arguments.items if one.keyword}
-    inputs = tuple(axis_of(plan, one.values) for one in arguments.positional())
-    return CallRows("check", inputs, keywords, 0, noise=True, reason="it is not looked into")
+    """What the calls of a model do with the samples of a batch: the worst of them."""
+    memo: dict[int, CallRows] = plan.memo.setdefault("rows", {})
+    if id(model) not in memo:
+        found = [rows_of_call(plan, model.value, event) for event in calls_of(model)]
+        order = {"apart": 0, "check": 1, "coupled": 2}
+        memo[id(model)] = max(
+            found or [CallRows("check", reason="no call of it is seen")],
+            key=lambda one: order[one.verdict],
+        )
+    return memo[id(model)]
 
 
-def axis_of(plan: Plan, values: Values) -> int | None:
-    """The axis of the samples of an argument, as far as the training loop tells."""
-    if all(isinstance(value, Constant) for value in values):
-        return None
+def calls_of(model: Model) -> list[Event]:
+    """The calls of a model that a run of the script comes to."""
+    return [event for event in model.forwards if not event.detached] or model.forwards
+
+
+def rows_of_call(plan: Plan, model: Value, event: Event) -> CallRows:
+    """What one call of a model does."""
+    inputs = axes_of(plan, event.arguments)
+    first, shapes = None, None
+    for axes in trials(inputs):
+        found, taken = rows_along(plan, model, event, axes)
+        if first is None or shapes is None:
+            first, shapes = found, taken
+            if found.verdict == "apart":
+                return found
+        elif found.verdict == "apart":
+            # What it takes along the first axis alone may be what it is given.
+            if shapes <= taken:
+                return found
+            return replace(found, verdict="check", reason=OTHER_AXIS, cause="layout")
+    assert first is not None
+    return first
+
+
+def trials(inputs: dict[str, Axis]) -> Iterator[dict[str, int]]:
+    """The axes of the inputs that are tried: those that are known, then the second ones."""
+    axes = {name: one.place for name, one in inputs.items() if one.place is not None}
+    yield axes
+    open_axes = [name for name, one in inputs.items() if one.place is not None and not one.certain]
+    if open_axes:
+        yield {**axes, **dict.fromkeys(open_axes, 1)}
+    if len(open_axes) > 1:
+        yield {**axes, **dict.fromkeys(open_axes[1:], 1)}
+
+
+def rows_along(
+    plan: Plan, model: Value, event: Event, axes: dict[str, int]
+) -> tuple[CallRows, set[frozenset[tuple[str, int]]]]:
+    """What a call does, its inputs having their samples along these axes; and of which ranks."""
+    given = seeded(event.arguments, axes)
+    found = outcomes(
+        plan.facts, TorchLibrary(), "forward", model, given, (event.module, event.node)
+    )
+    judgement = judged(found)
+    positional = tuple(axes.get(str(place)) for place, _ in enumerate(event.arguments.positional()))
+    keywords = {one.keyword: axes.get(one.keyword) for one in event.arguments.items if one.keyword}
+    taken = {frozenset(one.ranks.items()) for one in found}
+    return described(judgement, CallRows("check", positional, keywords)), taken
+
+
+def described(judgement: Judgement, rows: CallRows) -> CallRows:
+    """A judgement as what is said of a call."""
+    problem = judgement.problem
+    return replace(
+        rows,
+        verdict=judgement.verdict,
+        outputs=judgement.outputs,
+        noise=judgement.noise,
+        batch_norm=judgement.batch_norm,
+        reason=problem.reason if problem is not None else "",
+        module=problem.module if problem is not None else None,
+        node=problem.node if problem is not None else None,
+        cause=problem.cause if problem is not None else "",
+    )
+
+
+class Axis(NamedTuple):
+    """The axis of the samples of an argument; None for one that is given whole."""
+
+    place: int | None
+    certain: bool = True
+
+
+def axes_of(plan: Plan, arguments: Arguments) -> dict[str, Axis]:
+    """The axis of the samples of each argument, as far as the training loop tells."""
+    found: dict[str, Axis] = {}
+    for place, one in enumerate(arguments.positional()):
+        found[str(place)] = axis_of(plan, one.values)
+    for one in arguments.items:
+        if one.keyword is not None:
+            found[one.keyword] = axis_of(plan, one.values)
+    return found
+
+
+def axis_of(plan: Plan, values: Values) -> Axis:
+    """The axis of the samples of an argument; None for one that is given whole."""
+    if not any(is_input(value) for value in values):
+        return Axis(None)
     found = quantity(plan, values)
-    return None if found.kind in (Kind.EQUAL, Kind.NOTHING) else found.dim or 0
+    if found.kind in (Kind.EQUAL, Kind.NOTHING) and not found.tensor:
+        return Axis(None)
+    return Axis(found.dim or 0, found.kind is Kind.SAMPLE and found.dim is not None)
+
+
+def is_input(value: Value) -> bool:
+    """Whether a value may be a tensor of samples, or hold one."""
+    if isinstance(value, (Sequence, Mapping)):
+        return any(is_input(one) for one in value.every())
+    return not isinstance(value, Constant)
+
+
+def seeded(arguments: Arguments, axes: dict[str, int]) -> Given:
+    """The arguments of a call as the run of a model begins with them."""
+    items = tuple(
+        seed(one.values, str(place), axes.get(str(place)))
+        for place, one in enumerate(arguments.positional())
+    )
+    keywords = {
+        one.keyword: seed(one.values, one.keyword, axes.get(one.keyword))
+        for one in arguments.items
+        if one.keyword is not None
+    }
+    return Given(items, keywords, arguments.unknown_because is not None)
+
+
+def seed(values: Values, name: str, axis: int | None) -> Known:
+    """One argument."""
+    if len(values) == 1:
+        value = values[0]
+        if isinstance(value, Constant):
+            return Constant(value.value)
+        if isinstance(value, Sequence) and not value.rest and value.elements:
+            return Group(
+                tuple(seed(one, f"{name}.{at}", axis) for at, one in enumerate(value.elements))
+            )
+        if isinstance(value, Mapping) and not value.open_because and not value.rest:
+            return Record(
+                tuple((key, seed(one.values, f"{name}.{key}", axis))
+                      for key, one in value.entries.items())
+            )  # fmt: skip
+    return Held(values) if axis is None else Input(name, axis)
+
+
+def made_by(value: Value) -> tuple[str, ...]:
+    """The names of what made a value."""
+    return called_names(value) if isinstance(value, Opaque) else ()

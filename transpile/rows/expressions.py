@@ -1,0 +1,583 @@
+"""What expressions of a model give."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import libcst as cst
+
+from transpile.facts.folding import compare, fold
+from transpile.facts.values import Constant, External, Scope
+from transpile.facts.walk import children
+
+from .attributes import Attributes
+from .decisions import decide
+from .domain import (
+    NONE,
+    PLAIN,
+    Cell,
+    Choice,
+    Coupled,
+    Group,
+    Held,
+    Known,
+    Local,
+    Number,
+    Record,
+    Tensor,
+    Unknown,
+    choice,
+    options,
+    problem_of,
+)
+from .shapes import Impossible, Mixed, Unclear
+from .state import Given
+
+#: Combinations of alternatives that are looked at for one operation.
+MOST_COMBINATIONS = 16
+#: Elements after which those of a range are no longer told apart.
+MOST_ELEMENTS = 128
+SINGLETONS = {"True": Constant(True), "False": Constant(False), "None": NONE}
+
+
+class Expressions(Attributes):
+    """The part of a run that knows expressions."""
+
+    def evaluate(self, node: cst.CSTNode) -> Known:
+        """What an expression gives."""
+        self.step()
+        handler = HANDLERS.get(type(node))
+        if handler is None:
+            return Unknown(f"{type(node).__name__} is not followed", self.module, node)
+        self.sites.append((self.module, node))
+        try:
+            return handler(self, node)
+        finally:
+            self.sites.pop()
+
+    def apply(self, operation: Callable[..., Known], *operands: Known) -> Known:
+        """An operation on each combination of alternatives."""
+        found: list[Known] = []
+        combinations = itertools.product(*(tuple(self.attempt(one)) for one in operands))
+        possible = False
+        for number, chosen in enumerate(combinations):
+            if number >= MOST_COMBINATIONS:
+                return self.unknown("too many different values meet here", "layout")
+            problem = problem_of(chosen)
+            try:
+                found.append(problem if problem is not None else operation(*chosen))
+                possible = True
+            except Impossible:
+                continue
+            except Mixed as mixed:
+                found.append(self.coupled(mixed.reason, mixed.cause))
+                possible = True
+            except Unclear as unclear:
+                found.append(self.unknown(unclear.reason, unclear.cause))
+                possible = True
+        if not possible:
+            raise Impossible
+        return choice(*found)
+
+    # Names and literals.
+
+    def name(self, node: cst.Name) -> Known:
+        """A name."""
+        if node.value in SINGLETONS:
+            return SINGLETONS[node.value]
+        found = self.lookup(node.value)
+        return found if found is not None else self.unknown(f"'{node.value}' is not known")
+
+    def lookup(self, name: str) -> Known | None:
+        """What a name is bound to."""
+        for names in (self.frame.names, *self.frame.outer):
+            if name in names:
+                return names[name]
+        scope: Scope | None = self.frame.function.closure
+        while scope is not None:
+            if not scope.is_class and name in scope.names:
+                return self.lift(scope.names[name])
+            scope = scope.parent
+        import builtins
+
+        if hasattr(builtins, name):
+            return Held((External(f"builtins.{name}"),))
+        return None
+
+    def number(self, node: cst.Integer | cst.Float | cst.Imaginary) -> Known:
+        """A number."""
+        return Constant(node.evaluated_value)
+
+    def string(self, node: cst.SimpleString | cst.ConcatenatedString) -> Known:
+        """A text."""
+        return Constant(node.evaluated_value)
+
+    def formatted(self, node: cst.FormattedString) -> Known:
+        """A formatted text, folded where all parts are constants."""
+        text = ""
+        for part in node.parts:
+            if isinstance(part, cst.FormattedStringText):
+                text += part.value
+                continue
+            value = self.evaluate(part.expression)  # type: ignore[attr-defined]
+            if self.sampled(value):
+                return self.coupled("the samples are made a text")
+            if not isinstance(value, Constant):
+                return PLAIN
+            text += str(value.value)
+        return Constant(text)
+
+    def sequence(self, node: cst.Tuple | cst.List | cst.Set) -> Known:
+        """A tuple or list."""
+        elements: list[Known] = []
+        rest: Known | None = None
+        for element in node.elements:
+            value = self.evaluate(element.value)
+            if isinstance(element, cst.StarredElement):
+                more, other = self.elements_of(value)
+                if rest is None:
+                    elements.extend(more)
+                else:
+                    rest = choice(rest, *more)
+                if other is not None:
+                    rest = other if rest is None else choice(rest, other)
+            elif rest is not None:
+                rest = choice(rest, value)
+            else:
+                elements.append(value)
+        made = Group(tuple(elements), rest)
+        return made if isinstance(node, cst.Tuple) else self.cell(node, made)
+
+    def cell(self, node: cst.CSTNode, held: Group | Record) -> Cell:
+        """A new list or dict."""
+        made = Cell((id(node), self.context))
+        before = self.heap.get(made)
+        if before is not None and before != held:
+            both = choice(before, held)
+            assert isinstance(both, (Group, Record))
+            held = both
+        self.heap[made] = held
+        return made
+
+    def dictionary(self, node: cst.Dict) -> Known:
+        """A dict."""
+        entries: dict[object, Known] = {}
+        rest: list[Known] = []
+        for element in node.elements:
+            value = self.evaluate(element.value)
+            if isinstance(element, cst.StarredDictElement):
+                held = self.held(value)
+                if isinstance(held, Record) and held.rest is None:
+                    entries.update(held.entries)
+                else:
+                    rest.append(self.unknown("a dict that is not known is put into another"))
+                continue
+            key = self.evaluate(element.key)  # type: ignore[attr-defined]
+            if isinstance(key, Constant):
+                entries[key.value] = value
+            else:
+                rest.append(value)
+        made = Record(tuple(entries.items()), choice(*rest) if rest else None)
+        return self.cell(node, made)
+
+    # Operators.
+
+    def binary(self, node: cst.BinaryOperation) -> Known:
+        """An arithmetic operator."""
+        chain: list[cst.BinaryOperation] = [node]
+        while isinstance(chain[-1].left, cst.BinaryOperation):
+            chain.append(chain[-1].left)
+        left = self.evaluate(chain[-1].left)
+        for link in reversed(chain):
+            self.sites.append((self.module, link))
+            left = self.operate(type(link.operator).__name__, left, self.evaluate(link.right))
+            self.sites.pop()
+        return left
+
+    def operate(self, word: str, left: Known, right: Known) -> Known:
+        """An operator on two values."""
+
+        def one(first: Known, second: Known) -> Known:
+            if isinstance(first, Constant) and isinstance(second, Constant):
+                folded = fold(word, first.value, second.value)
+                return folded if folded is not None else PLAIN
+            first, second = self.held(first), self.held(second)
+            if isinstance(first, Group) and isinstance(second, Group) and word == "Add":
+                if first.rest is None:
+                    return Group((*first.elements, *second.elements), second.rest)
+                return Group((), choice(*first.elements, first.rest, *second.elements))
+            if isinstance(first, Group) and word == "Multiply":
+                if isinstance(second, Constant) and isinstance(second.value, int):
+                    if len(first.elements) * second.value <= MOST_ELEMENTS and not first.rest:
+                        return Group(first.elements * second.value)
+                return Group((), choice(*first.elements, *([first.rest] if first.rest else [])))
+            return self.library.operator(self, word, (first, second))
+
+        return self.apply(one, left, right)
+
+    def unary(self, node: cst.UnaryOperation) -> Known:
+        """Minus, plus, invert, not."""
+        value = self.evaluate(node.expression)
+        word = type(node.operator).__name__
+        if word == "Not":
+            known, cause = decide(self, value)
+            if known is not None:
+                return Constant(not known)
+            if cause == "samples":
+                return value if problem_of(list(options(value))) else self.coupled_test()
+            return Number(counted=cause == "count", drawn=cause == "noise")
+
+        def one(operand: Known) -> Known:
+            if isinstance(operand, Constant) and isinstance(operand.value, (int, float)):
+                return Constant(-operand.value) if word == "Minus" else operand
+            return self.library.operator(self, word, (operand,))
+
+        return self.apply(one, value)
+
+    def coupled_test(self) -> Coupled:
+        """A test of the samples' values."""
+        return self.coupled("what is done depends on the values of the samples")
+
+    def boolean(self, node: cst.BooleanOperation) -> Known:
+        """``and`` and ``or``."""
+        left = self.evaluate(node.left)
+        is_and = isinstance(node.operator, cst.And)
+        known, _ = decide(self, left)
+        if known is not None and known is not is_and:
+            return left
+        if known is None:
+            before = self.snapshot()
+            self.narrow(node.left, is_and)
+            try:
+                right = self.evaluate(node.right)
+            finally:
+                self.frame.names = dict(before.names)
+            second, _ = decide(self, right)
+            if second is not None and second is not is_and and isinstance(right, Constant):
+                # Whatever the left side is, the whole is decided.
+                return right if isinstance(right.value, bool) else choice(left, right)
+            return choice(left, right)
+        return self.evaluate(node.right)
+
+    def comparison(self, node: cst.Comparison) -> Known:
+        """A chain of comparisons."""
+        found: list[Known] = []
+        left = self.evaluate(node.left)
+        for target in node.comparisons:
+            right = self.evaluate(target.comparator)
+            word = type(target.operator).__name__
+            found.append(self.compare(word, left, right))
+            left = right
+        return found[0] if len(found) == 1 else self.library.operator(self, "And", tuple(found))
+
+    def compare(self, word: str, left: Known, right: Known) -> Known:
+        """One comparison."""
+        if word in ("Is", "IsNot"):
+            verdicts = {self.same(one, other) for one in options(left) for other in options(right)}
+            if len(verdicts) == 1 and None not in verdicts:
+                return Constant(verdicts.pop() is (word == "Is"))
+            worst = problem_of([*options(left), *options(right)])
+            return worst if worst is not None else PLAIN
+        if word in ("In", "NotIn"):
+            held = self.held(right)
+            if isinstance(left, Constant):
+                if isinstance(held, Record) and held.rest is None:
+                    return Constant((held.get(left.value) is not None) is (word == "In"))
+                if isinstance(held, Group) and held.rest is None:
+                    if all(isinstance(one, Constant) for one in held.elements):
+                        return Constant((left in held.elements) is (word == "In"))
+            return self.coupled_test() if self.sampled(left) or self.sampled(right) else PLAIN
+
+        def one(first: Known, second: Known) -> Known:
+            if isinstance(first, Constant) and isinstance(second, Constant):
+                folded = compare(word, first.value, second.value)
+                return Constant(folded) if folded is not None else PLAIN
+            if word in ("Equal", "NotEqual") and NONE in (first, second):
+                return Constant(word == "NotEqual")
+            return self.library.operator(self, word, (first, second))
+
+        return self.apply(one, left, right)
+
+    def same(self, one: Known, other: Known) -> bool | None:
+        """Whether two values are the same object; None if that is not known."""
+        if isinstance(one, (Coupled, Unknown)) or isinstance(other, (Coupled, Unknown)):
+            return None
+        if isinstance(one, Constant) and isinstance(other, Constant):
+            return one == other
+        if NONE in (one, other):
+            value = other if one == NONE else one
+            if isinstance(value, Held) and not self.certainly_there(value):
+                return None
+            return None if isinstance(value, Number) else False
+        return None
+
+    # Conditions.
+
+    def conditional(self, node: cst.IfExp) -> Known:
+        """``a if test else b``."""
+        test = self.evaluate(node.test)
+        known, cause = decide(self, test)
+        if known is not None:
+            return self.evaluate(node.body if known else node.orelse)
+        results: list[Known] = []
+        for arm, truth in ((node.body, True), (node.orelse, False)):
+            before = dict(self.frame.names)
+            self.narrow(node.test, truth)
+            with suppress(Impossible):
+                results.append(self.evaluate(arm))
+            self.frame.names = before
+        if not results:
+            raise Impossible
+        if cause and not (len(results) == 2 and results[0] == results[1] == NONE):
+            problem = self.branching(test, cause)
+            if isinstance(problem, Coupled):
+                return problem
+            return choice(*results, problem)
+        return choice(*results)
+
+    def branching(self, test: Known, cause: str) -> Coupled | Unknown:
+        """What a branch makes of the values that depend on it."""
+        for option in options(test):
+            if isinstance(option, (Coupled, Unknown)):
+                return option
+        words = {
+            "samples": "what is done depends on the values of the samples",
+            "count": "what is done depends on how many samples there are",
+            "noise": "what is done is drawn at random, once for all samples",
+        }
+        return self.coupled(words[cause], cause)
+
+    def narrow(self, test: cst.CSTNode, truth: bool) -> None:
+        """Leave out alternatives of names for which a test would have come out otherwise."""
+        for name in names_in(test):
+            value = self.frame.names.get(name)
+            if not isinstance(value, Choice):
+                continue
+            kept: list[Known] = []
+            for option in value.options:
+                self.frame.names[name] = option
+                known, _ = decide(self, self.evaluate(test))
+                if known is None or known is truth:
+                    kept.append(option)
+            self.frame.names[name] = choice(*kept) if kept else value
+
+    # Access.
+
+    def attribute_node(self, node: cst.Attribute) -> Known:
+        """``base.name``."""
+        return self.attribute(self.evaluate(node.value), node.attr.value)
+
+    def subscript(self, node: cst.Subscript) -> Known:
+        """``base[index]``."""
+        base = self.evaluate(node.value)
+        return self.item(base, self.index(node))
+
+    def index(self, node: cst.Subscript) -> tuple[Known, ...]:
+        """The entries of an index; slices as records of their bounds."""
+        found: list[Known] = []
+        for element in node.slice:
+            part = element.slice
+            if isinstance(part, cst.Slice):
+                bounds = {
+                    name: self.evaluate(bound)
+                    for name, bound in (
+                        ("lower", part.lower),
+                        ("upper", part.upper),
+                        ("step", part.step),
+                    )
+                    if bound is not None
+                }
+                found.append(Record((("slice", NONE), *bounds.items())))
+            else:
+                found.append(self.evaluate(part.value))  # type: ignore[attr-defined]
+        if len(found) == 1 and isinstance(found[0], Group) and found[0].rest is None:
+            return found[0].elements
+        return tuple(found)
+
+    def item(self, base: Known, index: tuple[Known, ...]) -> Known:
+        """``base[index]`` for each alternative."""
+
+        def one(first: Known, *entries: Known) -> Known:
+            return self.library.item(self, first, entries)
+
+        return self.apply(one, base, *index)
+
+    # Functions.
+
+    def lambda_node(self, node: cst.Lambda) -> Known:
+        """A lambda."""
+        return self.local(node)
+
+    def local(self, node: cst.FunctionDef | cst.Lambda) -> Local:
+        """A function that is defined here."""
+        return Local(node, self.frame.names, self.frame.function, self.frame.receiver)
+
+    def call_node(self, node: cst.Call) -> Known:
+        """A call."""
+        callee = self.evaluate(node.func)
+        given = self.arguments(node)
+        context = self.context
+        self.context = (*context, id(node))
+        try:
+            found = self.call(callee, given)
+        finally:
+            self.context = context
+        self.written_in_place(node, found)
+        return found
+
+    def arguments(self, node: cst.Call) -> Given:
+        """The arguments of a call."""
+        items: list[Known] = []
+        keywords: dict[str, Known] = {}
+        more = False
+        for arg in node.args:
+            value = self.evaluate(arg.value)
+            if arg.star == "*":
+                elements, rest = self.elements_of(value)
+                items.extend(elements)
+                more = more or rest is not None
+                if rest is not None:
+                    items.append(rest)
+            elif arg.star == "**":
+                held = self.held(value)
+                if isinstance(held, Record):
+                    keywords.update({str(key): entry for key, entry in held.entries})
+                    more = more or held.rest is not None
+                else:
+                    more = True
+                    keywords["**"] = value
+            elif arg.keyword is not None:
+                keywords[arg.keyword.value] = value
+            else:
+                items.append(value)
+        return Given(tuple(items), keywords, more)
+
+    def written_in_place(self, node: cst.Call, found: Known) -> None:
+        """Bind a name anew whose tensor a method has changed in place: ``x.squeeze_(1)``."""
+        func = node.func
+        if not isinstance(func, cst.Attribute) or not isinstance(func.value, cst.Name):
+            return
+        word = func.attr.value
+        if not word.endswith("_") or word.endswith("__") or word == "requires_grad_":
+            return
+        if isinstance(found, (Tensor, Coupled, Unknown)) and func.value.value in self.frame.names:
+            self.frame.names[func.value.value] = found
+
+    def named(self, node: cst.NamedExpr) -> Known:
+        """``name := value``."""
+        value = self.evaluate(node.value)
+        self.bind(node.target, value)
+        return value
+
+    # Comprehensions.
+
+    def comprehension(self, node: Any) -> Known:
+        """A list, set or generator comprehension."""
+        names = dict(self.frame.names)
+        elements: list[Known] = []
+        rest: list[Known] = []
+        for sure, _ in self.rounds(node.for_in, 0):
+            value = self.evaluate(node.elt)
+            (elements if sure and not rest else rest).append(value)
+        self.frame.names = names
+        made = Group(tuple(elements), choice(*rest) if rest else None)
+        return made if isinstance(node, cst.GeneratorExp) else self.cell(node, made)
+
+    def dict_comprehension(self, node: cst.DictComp) -> Known:
+        """A dict comprehension."""
+        names = dict(self.frame.names)
+        entries: dict[object, Known] = {}
+        rest: list[Known] = []
+        for _ in self.rounds(node.for_in, 0):
+            key, value = self.evaluate(node.key), self.evaluate(node.value)
+            if isinstance(key, Constant):
+                entries[key.value] = value
+            else:
+                rest.append(value)
+        self.frame.names = names
+        return self.cell(node, Record(tuple(entries.items()), choice(*rest) if rest else None))
+
+    def rounds(self, loop: cst.CompFor, depth: int) -> Iterator[tuple[bool, int]]:
+        """The rounds of a comprehension: whether each happens once for certain."""
+        elements, rest = self.elements_of(self.evaluate(loop.iter))
+        rounds = [(value, True) for value in elements]
+        if rest is not None:
+            rounds.append((rest, False))
+        for number, (value, certain) in enumerate(rounds):
+            outer, self.context = self.context, (*self.context, number)
+            self.bind(loop.target, value)
+            sure = certain
+            skip = False
+            for condition in loop.ifs:
+                test = self.evaluate(condition.test)
+                known, cause = decide(self, test)
+                if cause:
+                    self.problems.append(self.branching(test, cause))
+                skip = skip or known is False
+                sure = sure and known is True
+            if not skip:
+                if loop.inner_for_in is not None:
+                    for inner, _ in self.rounds(loop.inner_for_in, depth + 1):
+                        yield sure and inner, depth
+                else:
+                    yield sure, depth
+            self.context = outer
+
+    def yielded(self, node: cst.Yield) -> Known:
+        """``yield``."""
+        if isinstance(node.value, cst.BaseExpression):
+            self.frame.yields.append(self.evaluate(node.value))
+        elif isinstance(node.value, cst.From):
+            elements, rest = self.elements_of(self.evaluate(node.value.item))
+            self.frame.yields.extend([*elements, *([rest] if rest is not None else [])])
+        return NONE
+
+
+def names_in(node: cst.CSTNode) -> list[str]:
+    """The names that an expression reads."""
+    found: list[str] = []
+    pending: list[cst.CSTNode] = [node]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, cst.Name):
+            if one.value not in found:
+                found.append(one.value)
+        elif isinstance(one, cst.Attribute):
+            pending.append(one.value)
+        elif not isinstance(one, cst.Lambda):
+            pending.extend(children(one))
+    return found[:4]
+
+
+HANDLERS: dict[type[cst.CSTNode], Callable[[Any, Any], Known]] = {
+    cst.Name: Expressions.name,
+    cst.SimpleString: Expressions.string,
+    cst.ConcatenatedString: lambda run, node: PLAIN,
+    cst.FormattedString: Expressions.formatted,
+    cst.Integer: Expressions.number,
+    cst.Float: Expressions.number,
+    cst.Imaginary: Expressions.number,
+    cst.Tuple: Expressions.sequence,
+    cst.List: Expressions.sequence,
+    cst.Set: Expressions.sequence,
+    cst.Dict: Expressions.dictionary,
+    cst.BinaryOperation: Expressions.binary,
+    cst.UnaryOperation: Expressions.unary,
+    cst.BooleanOperation: Expressions.boolean,
+    cst.Comparison: Expressions.comparison,
+    cst.IfExp: Expressions.conditional,
+    cst.Attribute: Expressions.attribute_node,
+    cst.Subscript: Expressions.subscript,
+    cst.ListComp: Expressions.comprehension,
+    cst.SetComp: Expressions.comprehension,
+    cst.GeneratorExp: Expressions.comprehension,
+    cst.DictComp: Expressions.dict_comprehension,
+    cst.Lambda: Expressions.lambda_node,
+    cst.Call: Expressions.call_node,
+    cst.NamedExpr: Expressions.named,
+    cst.Yield: Expressions.yielded,
+    cst.Ellipsis: lambda run, node: Constant("..."),
+}

@@ -1,0 +1,174 @@
+"""What the runs through a model come to: its samples apart, coupled, or neither shown."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, Union
+
+import libcst as cst
+
+from transpile.facts.values import Constant
+from transpile.facts.walk import children
+from transpile.records import dataclass
+
+from .domain import (
+    Choice,
+    Coupled,
+    Group,
+    Known,
+    Problem,
+    Record,
+    Tensor,
+    Unknown,
+    options,
+)
+from .run import Outcome, Run
+
+#: The axis of an output, nested as the outputs are; None for what is whole.
+Axes = Union[int, None, "tuple[Axes, ...]", "dict[str, Axes]"]
+NOTHING_FITS = Unknown("no shape of its inputs is found that it takes", cause="layout")
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What is shown of a call.
+
+    Args:
+        verdict: ``apart``, ``coupled`` or ``check``.
+        outputs: the axes of the samples in its outputs.
+        problem: what mixes the samples, or what is not known.
+        noise: something is drawn at random.
+        batch_norm: batch norm takes part.
+    """
+
+    verdict: Literal["apart", "check", "coupled"]
+    outputs: Axes = 0
+    problem: Problem | None = None
+    noise: bool = False
+    batch_norm: bool = False
+
+
+def judged(found: list[Outcome]) -> Judgement:
+    """What is shown of a call by runs with all ranks that its inputs may have."""
+    if not found:
+        return Judgement("check", problem=NOTHING_FITS)
+    several = [judged_one(one) for one in found]
+    noise = any(one.noise for one in several)
+    batch_norm = any(one.batch_norm for one in several)
+    coupled = [one for one in several if one.verdict == "coupled"]
+    unknown = [one for one in several if one.verdict == "check"]
+    if len(coupled) == len(several):
+        return Judgement("coupled", several[0].outputs, coupled[0].problem, noise, batch_norm)
+    if coupled or unknown:
+        first = (unknown or coupled)[0]
+        return Judgement("check", first.outputs, first.problem, noise, batch_norm)
+    if any(one.outputs != several[0].outputs for one in several):
+        reason = "along which axis its outputs count the samples depends on the shape of its inputs"
+        return Judgement("check", 0, Unknown(reason, cause="layout"), noise, batch_norm)
+    return Judgement("apart", several[0].outputs, None, noise, batch_norm)
+
+
+def judged_one(outcome: Outcome) -> Judgement:
+    """What is shown by one run."""
+    run = outcome.run
+    problems: list[Problem] = [*state_problems(run), *run.problems]
+    problems.extend(one for one in run.deep(outcome.result) if isinstance(one, Problem))
+    axes: Axes = 0
+    try:
+        axes = axes_of(run, outcome.result)
+    except ValueError as error:
+        problems.append(Coupled(str(error), *run.site, cause="layout"))
+    for kind, verdict in ((Coupled, "coupled"), (Unknown, "check")):
+        for problem in problems:
+            if isinstance(problem, kind):
+                return Judgement(verdict, axes, problem, run.noise, run.batch_norm)  # type: ignore[arg-type]
+    return Judgement("apart", axes, None, run.noise, run.batch_norm)
+
+
+def axes_of(run: Run, value: Known) -> Axes:
+    """The axes of the samples in a result.
+
+    Raises:
+        ValueError: it has no row for each sample.
+    """
+    found = [axes_of_one(run, run.held(run.settle(one))) for one in options(value)]
+    kept = [axes for one, axes in zip(options(value), found, strict=True) if one != Constant(None)]
+    if not kept:
+        return None
+    if any(one != kept[0] for one in kept):
+        raise ValueError("its outputs are now of one shape, now of another")
+    return kept[0]
+
+
+def axes_of_one(run: Run, value: Known) -> Axes:
+    """The same for one alternative."""
+    if isinstance(value, Tensor):
+        at = value.axis
+        if at is None:
+            return None
+        assert value.dims is not None
+        if value.places:
+            raise ValueError("its outputs tell where in the batch a sample stands")
+        if not value.dims[at].plain:
+            raise ValueError("an output has no single row for each sample")
+        return at
+    if isinstance(value, Group):
+        if value.rest is not None:
+            rest = axes_of(run, value.rest)
+            every = {str(axes_of(run, one)) for one in value.elements} | {str(rest)}
+            if len(every) > 1:
+                raise ValueError("how many outputs there are is not known")
+            return (rest,)
+        return tuple(axes_of(run, one) for one in value.elements)
+    if isinstance(value, Record):
+        return {str(key): axes_of(run, one) for key, one in value.entries}
+    if isinstance(value, Choice):
+        return axes_of(run, value)
+    return None
+
+
+def state_problems(run: Run) -> list[Problem]:
+    """What is kept of the samples behind a call."""
+    found: list[Problem] = []
+    for key, value in run.written.items():
+        word = run.words.get(key, key[1])
+        module, node = run.written_at.get(key, (None, None))
+        counted = any(getattr(one, "counted", False) for one in run.deep(value))
+        if not run.sampled(value) and not counted:
+            continue
+        if key in run.read_before:
+            found.append(Coupled(f"'{word}' keeps something of the samples", module, node, "state"))
+        elif is_read_elsewhere(run, word):
+            found.append(
+                Coupled(f"'{word}' hands samples on beside the outputs", module, node, "beside")
+            )
+    return found
+
+
+def is_read_elsewhere(run: Run, word: str) -> bool:
+    """Whether an attribute is read outside of the code that was followed."""
+    total = sum(
+        len(re.findall(rf"\.{re.escape(word)}\b", module.source.text))
+        for module in run.facts.modules.values()
+    )
+    within = 0
+    seen: set[int] = set()
+    for function in run.functions.values():
+        pending: list[cst.CSTNode] = [function.node]
+        while pending:
+            node = pending.pop()
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            if isinstance(node, cst.Attribute) and node.attr.value == word:
+                within += 1
+            pending.extend(children(node))
+    return total > within + initialised(run, word)
+
+
+def initialised(run: Run, word: str) -> int:
+    """How often an attribute is set, rather than read, outside of the followed code."""
+    return sum(
+        len(re.findall(rf"\bself\.{re.escape(word)}\s*=[^=]", module.source.text))
+        for module in run.facts.modules.values()
+    )
