@@ -129,13 +129,16 @@ def _audit(script: Input, options: Options) -> FileReport:
         content = read(script)
     except InputError as error:
         return _failed(script, codes.UNREADABLE, str(error))
-    from transpile.auditing import audit
+    from transpile.cli.notebooks import audit_input, place_of
     from transpile.source import SourceError
 
     try:
-        findings = audit(content.data, options, path=script.name)
+        findings = audit_input(script, content, options)
     except SourceError as error:
-        failed = _failed(script, codes.UNPARSABLE, error.message)
+        message = f"{place_of(script, content, error.line)}{error.message}"
+        failed = _failed(script, codes.UNPARSABLE, message)
+        if content.notebook is not None:
+            return failed
         place = replace(failed.findings[0], line=error.line, column=error.column)
         return replace(failed, findings=(place,))
     return FileReport(script.name, Outcome.AUDITED, findings)

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import click
 
-from transpile.cli.inputs import STANDARD_STREAM, Input
+from transpile.cli.inputs import NOTEBOOK, STANDARD_STREAM, Input
 from transpile.cli.job import Mode
 from transpile.options import Options
 
@@ -108,6 +108,8 @@ def mode_of(choices: dict[str, Any], scripts: Sequence[Input]) -> tuple[Mode, st
         raise click.UsageError("Standard input can be read once.")
     if standard_inputs and mode is Mode.IN_PLACE:
         raise click.UsageError("Standard input cannot be overwritten: --in-place needs a file.")
+    if mode is Mode.IN_PLACE and any(script.path.endswith(NOTEBOOK) for script in scripts):
+        raise click.UsageError("A notebook becomes a script: -o FILE.py instead of --in-place.")
     if mode is Mode.PRINT and len(scripts) > 1:
         raise click.UsageError(
             "Several inputs need -o DIR/, --in-place, --diff, --check or --plan."

@@ -11,6 +11,8 @@ INTERNAL = "DT904"
 INTERRUPTED = "DT905"
 LEFT_ALONE = "DT907"
 CONVERTED_BESIDE = "DT909"
+NOTEBOOK_ONLY = "DT910"
+NOTEBOOK_LAUNCH = "DT911"
 
 EXPLANATIONS = {
     UNREADABLE: """an input cannot be read
@@ -60,5 +62,17 @@ It is the output that the configuration pairs with the script, a script of the s
 holds exactly what a conversion makes now, or one named after it (`train_dist.py` beside `train.py`)
 that is distributed. --check takes such a script for done. A warning says that the output of a pair
 is no longer up to date: `disttranspile sync` writes it anew.
+""",
+    NOTEBOOK_ONLY: """a line of a notebook is set aside, because only IPython knows it
+
+Magics (`%matplotlib inline`), commands of the shell (`!pip install`) and questions (`model?`) are
+comments in the script. A warning says that the notebook may depend on what the line does: do it
+before the script is started, or write it in Python. A notebook that takes a value from such a line
+(`files = !ls`) is not read.
+""",
+    NOTEBOOK_LAUNCH: """a notebook became a script, which a launcher starts
+
+The process of a notebook cannot become several. Start the output with torchrun or with what
+`disttranspile launch` writes; what the notebook shows between its cells is not shown then.
 """,
 }

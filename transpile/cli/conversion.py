@@ -149,13 +149,16 @@ def _convert(each: tuple[Options, Input]) -> _Converted | FileReport:
         message = "left as it is: a comment in it says so"
         note = Finding(codes.LEFT_ALONE, Level.NOTE, script.name, 0, 0, message)
         return FileReport(script.name, Outcome.UNCHANGED, (note,))
-    from transpile.engine import convert
+    from transpile.cli.notebooks import convert_input, place_of
     from transpile.source import SourceError
 
     try:
-        return _Converted(content, convert(content.data, options, path=script.name))
+        return _Converted(content, convert_input(script, content, options))
     except SourceError as error:
-        failed = _failed(script, codes.UNPARSABLE, script.name, error.message)
+        message = f"{place_of(script, content, error.line)}{error.message}"
+        failed = _failed(script, codes.UNPARSABLE, script.name, message)
+        if content.notebook is not None:
+            return failed
         place = replace(failed.findings[0], line=error.line, column=error.column)
         return replace(failed, findings=(place,))
     except Exception as error:

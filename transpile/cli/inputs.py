@@ -6,10 +6,15 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from transpile.reading import LARGEST, UnsuitableFile, read_with_mode
 
+if TYPE_CHECKING:
+    from transpile.notebook import Notebook
+
 STANDARD_STREAM = "-"
+NOTEBOOK = ".ipynb"
 STANDARD_INPUT_NAME = "<stdin>"
 MAXIMUM_BYTES = LARGEST
 _NEW_FILE_MODE = 0o666
@@ -55,10 +60,12 @@ class Content:
     Args:
         data: the bytes.
         mode: the permission bits of the file.
+        notebook: the notebook that the bytes are the script of; None for a script.
     """
 
     data: bytes
     mode: int
+    notebook: Notebook | None = None
 
 
 def find_scripts(folder: str) -> Iterator[Input]:
@@ -96,14 +103,29 @@ def read(script: Input) -> Content:
         raise InputError(script.problem)
     try:
         if script.is_standard_input:
-            return _read_standard_input()
-        return Content(*read_with_mode(script.path, MAXIMUM_BYTES))
+            return _script_in(script, _read_standard_input())
+        return _script_in(script, Content(*read_with_mode(script.path, MAXIMUM_BYTES)))
     except UnsuitableFile as error:
         raise InputError(_unsuitable(script.path, error)) from error
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}") from error
     except ValueError as error:
         raise InputError(f"cannot be read: {error}") from error
+
+
+def _script_in(script: Input, content: Content) -> Content:
+    """A notebook as a script; anything else as it is."""
+    if not script.path.endswith(NOTEBOOK) and content.data.lstrip()[:1] != b"{":
+        return content
+    from transpile.notebook import NotebookError, is_notebook, read_notebook
+
+    if not is_notebook(script.path, content.data):
+        return content
+    try:
+        notebook = read_notebook(content.data)
+    except NotebookError as error:
+        raise InputError(str(error)) from error
+    return Content(notebook.text.encode("utf-8", "surrogatepass"), content.mode, notebook)
 
 
 def _read_standard_input() -> Content:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from transpile.cli.inputs import Input
+from transpile.cli.inputs import NOTEBOOK, Input
 
 
 class TargetError(Exception):
@@ -32,6 +32,8 @@ def choose_targets(scripts: Sequence[Input], output: str) -> list[str]:
     else:
         what = "a folder as input needs" if len(scripts) == 1 else "several inputs need"
         raise TargetError(f"{what} a folder as output: -o FOLDER/")
+    if any(target.endswith(NOTEBOOK) for target in targets):
+        raise TargetError("the output is a script, not a notebook: -o FILE.py")
     _refuse_collisions(scripts, targets)
     return targets
 
@@ -45,7 +47,13 @@ def is_folder(path: str) -> bool:
 def _in_folder(script: Input, folder: str) -> str:
     if script.is_standard_input:
         raise TargetError("standard input has no name within a folder: name a file with -o")
-    return os.path.join(folder, os.path.basename(script.path))
+    return os.path.join(folder, script_name(script.path))
+
+
+def script_name(path: str) -> str:
+    """The name of the script that a file becomes: that of a notebook ends in ``.py``."""
+    name = os.path.basename(path)
+    return f"{name.removesuffix(NOTEBOOK)}.py" if name.endswith(NOTEBOOK) else name
 
 
 def _refuse_collisions(scripts: Sequence[Input], targets: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from transpile.cli.launch_request import LaunchRequest
 from transpile.cli.project.accepted import Accepted
 from transpile.cli.project.configured import Configured
 from transpile.cli.project.state import State
+from transpile.cli.targets import script_name
 from transpile.cli.terminal import tell, wants_colour
 from transpile.configuration.files import File
 from transpile.configuration.settings import Pair
@@ -70,14 +71,16 @@ class Synchroniser:
         self, pair: Pair, source: str, output: str
     ) -> tuple[Delivery, Task, Content, Result]:
         from transpile.cli.convert import command
-        from transpile.engine import convert
+        from transpile.cli.notebooks import convert_input
         from transpile.source import SourceError
 
         launch = [word for target in pair.targets for word in ("--launch", target)]
         words = [source, "-o", output, "--config", os.fspath(self._file.path), *launch]
         context = command.make_context("disttranspile", list(words))
         script = Input(source)
-        target = output if not output.endswith(os.sep) else os.path.join(output, pair.source.name)
+        target = (
+            output if not output.endswith(os.sep) else os.path.join(output, script_name(source))
+        )
         task = Configured(context, words).task(script, target, Mode.WRITE, output)
         assert task is not None
         content = read(script)
@@ -92,7 +95,7 @@ class Synchroniser:
             launch=request,
         )
         try:
-            result = convert(content.data, task.options, path=source)
+            result = convert_input(script, content, task.options)
         except SourceError as error:
             raise InputError(f"line {error.line}: {error.message}") from error
         framework = result.plan.get("framework")
