@@ -86,7 +86,13 @@ def decide(plan: Plan) -> Iterator[Answer]:
             REASONS[leaf.change],
             data=leaf,
         )
+    said: set[tuple[str, int, str]] = set()
     for doubt in found.doubts.values():
+        source = doubt.module.source
+        line, _ = source.position(source.span(doubt.node).start)
+        if (doubt.module.name, line, doubt.reason) in said:
+            continue
+        said.add((doubt.module.name, line, doubt.reason))
         if doubt.samples:
             yield Remark(
                 "PT604",

@@ -34,18 +34,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.facts.events import Event
-from transpile.facts.values import Opaque, Value, Values
 from transpile.finding import Level
-from transpile.plan.graph import method_calls
-from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Plan
 from transpile.records import replace
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Remark, Ruling, Rulings
+from transpile.rules.pytorch._kept_shares import kept_shares
 from transpile.rules.pytorch._loss_scaling import Need, Scaling, scalings
 from transpile.rules.pytorch._multiples import multiplied
-from transpile.rules.pytorch._quantity import Kind, analysis, describe
+from transpile.rules.pytorch._quantity import describe
 from transpile.rules.pytorch._reductions import obstacle, settled
 
 #: Where calls are shared out, every rank has the whole batch.
@@ -70,55 +67,10 @@ def decide(plan: Plan) -> Iterator[Answer]:
             Level.WARNING,
             event.module,
             event.node,
-            "a tensor that a loss depends on keeps here what this process alone has seen of the "
-            "batch: it comes to differ between the processes",
+            "what a loss depends on keeps here what this process alone has seen of the batch: it "
+            "comes to differ between the processes",
             "gather or average over the processes what is kept",
         )
-
-
-def kept_shares(plan: Plan) -> Iterator[Event]:
-    """Where training writes parts of a batch into a tensor that outlives it and enters a loss."""
-    used = reached_by_losses(plan)
-    quantities = analysis(plan)
-    training = [event for event in plan.facts.events if plan.in_training(event.stack)]
-    passing = {id(value) for event in training for value in event.result}
-    seen: set[int] = set()
-    for event in training:
-        if event.detached or id(event.node) in seen:
-            continue
-        target, written = written_in_place(event)
-        lasting = tuple(
-            value
-            for value in target
-            if isinstance(value, Opaque) and id(value) in used and id(value) not in passing
-        )
-        if not lasting or quantities.of(lasting).kind is not Kind.EQUAL:
-            continue
-        if quantities.of(written).kind in (Kind.SAMPLE, Kind.PART, Kind.UNKNOWN):
-            seen.add(id(event.node))
-            yield event
-
-
-def written_in_place(event: Event) -> tuple[Values, Values]:
-    """What an event changes in place, and what it writes there; empty where it does not."""
-    if event.kind == "store" and event.name == "[]":
-        return event.callee, event.result
-    if event.kind == "call":
-        for callee in event.callee:
-            if isinstance(callee, Opaque) and callee.kind == "attribute":
-                if callee.name in ("add_", "copy_", "lerp_", "sub_", "index_copy_", "index_add_"):
-                    given = tuple(v for item in event.arguments.items for v in item.values)
-                    return receivers_of(callee.operands[0]), given
-    return (), ()
-
-
-def receivers_of(values: Values) -> Values:
-    """The tensors behind a chain of methods that change them in place."""
-    found: list[Value] = []
-    for value in values:
-        behind = [inner for name, inner in method_calls(value) if name.endswith("_")]
-        found.extend(receivers_of(behind[0]) if behind else (value,))
-    return tuple(found)
 
 
 def answers(plan: Plan, scaling: Scaling) -> Iterator[Answer]:

@@ -37,6 +37,10 @@ class BuiltinCalls(Expressions):
             return (self.passing_iterator(arguments.items[0].values, node),)
         if name == "collections.defaultdict":
             return self.dict_of_lists(arguments, node)
+        if name == "collections.deque" and not arguments.unknown_because:
+            first = arguments.get("iterable", 0)
+            given = (Argument(first.values, first.node),) if first is not None else ()
+            return self.copied(Arguments(given), node, "list", keep_order=True)
         if not name.startswith("builtins."):
             return None
         word = name[len("builtins.") :]

@@ -21,6 +21,7 @@ from transpile.plan.model import Plan
 from transpile.plan.streams import behind_share
 from transpile.rules.pytorch._conditions import controls_of
 from transpile.rules.pytorch._quantity import Kind, analysis
+from transpile.rules.pytorch._quantity.contents import COUNTED
 from transpile.rules.pytorch._quantity.vocabulary import NEUTRAL_ATTRIBUTES
 from transpile.rules.pytorch._together import agreed_values, schedules
 from transpile.rules.pytorch._written_paths import writes_into
@@ -113,6 +114,8 @@ class ValueDifferences:
                 if not isinstance(value, (Instance, Constant, External)):
                     for group in parents(value):
                         pending.extend(group)
+                    if self.plan.way != "calls" and self.is_filled_by_samples(value):
+                        found.causes.add(Cause.BATCH)
                 continue
             if id(value.node) in self.reduced.nodes:
                 found.causes |= self.reduced.causes(value.node)
@@ -130,7 +133,7 @@ class ValueDifferences:
     def own_cause(self, value: Opaque) -> Cause | None:
         """Why a value itself, whatever it is computed from, may differ."""
         whole = self.plan.way == "calls"
-        if id(value) in self.plan.samples:
+        if id(value) in self.plan.samples or self.is_filled_by_samples(value):
             return None if whole else Cause.BATCH
         if value.kind == "element":
             if any(self.is_training_data(source) for source in value.operands[0]):
@@ -156,6 +159,11 @@ class ValueDifferences:
                     written = writes_into(self.plan, callee.operands[0])
                     return Cause.FILES if written else Cause.PRESENCE
         return None
+
+    def is_filled_by_samples(self, value: Value) -> bool:
+        """Whether the samples of this process decide what is where in a container."""
+        found: bool = analysis(self.plan).of((value,)).reason.startswith(COUNTED)
+        return found
 
     def behind(self, value: Opaque) -> Iterator[Value]:
         """What a value was computed from, as far as it may pass differences on."""

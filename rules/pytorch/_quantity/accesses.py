@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
 
 import libcst as cst
 
@@ -19,6 +18,7 @@ from transpile.facts.values import (
 )
 from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Plan
+from transpile.plan.roles.backwards import enters_wrapper
 from transpile.records import replace
 
 from . import domain
@@ -27,6 +27,7 @@ from .domain import Kind, Quantity
 from .orders import takes_several
 from .pieces import BY_PLACE, takes_by_place
 from .shapes import PIECES, Given, indexed, reshaped
+from .uses import gives_tensors, tensors_by_use
 from .vocabulary import CUTS, NEUTRAL_ATTRIBUTES
 
 
@@ -42,6 +43,8 @@ class Accesses(Calls):
         super().__init__(plan, whole)
         self.training = {id(loader.value) for loader in plan.training_loaders}
         self.loaders = {id(loader.value) for loader in plan.loaders}
+        self.used_as_tensors = tensors_by_use(plan)
+        self.of_tensors = {id(each.value) for each in plan.loaders if gives_tensors(each)}
 
     @abstractmethod
     def laid_out(self, value: Value) -> dict[object, int]:
@@ -89,11 +92,26 @@ class Accesses(Calls):
             if isinstance(behind, Opaque) and behind.kind == "item":
                 if self.position_in_batch(behind) is not None:
                     return False
+                if behind is not value or self.is_used_as_tensor(behind):
+                    return False
                 within = behind.inner or behind.operands[0]
                 if not self.recurrent_part(behind).is_tensor and self.is_collection(within, seen):
                     continue
             return False
         return bool(values)
+
+    def is_used_as_tensor(self, item: Opaque) -> bool:
+        """Whether a part of a batch is a tensor: the script uses it so, or the data set says so."""
+        if not isinstance(item.index[0] if item.index else None, Constant):
+            return False
+        if not any(self.batch_of(base) for base in item.operands[0]):
+            return False
+        return id(item) in self.used_as_tensors or any(
+            id(behind) in self.of_tensors
+            for base in item.operands[0]
+            if isinstance(base, Opaque)
+            for behind in walk_back(base.operands[0], enters_wrapper)
+        )
 
     def attribute(self, value: Opaque) -> Quantity:
         """``base.name``."""
@@ -180,17 +198,6 @@ class Accesses(Calls):
 def is_access(value: Value) -> bool:
     """Whether a value is an attribute of another."""
     return isinstance(value, Opaque) and value.kind == "attribute"
-
-
-def index_nodes(node: cst.Subscript) -> Iterable[cst.BaseExpression]:
-    """The expressions between the brackets."""
-    for element in node.slice:
-        if isinstance(element.slice, cst.Index):
-            yield element.slice.value
-        elif isinstance(element.slice, cst.Slice):
-            for bound in (element.slice.lower, element.slice.upper, element.slice.step):
-                if bound is not None:
-                    yield bound
 
 
 def has_several(node: cst.CSTNode) -> bool:

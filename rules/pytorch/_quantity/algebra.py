@@ -189,7 +189,8 @@ def nonlinear(word: str, *several: Quantity) -> Quantity:
         return replace(unknown(reason, whole=True), pending=pending)
     if any(one.degrees != frozenset({0}) for one in values):
         reason = f"{word} of something that grows with the batch size"
-        return replace(unknown(reason, whole=True), pending=pending)
+        sampled = any(one.kind is Kind.SAMPLE for one in values)
+        return replace(unknown(reason, whole=True), pending=pending, sampled=sampled)
     result = values[0]
     for one in values[1:]:
         first, second = sample_first(result, one)

@@ -26,8 +26,9 @@ from transpile.records import replace
 from transpile.rules.pytorch._made_of import of_loaders
 
 from . import algebra, domain
-from .accesses import Accesses, index_nodes
+from .accesses import Accesses
 from .collation import collated
+from .contents import COUNTED, index_nodes, places
 from .domain import NOTHING, Duty, Kind, Pending, Quantity
 from .model_classes import find_model_classes
 from .products import matrix_product
@@ -66,6 +67,7 @@ class Analysis(Accesses):
         self.training_functions = training_functions(plan)
         self.inside: dict[int, bool] = {}
         self.stored = stored_values(plan)
+        self.places = places(plan)
 
     # Asking.
 
@@ -159,6 +161,7 @@ class Analysis(Accesses):
         """The groups of values that the quantity of a value is made of."""
         yield from parents(value)
         yield self.stored.get(id(value), ())
+        yield from (placed.by for placed in self.places.get(id(value), ()))
         if isinstance(value, Opaque) and type(value.node) is cst.Subscript:
             for node in index_nodes(value.node):
                 yield self.plan.facts.values_of(node)
@@ -187,6 +190,11 @@ class Analysis(Accesses):
             if kept.kind is Kind.PART or (kept.kind is Kind.EQUAL and kept.pending):
                 array = any(name.startswith("numpy.") for name in called_names(value))
                 found = replace(kept, tensor=kept.tensor and not array)
+        filled = self.filled_by_samples(value)
+        if filled is not None and (
+            found.kind in (Kind.NOTHING, Kind.EQUAL, Kind.PART) or not isinstance(value, Opaque)
+        ):
+            return filled
         if id(value) in self.reductions and found.kind is not Kind.UNKNOWN:
             found = self.all_reduced(found, self.reductions[id(value)])
         if self.whole and found.kind is Kind.EQUAL and not found.tensor:
@@ -203,6 +211,14 @@ class Analysis(Accesses):
                 return domain.sample(gradient=True, dim=None)
             return domain.equal(gradient=True)
         return found
+
+    def filled_by_samples(self, value: Value) -> Quantity | None:
+        """A container whose contents depend on where samples put them, or on whether they do."""
+        for placed in self.places.get(id(value), ()):
+            by = self.look(placed.by)
+            if by.kind is Kind.SAMPLE or (by.kind is Kind.UNKNOWN and by.sampled):
+                return domain.unknown(f"{COUNTED} in line {placed.line}", whole=True)
+        return None
 
     def transfer_one(self, value: Value) -> Quantity:
         """The quantity of a value before it is seen in its surroundings."""
@@ -313,6 +329,12 @@ class Analysis(Accesses):
             if isinstance(one, Opaque) and one.kind == "attribute" and one.name == "sampler":
                 if any(id(loader) in self.training for loader in one.operands[0]):
                     return domain.count()
+        for one in operand:
+            held = self.look_one(one)
+            if held.reason.startswith(COUNTED):
+                return held
+            if is_set_of(one) and (held.kind is Kind.SAMPLE or held.sampled):
+                return domain.unknown("it counts what is different among the samples", whole=True)
         if operand and all(isinstance(one, (Sequence, Mapping)) for one in operand):
             single = any(
                 self.look_one(one).reason == PIECES
@@ -341,6 +363,17 @@ class Analysis(Accesses):
         if tensor.kind is Kind.UNKNOWN and position == 0:
             return tensor.number()
         return domain.equal(tensor=False)
+
+
+def is_set_of(value: Value) -> bool:
+    """Whether a value is a set, or made of sets by their operators."""
+    return any(
+        isinstance(one, Sequence) and one.kind == "set"
+        for one in walk_back(
+            (value,),
+            lambda each: isinstance(each, Opaque) and each.name in ("BitOr", "BitAnd", "BitXor"),
+        )
+    )
 
 
 #: With a condition alone they tell where it holds.

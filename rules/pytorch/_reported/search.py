@@ -7,6 +7,7 @@ from transpile.plan.model import Plan
 from transpile.plan.roles.backwards import data_sources
 from transpile.rules.pytorch._looking import seen_whole
 from transpile.rules.pytorch._quantity import Kind, Quantity
+from transpile.rules.pytorch._quantity.contents import COUNTED
 from transpile.rules.pytorch._quantity.pieces import BY_PLACE
 from transpile.rules.pytorch._quantity.shapes import PIECES
 
@@ -64,11 +65,10 @@ def matters(part: Part, inquiry: Inquiry, tallies: Tallies) -> bool:
         inquiry.found.done.setdefault(id(node), part)
         return False
     if quantity.independent:
-        if tallies.fill(part.values):
-            inquiry.doubt(part, "the samples say which of its places are filled")
         return False
     if quantity.kind is Kind.UNKNOWN:
-        if not data_sources(part.values, inquiry.plan):
+        counted = quantity.reason.startswith(COUNTED)
+        if not counted and not data_sources(part.values, inquiry.plan):
             return False
         if inquiry.whole.of(part.values).kind is Kind.EQUAL:
             return True

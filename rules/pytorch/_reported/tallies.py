@@ -1,7 +1,7 @@
-"""Samples that a script counts one by one, and tables that it fills at places which they say.
+"""Samples that a script counts one by one.
 
-No number of a batch need flow into a count as ``matrix[label, guess] += 1``, yet it is that of one
-process's share: each process walks over its own samples.
+No number of a batch need flow into a count as ``seen += 1``, yet it is that of one process's share:
+each process walks over its own samples.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from transpile.facts.values import Constant, Opaque, Values
 from transpile.plan.graph import walk_back
 from transpile.plan.roles.backwards import data_sources
 from transpile.rules.pytorch._quantity import Kind
-from transpile.rules.pytorch._quantity.accesses import index_nodes
 
 from .inquiry import Inquiry
 
@@ -32,8 +31,6 @@ class Tallies:
         self.plan = inquiry.plan
         #: The statements that count, and the containers that they count in.
         self.counted: set[int] = set()
-        #: The arrays and tables that are filled at places which the samples say.
-        self.filled = set(self.tables())
         for event in self.plan.facts.events:
             if event.kind == "operate" and event.name == "Add" and self.counts_samples(event):
                 self.counted.add(id(event.node))
@@ -46,22 +43,6 @@ class Tallies:
             or (isinstance(value, Opaque) and id(value.node) in self.counted)
             for value in walk_back(values)
         )
-
-    def fill(self, values: Values) -> bool:
-        """Whether values are made of what is filled at places which the samples say."""
-        return any(id(value) in self.filled for value in walk_back(values))
-
-    def tables(self) -> Iterator[int]:
-        """The identities of what is filled in training at places that depend on the samples."""
-        for event in self.plan.facts.events:
-            if event.kind != "store" or event.detached or not isinstance(event.node, cst.Subscript):
-                continue
-            if not self.plan.in_training(event.stack):
-                continue
-            for node in index_nodes(event.node):
-                place = self.inquiry.analysis.of(self.plan.facts.values_of(node))
-                if place.kind is Kind.SAMPLE or (place.kind is Kind.UNKNOWN and place.sampled):
-                    yield from (id(base) for base in event.callee if isinstance(base, Opaque))
 
     def counts_samples(self, event: Event) -> bool:
         """Whether a number of its own is added for each sample of a training batch."""

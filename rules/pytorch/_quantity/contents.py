@@ -1,0 +1,147 @@
+"""What decides where containers and tables are written, and whether they are: often the samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Call, Event
+from transpile.facts.values import External, Mapping, Opaque, Sequence, Value, Values
+from transpile.plan.graph import called_names
+from transpile.plan.model import Plan
+from transpile.records import dataclass
+from transpile.rules.pytorch._conditions import assigned, controls
+
+COUNTED = "the samples of this process alone decide what is put into it"
+
+#: Methods of sets and counters that put each of what they are given in its own place.
+PLACING = frozenset({"add", "discard", "remove", "subtract", "update"})
+#: Methods of lists and queues that put what they are given behind the rest.
+GROWING = frozenset(
+    {"add", "append", "appendleft", "extend", "extendleft", "insert", "put", "push"}
+)
+#: Makers of containers, besides displays and comprehensions.
+MAKERS = ("collections.", "builtins.set", "builtins.list", "builtins.dict", "queue.")
+#: Functions that write at places of their first argument.
+WRITERS = frozenset(
+    {"numpy.add.at", "numpy.subtract.at", "numpy.maximum.at", "numpy.put", "numpy.put_along_axis"}
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Something that is put into a container or an array.
+
+    Args:
+        by: what decides where it is put, or whether it is.
+        line: the line that does it.
+    """
+
+    by: Values
+    line: int
+
+
+def places(plan: Plan) -> dict[int, list[Placed]]:
+    """What is put into each container or array, by its identity."""
+    if "places in containers" not in plan.memo:
+        found: dict[int, list[Placed]] = {}
+        for event in plan.facts.events:
+            for cell, by in written(plan, event):
+                if by:
+                    source = event.module.source
+                    line, _ = source.position(source.span(event.node).start)
+                    found.setdefault(id(cell), []).append(Placed(by, line))
+        plan.memo["places in containers"] = found
+    known: dict[int, list[Placed]] = plan.memo["places in containers"]
+    return known
+
+
+def written(plan: Plan, event: Event) -> Iterator[tuple[Value, Values]]:
+    """The containers that an event writes into, each with something that decides where."""
+    cells: Values = ()
+    deciding: list[Values] = []
+    given = tuple(value for item in event.arguments.items for value in item.values)
+    if event.kind == "store" and event.name == "[]" and isinstance(event.node, cst.Subscript):
+        cells = event.callee
+        deciding = [plan.facts.values_of(node) for node in index_nodes(event.node)]
+    elif event.kind == "call":
+        for callee in event.callee:
+            if isinstance(callee, Opaque) and callee.kind == "attribute":
+                if callee.name in PLACING and any(map(is_set, callee.operands[0])):
+                    deciding = [given]
+                if callee.name in GROWING or deciding:
+                    cells = callee.operands[0]
+            elif isinstance(callee, External) and callee.name in WRITERS:
+                cells = event.arguments.items[0].values if event.arguments.items else ()
+                deciding = [given]
+    cells = tuple(cell for cell in cells if is_container(cell))
+    for cell in (*cells, *(value for value in event.result if is_kept_there(event, value))):
+        for place in deciding:
+            yield cell, place
+    for cell in cells:
+        if not is_array(cell):
+            for test in conditions(event, cell):
+                yield cell, plan.facts.values_of(test)
+
+
+def conditions(event: Event, cell: Value) -> Iterator[cst.CSTNode]:
+    """The conditions on which an event happens to a container that was made before them."""
+    yield from controls(event.module, event.node)
+    for frame in reversed(event.stack):
+        if isinstance(frame, Call) and frame.node is not None:
+            if is_within(cell, frame):
+                return
+            yield from controls(frame.module, frame.node)
+
+
+def is_within(cell: Value, call: Call) -> bool:
+    """Whether a container is made in the function that is called."""
+    source = call.function.module.source
+    node = getattr(cell, "node", None)
+    if node is None or not source.has(node):
+        return False
+    return any(around is call.function.node for around in source.parents(node))
+
+
+def is_kept_there(event: Event, value: Value) -> bool:
+    """Whether a number is computed for the place that it is stored in alone, as by ``+=``."""
+    return (
+        event.kind == "store"
+        and isinstance(value, Opaque)
+        and value.kind == "operation"
+        and (isinstance(value.node, cst.AugAssign) or value.node is assigned(event))
+    )
+
+
+def is_container(value: Value) -> bool:
+    """Whether a value is a container, or something that the script writes into by index."""
+    return isinstance(value, (Sequence, Mapping, Opaque))
+
+
+def is_array(value: Value) -> bool:
+    """Whether a value may be a tensor or an array, into which numbers are written."""
+    return isinstance(value, Opaque) and not made_as_container(value)
+
+
+def is_set(value: Value) -> bool:
+    """Whether a value is a set, a dict or a counter."""
+    if isinstance(value, Sequence):
+        return value.kind == "set"
+    return isinstance(value, Mapping) or made_as_container(value)
+
+
+def made_as_container(value: Value) -> bool:
+    """Whether a value is a container that a library has made."""
+    return any(name.startswith(MAKERS) for name in called_names(value))
+
+
+def index_nodes(node: cst.Subscript) -> Iterator[cst.BaseExpression]:
+    """The expressions between the brackets."""
+    for element in node.slice:
+        if isinstance(element.slice, cst.Index):
+            yield element.slice.value
+        elif isinstance(element.slice, cst.Slice):
+            for bound in (element.slice.lower, element.slice.upper, element.slice.step):
+                if bound is not None:
+                    yield bound
