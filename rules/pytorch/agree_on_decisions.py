@@ -371,7 +371,8 @@ def numbers(plan: Plan, divergence: Divergence) -> Iterator[Answer]:
                 f"{matter} depends on {cause.value}",
                 "take a number that is equal on all processes",
             )
-        elif cause is not None and cause is not Cause.PRESENCE:
+        elif cause not in (None, Cause.PRESENCE, Cause.NORM):
+            assert cause is not None
             yield Ruling(
                 "PT713",
                 Verdict.APPLY,

@@ -162,6 +162,55 @@ def test_decisions_on_results_of_the_model_are_those_of_rank_0(
         assert undone(source, RULE) == []
 
 
+COPIES = {
+    "copy.deepcopy(model)": "copied",
+    "AveragedModel(model)": "copied",
+    "AveragedModel(model, avg_fn=print)": "copied.module",
+    "Average(model)": "copied.shadow",
+    "ema_pytorch.EMA(model, beta=0.99)": "copied",
+    "timm.utils.ModelEmaV2(model)": "copied.module",
+}
+AVERAGE = """
+import copy, ema_pytorch, timm
+from torch.optim.swa_utils import AveragedModel
+
+
+class Average:
+    def __init__(self, model):
+        self.shadow = copy.deepcopy(model)
+"""
+
+
+@pytest.mark.parametrize("made", COPIES)
+@pytest.mark.parametrize("use", ["if val > 1:\n    break", "scheduler.step(val)"])
+def test_decisions_on_results_of_a_copy_are_those_of_rank_0(made: str, use: str) -> None:
+    source = script(
+        top=AVERAGE,
+        model=f"copied = {made}",
+        epoch=VALIDATION.replace("model(", f"{COPIES[made]}(") + use,
+        optimizer=PLATEAU,
+    )
+    decided = use.replace("val > 1", "from_main_process(val > 1)").replace(
+        "step(val)", "step(from_main_process(val))"
+    )
+    assert agreed_lines(source) == [decided.partition("\n")[0]]
+
+
+@pytest.mark.parametrize(
+    "norm",
+    [
+        "nn.utils.clip_grad_norm_(model.parameters(), 1.0)",
+        "torch.norm(torch.stack([p.norm() for p in model.parameters()]))",
+        "sum(p.norm() for p in model.parameters())",
+    ],
+)
+def test_decisions_on_norms_are_those_of_rank_0(norm: str) -> None:
+    source = script(batch="pass", step=f"if {norm} > 9:\n    break")
+    assert agreed_lines(source) == [f"if from_main_process({norm} > 9):"]
+    assert agreed_lines(script(step=f"print({norm})")) == []
+    assert agreed_lines(source.replace("cuda:", "cpu:")) == []
+
+
 @pytest.mark.parametrize(
     ("parts", "line"),
     [
@@ -212,8 +261,6 @@ def test_decisions_on_the_machine_are_those_of_rank_0(parts: dict[str, str], lin
         {"start": "best = 9.0", "epoch": VALIDATION + "if val < best:\n    best = val\n"
          '    torch.save(model.state_dict(), "m.pt")'},
         {"epoch": VALIDATION + "if val < 0.1:\n    print('good')"},
-        {"step": "norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n"
-         "if norm > 100:\n    break"},
         {"start": "if args.gpu:\n    return"},
         {"start": "if not torch.cuda.is_available():\n    print('slow')"},
         {"resume": 'if not os.path.exists("out"):\n    os.makedirs("out")'},

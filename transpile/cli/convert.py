@@ -165,7 +165,7 @@ class _Command(click.Command):
     type=choice_of(Backend),
     default=_DEFAULTS.backend,
     show_default=True,
-    help="How processes communicate; auto is NCCL on CUDA and Gloo elsewhere.",
+    help="How processes communicate; auto goes by where the models are.",
 )
 @click.option(
     "--script-args",

@@ -20,6 +20,7 @@ from transpile.plan.graph import called_names, is_instance_of, method_calls, ori
 from transpile.plan.model import Plan
 from transpile.plan.streams import behind_share
 from transpile.rules.pytorch._conditions import controls_of
+from transpile.rules.pytorch._model_places import model_place
 from transpile.rules.pytorch._quantity import Kind, analysis
 from transpile.rules.pytorch._quantity.contents import COUNTED
 from transpile.rules.pytorch._quantity.vocabulary import NEUTRAL_ATTRIBUTES
@@ -50,6 +51,24 @@ CHECKS = frozenset(
     }
 )  # fmt: skip
 CHECK_METHODS = frozenset({"exists", "is_file", "is_dir", "stat", "glob", "rglob", "iterdir"})
+#: Methods of models that compute nothing.
+HANDING_OUT = frozenset(
+    {
+        "parameters", "named_parameters", "buffers", "named_buffers", "children", "named_children",
+        "modules", "named_modules", "state_dict", "load_state_dict", "get_parameter",
+        "register_buffer", "get_submodule", "train", "eval", "zero_grad", "update",
+        "update_parameters", "apply", "to",
+        "share_memory", "requires_grad_", "copy_to", "store", "restore", "step",
+    }
+)  # fmt: skip
+#: Numbers taken from weights or gradients, which kernels add up in an order of their own.
+NORMS = frozenset(
+    {
+        "torch.norm", "torch.linalg.norm", "torch.linalg.vector_norm",
+        "torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_norm",
+        "torch.nn.utils.get_total_norm",
+    }
+)  # fmt: skip
 #: What gives the same number for every process's part of the batch.
 SIZES = frozenset({"len", "dim", "numel", "ndimension", "isinstance"})
 #: Methods that put what they are given into their object; others end with an underscore.
@@ -81,6 +100,7 @@ class ValueDifferences:
         self.happening = happening
         self.reduced = reduced
         self.equal = agreed_values(plan)
+        self.on_gpu = model_place(plan) != "cpu"
         self.training = {id(loader.value) for loader in plan.training_loaders}
         self.models = {id(model.value) for model in plan.models}
         self.optimizers = {id(optimizer.value) for optimizer in plan.optimizers}
@@ -126,7 +146,7 @@ class ValueDifferences:
             own = self.own_cause(value)
             if own is not None:
                 found.causes.add(own)
-            if own in (None, Cause.RESULTS):
+            if own in (None, Cause.RESULTS, Cause.NORM):
                 pending.extend(self.behind(value))
         return found
 
@@ -142,6 +162,8 @@ class ValueDifferences:
         if value.kind != "call":
             return None
         for name in called_names(value):
+            if name in NORMS and self.on_gpu:
+                return Cause.NORM
             if name.startswith(CLOCKS) and name != "time.sleep":
                 return Cause.TIME
             if name.startswith(MACHINE):
@@ -152,9 +174,11 @@ class ValueDifferences:
                 written = self.is_written(value.arguments.items[:1])
                 return Cause.FILES if written else Cause.PRESENCE
         for callee in value.callee:
-            if id(origin(callee)) in self.models or is_layer(callee, self.plan):
+            if self.computes(callee):
                 return Cause.RESULTS
             if isinstance(callee, Opaque) and callee.kind == "attribute":
+                if callee.name == "norm" and self.on_gpu:
+                    return Cause.NORM
                 if callee.name in CHECK_METHODS:
                     written = writes_into(self.plan, callee.operands[0])
                     return Cause.FILES if written else Cause.PRESENCE
@@ -164,6 +188,26 @@ class ValueDifferences:
         """Whether the samples of this process decide what is where in a container."""
         found: bool = analysis(self.plan).of((value,)).reason.startswith(COUNTED)
         return found
+
+    def computes(self, callee: Value) -> bool:
+        """Whether calling a value computes with layers: a model, a copy or an average of one."""
+        pending, seen = [callee], set()
+        while pending:
+            value = origin(pending.pop())
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            if id(value) in self.models or is_layer(value, self.plan):
+                return True
+            if not isinstance(value, Opaque):
+                continue
+            if value.kind == "attribute":
+                if value.name not in HANDING_OUT:
+                    pending.extend(value.operands[0])
+            elif value.kind == "call" and value.callee and not method_calls(value):
+                for argument in value.arguments.items[:2]:
+                    pending.extend(argument.values)
+        return False
 
     def behind(self, value: Opaque) -> Iterator[Value]:
         """What a value was computed from, as far as it may pass differences on."""
