@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transpile.finding import Finding, Level
-from transpile.report import FORMATS, FileReport, github, markdown, sarif, text
+from transpile.report import FORMATS, FileReport, github, gitlab, markdown, sarif, text
 from transpile.report import json as json_report
 from transpile.report.diff import unified_diff
 from transpile.report.escape import log_line, printable
@@ -25,6 +28,10 @@ NOTE = Finding("DT100", Level.NOTE, "train.py", 0, 0, "A note on the file.")
 REFUSED = FileReport("train.py", Outcome.REFUSED, (NOTE, WARNING, ERROR))
 CONVERTED = FileReport("other.py", Outcome.CONVERTED)
 FAILED = FileReport("gone.py", None)
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+TRAINING = FIXTURES / "pytorch" / "main_sgd" / "train.py"
+AUDITED = FIXTURES / "audit" / "done_by_all" / "wrong.py"
 
 HOSTILE = (
     "a\nb\r\x1b[31m\u202e\u2028\x00::error::x ##[group]y %0A <script> |`*_[l](u) @me #1 \udcff"
@@ -128,6 +135,34 @@ class TestSarif:
         assert "region" not in note["locations"][0]["physicalLocation"]
         assert warning["locations"][0]["physicalLocation"]["region"]["startLine"] == 3
 
+    def test_rules_are_described_and_findings_told_apart(self, command: Callable[..., Any]) -> None:
+        wrong = AUDITED.read_text("utf-8")
+        Path("w.py").write_text(wrong)
+        (run,) = json.loads(command("audit", "w.py", "--output-format", "sarif").output)["runs"]
+        (rule,) = [one for one in run["tool"]["driver"]["rules"] if one["id"] == "AU401"]
+        assert rule["name"] == "ActOnce"
+        assert rule["shortDescription"]["text"] == "every process writes a file."
+        assert rule["fullDescription"]["text"].startswith("Files that are written, downloads")
+        assert "```python\n" in rule["help"]["markdown"]
+        assert rule["defaultConfiguration"] == {"level": "warning"}
+        marks = [one["partialFingerprints"]["disttranspile/v1"] for one in run["results"]]
+        assert len(set(marks)) == len(marks) > 3
+        Path("w.py").write_text(f"# moved\n{wrong}")
+        (moved,) = json.loads(command("audit", "w.py", "--output-format", "sarif").output)["runs"]
+        assert [one["partialFingerprints"]["disttranspile/v1"] for one in moved["results"]] == marks
+
+    @pytest.mark.skipif("SARIF_SCHEMA" not in os.environ, reason="SARIF_SCHEMA names no schema")
+    def test_logs_fit_the_schema_of_the_standard(self, command: Callable[..., Any]) -> None:
+        import jsonschema
+
+        schema = json.loads(Path(os.environ["SARIF_SCHEMA"]).read_text("utf-8"))
+        Path("w.py").write_bytes(AUDITED.read_bytes())
+        Path("train.py").write_bytes(TRAINING.read_bytes())
+        for words in (("audit", "w.py"), ("train.py", "gone.py", "--check")):
+            log = json.loads(command(*words, "--output-format", "sarif").output)
+            jsonschema.Draft4Validator(schema).validate(log)
+        jsonschema.Draft4Validator(schema).validate(json.loads(sarif.render([hostile_report()])))
+
     def test_paths_are_uris(self) -> None:
         paths = ["/a b/c.py", "a#b%.py", "tr\udcff.py"]
         document = json.loads(sarif.render([FileReport(path, None) for path in paths]))
@@ -153,19 +188,61 @@ class TestGithub:
         assert "%250A" in message
 
 
+class TestGitlab:
+    def test_issues(self) -> None:
+        issues = json.loads(gitlab.render([REFUSED, hostile_report()]))
+        assert issues[2] == {
+            "description": "An error. (Do this,\nthen that.)",
+            "check_name": "PT300",
+            "fingerprint": issues[2]["fingerprint"],
+            "severity": "critical",
+            "location": {"path": "train.py", "lines": {"begin": 12}},
+        }
+        assert [issue["severity"] for issue in issues[:2]] == ["info", "minor"]
+        assert len({issue["fingerprint"] for issue in issues}) == 4
+
+
 class TestMarkdown:
-    def test_table(self) -> None:
-        assert markdown.render([REFUSED, CONVERTED]) == (
+    def test_findings_alone(self) -> None:
+        assert markdown.render([REFUSED, FileReport("idle.py", Outcome.UNCHANGED)]) == (
             "### train\\.py: refused\n"
+            "\n"
+            "#### What a person has to look at\n"
+            "\n"
+            "| Level | Line | Code | Finding |\n"
+            "|---|---|---|---|\n"
+            "| warning | 3 | PT200 | A warning\\. |\n"
+            "| error | 12 | PT300 | An error\\.<br>Do this,<br>then that\\. |\n"
+            "\n"
+            "<details><summary>1 note</summary>\n"
             "\n"
             "| Level | Line | Code | Finding |\n"
             "|---|---|---|---|\n"
             "| note |  | DT100 | A note on the file\\. |\n"
-            "| warning | 3 | PT200 | A warning\\. |\n"
-            "| error | 12 | PT300 | An error\\.<br>Do this,<br>then that\\. |\n"
             "\n"
-            "### other\\.py: converted\n"
+            "</details>\n"
+            "\n"
+            "### idle\\.py: unchanged\n"
         )
+
+    def test_a_page_for_a_reviewer(self, command: Callable[..., Any]) -> None:
+        Path("train.py").write_bytes(TRAINING.read_bytes())
+        words = ("train.py", "-o", "out.py", "--output-format", "markdown")
+        page = command(*words, "--explain-numbers", "4").output.decode()
+        headings = [line for line in page.splitlines() if line.startswith("####")]
+        assert headings == [
+            "#### What was found",
+            "#### What was decided",
+            "#### What 4 processes make of the numbers",
+            "#### How to start and verify it",
+        ]
+        assert "| **model** | ConvNet (line 101) |" in page
+        assert "| 103 | wrap model (PT301) | 'model' is wrapped here |" in page
+        assert "| batch per process | 36 | 9 |" in page
+        assert "torchrun --nproc_per_node 4 out.py\ndisttranspile verify train.py out.py\n" in page
+        alone = command("train.py", "--explain-numbers", "4", "--output-format", "markdown")
+        assert alone.output.decode().startswith("### train")
+        assert alone.errors == ""
 
     def test_markup_of_the_input_is_text(self) -> None:
         rendered = markdown.render([hostile_report()])
@@ -259,3 +336,15 @@ class TestDiff:
             return
         folder = tmp_path_factory.mktemp("diff")
         assert apply_with(["git", "apply", "-"], folder, before, diff, "a.py") == after
+
+
+def test_hunks_are_annotated_and_still_apply(command: Callable[..., Any], tmp_path: Path) -> None:
+    Path("train.py").write_bytes(TRAINING.read_bytes())
+    plain = command("train.py", "--diff").output
+    annotated = command("train.py", "--diff", "--annotate").output
+    heads = [line for line in annotated.decode().splitlines() if line.startswith("@@")]
+    assert any(line.endswith("@@ PT101 PT201 PT221 PT301") for line in heads)
+    assert re.sub(rb"(?m)^(@@ .*? @@) .*$", rb"\1", annotated) == plain
+    after = apply_with(["git", "apply"], tmp_path, TRAINING.read_bytes(), annotated, "train.py")
+    assert b"DistributedDataParallel(model)" in after
+    assert command("train.py", "--annotate").status == 2

@@ -10,6 +10,7 @@ from typing import Any
 import libcst as cst
 
 from transpile import catalog
+from transpile.changes import ChangeList, Insert
 from transpile.closing import Asked, among_imports, met_by_some, too_early, unclaimed
 from transpile.describe import describe
 from transpile.distributed.verdict import Verdict as Sight
@@ -36,9 +37,9 @@ from transpile.project_files import (
     place_of,
     users_elsewhere,
 )
-from transpile.result import Decision, Outcome, Result, Verdict
+from transpile.result import Decision, Origin, Outcome, Result, Verdict
 from transpile.roles import with_roles
-from transpile.rule import Answer, Helper, Remark, Rule, Ruling, Rulings, finding_of, place
+from transpile.rule import Answer, Helper, In, Remark, Rule, Ruling, Rulings, finding_of, place
 from transpile.shared_helpers import HelperModule, shared_helpers
 from transpile.source import Source, read_source
 from transpile.unreached import unreached
@@ -253,6 +254,7 @@ def decide_and_edit(
         place_of(project),
         tuple(bound_to_place(project)),
         tuple(in_place),
+        origins_of(asked),
     )
     return Attempt(result, tuple(doubts))
 
@@ -339,6 +341,25 @@ def all_edits(
             wanted = set()
         own.extend(prelude_edits(plan, module, wanted))
     return edits, shared
+
+
+def origins_of(asked: Asked) -> tuple[Origin, ...]:
+    """Where the changes that were asked for begin, each with the code of its ruling."""
+    found = set()
+    for ruling, changes in asked:
+        for change in changes:
+            if isinstance(change, In):
+                edit, source = change.edit, change.module.source
+                start = _start(edit)
+                found.add(Origin(source.path, source.position(start)[0], ruling.code))
+    return tuple(sorted(found, key=lambda origin: (origin.path, origin.line, origin.code)))
+
+
+def _start(edit: Edit) -> int:
+    """Where a change begins in the original."""
+    if isinstance(edit, Insert):
+        return edit.offset
+    return edit.target.opening if isinstance(edit, ChangeList) else edit.span.start
 
 
 def public_decisions(answers: Iterable[tuple[Rule, Any]]) -> tuple[Decision, ...]:

@@ -71,6 +71,21 @@ class ProjectFile:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where one change begins, and the code of the rule that asks for it.
+
+    Args:
+        path: the file, named as the script was.
+        line: 1-based line of the original.
+        code: the code that the rule's decision carries.
+    """
+
+    path: str
+    line: int
+    code: str
+
+
+@dataclass(frozen=True)
 class Result:
     """The outcome of converting one script, and with it the modules of its project.
 
@@ -87,6 +102,7 @@ class Result:
             where it has no place on disk.
         bound_to_place: what leads elsewhere once the project is copied to another folder.
         outside: refusals of files that may not change where they are.
+        origins: where changes begin and why, in the order of the places.
     """
 
     outcome: Outcome
@@ -99,6 +115,7 @@ class Result:
     place: str = ""
     bound_to_place: tuple[Finding, ...] = ()
     outside: tuple[Finding, ...] = ()
+    origins: tuple[Origin, ...] = ()
 
     @property
     def changed_modules(self) -> tuple[ProjectFile, ...]:

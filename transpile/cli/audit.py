@@ -12,7 +12,7 @@ import click
 
 from transpile.cli import codes
 from transpile.cli.inputs import Input, InputError, find_scripts, read
-from transpile.cli.project.accepted import Accepted, accepted_of
+from transpile.cli.project.accepted import Accepted, accepted_of, lines_of
 from transpile.cli.project.options import findings_options
 from transpile.cli.project.settings import ProjectSettings, leaves_out
 from transpile.cli.terminal import put, tell
@@ -80,6 +80,8 @@ def command(files: tuple[str, ...], framework: str, output_format: str, **choice
         options = replace(chosen, roles=tuple(sorted(settings.roles.items())))
         report = _audit(script, options)
         if report.outcome is not None:
+            if output_format != "text":
+                report = replace(report, lines=lines_of(report.findings, {}))
             report = _sort(report, settings, accepted)
         found = [f for f in report.findings if script.path in files or f not in seen]
         seen.update(found)
@@ -92,7 +94,10 @@ def command(files: tuple[str, ...], framework: str, output_format: str, **choice
     if choices["quiet"]:
         reports = [replace(one, findings=_without_notes(one)) for one in reports]
     if any(one.findings for one in reports) or not choices["quiet"]:
-        text: str = import_module(f"transpile.report.{output_format}").render(reports)
+        from transpile.cli.project.manual import description
+
+        render = import_module(f"transpile.report.{output_format}").render
+        text: str = render(reports, description)
         put(text.encode())
     return max((_status(report) for report in reports), default=0)
 

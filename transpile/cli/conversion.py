@@ -13,6 +13,7 @@ from transpile.cli.delivery import Delivery, DeliveryError
 from transpile.cli.inputs import Content, Input, InputError, read
 from transpile.cli.interrupted import InterruptedRun, check_whole
 from transpile.cli.job import Job, Mode, Task
+from transpile.cli.project.accepted import lines_of
 from transpile.cli.terminal import put, tell, wants_colour
 from transpile.finding import Finding, Level
 from transpile.options import Options
@@ -65,10 +66,19 @@ def _sort(job: Job, task: Task, answer: _Converted | FileReport, delivery: Deliv
     if file.outcome is None:
         return file
     modules = {one.path: one.before for one in answer.result.modules if one.before is not None}
+    contents = {**modules, task.script.name: answer.content.data}
+    if job.output_format != "text":
+        file = replace(
+            file,
+            plan=answer.result.plan,
+            decisions=answer.result.decisions,
+            target=task.target if job.mode is Mode.WRITE else "",
+            lines=lines_of(file.findings, contents),
+        )
     return job.accepted.sort(
         file,
         task.settings,
-        {**modules, task.script.name: answer.content.data},
+        contents,
         errors=not job.mode.writes,
         complete=_LOOKED_FOR if file.outcome is Outcome.CONVERTED else (),
     )
@@ -258,8 +268,12 @@ def _tell_end(job: Job, files: Sequence[FileReport]) -> None:
         return
     from importlib import import_module
 
-    text: str = import_module(f"transpile.report.{job.output_format}").render(files)
-    if job.mode.uses_standard_output:
+    from transpile.cli.project.manual import description
+
+    report = import_module(f"transpile.report.{job.output_format}")
+    text: str = report.render(files, description)
+    numbers = job.mode is Mode.NUMBERS and job.output_format == "markdown"
+    if job.mode.uses_standard_output and not numbers:
         tell(text)
     else:
         put(text.encode())

@@ -107,6 +107,7 @@ class _Command(click.Command):
 @click.option("-o", "--output", metavar="FILE|DIR/", help="Write there. A folder ends in a slash.")
 @click.option("--in-place", is_flag=True, help="Overwrite the input.")
 @click.option("--diff", is_flag=True, help="Print what would change, and what could not be.")
+@click.option("--annotate", is_flag=True, help="With --diff: say which rules ask for each hunk.")
 @click.option("--check", is_flag=True, help="Write nothing; the exit status tells.")
 @click.option("--plan", is_flag=True, help="Print what the script is made of, as JSON.")
 @click.option("--allow-partial", is_flag=True, help="Convert the rest in spite of errors.")
@@ -311,7 +312,8 @@ class _Command(click.Command):
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
-    help="Form of the findings. Others than text go to standard output where it is free.",
+    help="Form of the findings; markdown is a page for a reviewer. Others than text go to standard "
+    "output where it is free.",
 )
 @findings_options
 @click.version_option(__version__, prog_name="disttranspile")
@@ -326,6 +328,8 @@ def command(context: click.Context, /, **choices: Any) -> int:
     """
     scripts = [Input(path) for path in choices["files"]]
     mode, output = mode_of(choices, scripts)
+    if choices["annotate"] and mode is not Mode.DIFF:
+        raise click.UsageError("--annotate needs --diff.")
     launch = _launch(context, choices["launch"], mode)
     _check_choice_of_framework(context)
     try:
@@ -349,6 +353,7 @@ def command(context: click.Context, /, **choices: Any) -> int:
         output_format=choices["output_format"],
         accepted=configured.accepted(scripts),
         quiet=choices["quiet"],
+        annotate=choices["annotate"],
         launch=launch,
     )
     return run(job)

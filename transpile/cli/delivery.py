@@ -93,7 +93,8 @@ class Delivery:
             DeliveryError: a file is in the way or cannot be written.
         """
         mode = self.job.mode
-        if task.options.explain_numbers is not None and mode is not Mode.PLAN:
+        numbers_apart = mode is not Mode.PLAN and self.job.output_format != "markdown"
+        if task.options.explain_numbers is not None and numbers_apart:
             self._say_numbers(task.script.name, result)
         if mode is Mode.PLAN:
             put(_plan(task.script.name, result))
@@ -133,13 +134,14 @@ class Delivery:
         from transpile.report.diff import unified_diff
 
         colour = wants_colour(sys.stdout)
+        origins = result.origins if self.job.annotate else ()
         name = task.script.name
         changes: list[tuple[str, bytes | None, bytes]] = [(name, content.data, result.data)]
         changes += [(file.path, file.before, file.data) for file in result.changed_modules]
         for path, before, after in changes:
             if (path, after) not in self._shown:
                 self._shown.add((path, after))
-                put(unified_diff(path, before, after, colour=colour))
+                put(unified_diff(path, before, after, colour=colour, origins=origins))
 
     def outputs(self, task: Task, content: Content, result: Result) -> Outputs:
         """What would be written for a script: its project, what starts it, and what to say of it.

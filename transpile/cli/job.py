@@ -84,6 +84,7 @@ class Job:
         output_format: the form of the findings.
         accepted: what the project has accepted of what is found.
         quiet: notes and the summary are not told.
+        annotate: each hunk of a diff has the codes of the rules that ask for it.
         launch: what starts each target, written beside it.
     """
 
@@ -94,4 +95,5 @@ class Job:
     output_format: str
     accepted: Accepted
     quiet: bool = False
+    annotate: bool = False
     launch: LaunchRequest | None = None

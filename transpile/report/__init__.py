@@ -1,18 +1,20 @@
 """What the tool found, written for a person or for another program.
 
-Every format is a module of this package with a function ``render(files: Sequence[FileReport]) ->
-str``; the command looks it up by its name. Nothing in here reads or writes files.
+Every format is a module of this package with a function ``render(files: Sequence[FileReport],
+describe: Describe) -> str``; the command looks it up by its name. Nothing in here reads or writes
+files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from transpile.finding import Finding, Level
-from transpile.result import Outcome
+from transpile.result import Decision, Outcome
 
-FORMATS = ("text", "json", "sarif", "github", "markdown")
+FORMATS = ("text", "json", "sarif", "github", "gitlab", "markdown")
 
 
 @dataclass(frozen=True)
@@ -25,12 +27,43 @@ class FileReport:
             could not be written.
         findings: every remark on it, in the order of the places.
         accepted: the remarks that the project has accepted, which are told nowhere else.
+        plan: what the script is made of, as ``--plan`` has it.
+        decisions: what each rule decided.
+        target: where the output goes; empty where it goes to no file.
+        lines: what stands in the lines of the findings, by path and line.
     """
 
     path: str
     outcome: Outcome | None
     findings: tuple[Finding, ...] = ()
     accepted: tuple[Finding, ...] = ()
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    decisions: tuple[Decision, ...] = ()
+    target: str = ""
+    lines: Mapping[tuple[str, int], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a code is about.
+
+    Args:
+        title: one line.
+        text: the manual, as plain text.
+        rule: the name of its rule; empty for the tool itself.
+    """
+
+    title: str
+    text: str = ""
+    rule: str = ""
+
+
+Describe = Callable[[str], "Description | None"]
+
+
+def nothing_known(code: str) -> Description | None:
+    """Where there is no manual."""
+    return None
 
 
 def count_levels(files: Iterable[FileReport]) -> dict[Level, int]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from transpile.finding import Finding, Level
-from transpile.report import FileReport
+from transpile.report import Describe, FileReport, nothing_known
 from transpile.report.escape import github_data, github_property
 
 _COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice"}
 
 
-def render(files: Sequence[FileReport]) -> str:
+def render(files: Sequence[FileReport], describe: Describe = nothing_known) -> str:
     """Return one workflow command for each finding."""
     return "".join(_command(finding) for file in files for finding in file.findings)
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from transpile import __version__
 from transpile.finding import Finding
-from transpile.report import FileReport, count_levels
+from transpile.report import Describe, FileReport, count_levels, nothing_known
 from transpile.report.escape import without_surrogates
 
 FORMAT_VERSION = 1
 
 
-def render(files: Sequence[FileReport]) -> str:
+def render(files: Sequence[FileReport], describe: Describe = nothing_known) -> str:
     """Return one JSON object: ``format``, ``version``, ``files`` and the ``counts`` by level."""
     document = {
         "format": FORMAT_VERSION,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from transpile.finding import Finding, Level
-from transpile.report import FileReport, count_levels
+from transpile.report import Describe, FileReport, count_levels, nothing_known
 from transpile.report.escape import log_line
 from transpile.result import Outcome
 
@@ -19,7 +19,7 @@ _OUTCOMES: dict[Outcome | None, str] = {
 }
 
 
-def render(files: Sequence[FileReport]) -> str:
+def render(files: Sequence[FileReport], describe: Describe = nothing_known) -> str:
     """Return all findings and the summary line."""
     findings = "".join(render_findings(file.findings) for file in files)
     return findings + summary(files) + "\n"

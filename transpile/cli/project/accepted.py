@@ -11,6 +11,7 @@ import click
 
 from transpile.cli.project.settings import check_codes
 from transpile.configuration.settings import Settings
+from transpile.finding import Finding
 from transpile.reading import read_regular
 from transpile.records import dataclass, field, replace
 from transpile.report import FileReport
@@ -135,6 +136,27 @@ def accepted_of(choices: Mapping[str, Any], settings: Settings) -> Accepted:
         except (BaselineError, UnicodeDecodeError) as error:
             raise click.UsageError(f"{path}: {error}.") from error
     return Accepted(select, ignore, path, baseline, choices["write_baseline"])
+
+
+def lines_of(
+    findings: Iterable[Finding], contents: Mapping[str, bytes]
+) -> dict[tuple[str, int], str]:
+    """What stands in the lines of findings.
+
+    Args:
+        findings: the findings.
+        contents: what files held when they were looked at.
+    """
+    held: dict[str, list[bytes]] = {}
+    lines = {}
+    for finding in findings:
+        if finding.path not in held:
+            data = contents.get(finding.path) or _content(finding.path)
+            held[finding.path] = data.splitlines()
+        if 0 < finding.line <= len(held[finding.path]):
+            text = held[finding.path][finding.line - 1].decode("utf-8", "backslashreplace")
+            lines[finding.path, finding.line] = text
+    return lines
 
 
 def _codes(values: Iterable[str]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from transpile.cli import codes
+from transpile.report import Description
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,12 @@ def entries() -> tuple[Entry, ...]:
         title, _, rest = text.partition("\n")
         found.append(Entry(code, title, text=rest.strip()))
     return tuple(sorted(found, key=lambda entry: (entry.code, entry.rule)))
+
+
+def description(code: str) -> Description | None:
+    """What a report says of a code; None where there is no such one."""
+    found = next((entry for entry in entries() if entry.code == code), None)
+    return Description(found.title, found.text, found.rule) if found is not None else None
 
 
 def _engine_codes() -> dict[str, str]:
