@@ -85,13 +85,13 @@ def callers(plan: Plan) -> Iterator[tuple[Event, str]]:
                 entered.setdefault(id(frame.node), frame)
     elsewhere = {id(event.node) for event, _ in started_elsewhere(plan, ("torch.",))}
     for event in plan.facts.calls:
-        frame = entered.get(id(event.node))
-        if frame is None or id(event.node) in elsewhere or event.detached:
+        found = entered.get(id(event.node))
+        if found is None or id(event.node) in elsewhere or event.detached:
             continue
         if isinstance(event.module.source.parent(event.node), cst.Decorator):
             continue
         for callee in event.callee:
-            name = caller(plan, callee, frame)
+            name = caller(plan, callee, found)
             if name:
                 yield event, name
 

@@ -194,7 +194,7 @@ class Calls(ProjectCalls):
                 given = Arguments()
                 if isinstance(value, Partial):
                     given = value.arguments
-                callees = value.callee if isinstance(value, Partial) else (value,)
+                callees: Values | None = value.callee if isinstance(value, Partial) else (value,)
                 if isinstance(value, Instance):
                     callees = self.class_attribute(value.cls, "__call__", value, value.cls, node)
                 for callee in callees or ():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from transpile.facts.events import Event, Loop
+from transpile.facts.events import Call, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import External, Instance, Opaque
 from transpile.plan.model import Plan
@@ -152,6 +152,8 @@ def inner_block(
             return None
         if frames[depth].function.module is not plan.entry or call is None:
             return None
+        if runs_often(plan, event, frames[depth]):
+            return None
         functions.add(function)
         calls.add(call)
     if len(functions) != 1 or len(calls) != 1:
@@ -160,6 +162,19 @@ def inner_block(
     if not isinstance(entered.body, cst.IndentedBlock):
         return None
     return entered, calls.pop()
+
+
+def runs_often(plan: Plan, event: Event, entered: Call) -> bool:
+    """Whether a call that an event happens in may run several times: processes join once."""
+    before = list(event.stack[: event.stack.index(entered)])
+    while before and not isinstance(before[-1], Call):
+        if isinstance(before.pop(), Loop):
+            return True
+    called = entered.node.func if isinstance(entered.node, cst.Call) else None
+    return any(
+        isinstance(value, External) and value.name.startswith("builtins.")
+        for value in plan.facts.values_of(called)
+    )
 
 
 def is_main_guard(statement: cst.If) -> bool:
