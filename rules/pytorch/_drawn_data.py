@@ -1,4 +1,4 @@
-"""Data that is filled with random numbers of each process, and the statements that fill it."""
+"""Data and settings made of random numbers of each process, and the statements that draw them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import libcst as cst
 
 from transpile.facts.events import Branch, Event, Loop
 from transpile.facts.module import Module
-from transpile.facts.values import Constant, External, Opaque, Value, Values
+from transpile.facts.values import Constant, External, Instance, Opaque, Value, Values
 from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.places import STATEMENTS, Statement, ancestors
-from transpile.records import dataclass
+from transpile.records import dataclass, replace
 from transpile.rules.pytorch._data import Data, calls
 from transpile.rules.pytorch._divergence import ON_DISK, Divergence
 from transpile.rules.pytorch._random_draws import Draws, own_generator
+from transpile.rules.pytorch._seeds import SEEDS as SEEDS_OF
 from transpile.rules.pytorch._together import steps_of
 
 #: Where the functions that draw take their random numbers from.
@@ -56,6 +57,7 @@ class Drawn:
         because: why not, as the end of a sentence.
         repeated: whether the statement draws in a loop.
         node: the part of the statement that draws.
+        what: what is made of the random numbers.
     """
 
     event: Event
@@ -64,6 +66,7 @@ class Drawn:
     because: str = ""
     repeated: bool = False
     node: cst.CSTNode | None = None
+    what: str = "fill this data"
 
 
 def drawn_data(plan: Plan) -> list[Drawn]:
@@ -82,17 +85,41 @@ def find_drawn(plan: Plan) -> Iterator[Drawn]:
     if not late:
         return
     filled = Filled(plan)
+    chosen = set(map(id, walk_back(settings(plan))))
     places: Places | None = None
     for event, source in late:
         if source != "own" and draws.equal(event, source):
             continue
-        if is_per_sample(event) or not filled.by(event):
+        if is_per_sample(event):
+            continue
+        what = "fill this data" if filled.by(event) else "make settings"
+        if what == "make settings" and not chosen.intersection(map(id, event.result)):
             continue
         if source == "own":
-            yield Drawn(event, event.module, None)
+            yield Drawn(event, event.module, None, what=what)
             continue
         places = places or Places(plan, draws.varied)
-        yield places.around(event)
+        yield replace(places.around(event), what=what)
+
+
+def settings(plan: Plan) -> Values:
+    """What the training is set up with: of models, optimizers and loaders, seeds and rounds."""
+    seeding = (name for names in SEEDS_OF.values() for name in names)
+    events = [
+        *(optimizer.event for optimizer in plan.optimizers),
+        *(loader.event for loader in plan.training_loaders),
+        *plan.facts.calls_to(*seeding),
+    ]
+    found = [value for each in events for item in each.arguments.items for value in item.values]
+    for model in plan.trained_models:
+        found.append(model.value)
+        if isinstance(model.value, Instance) and model.value.arguments is not None:
+            found.extend(v for item in model.value.arguments.items for v in item.values)
+    for backward in plan.backwards:
+        for loop in backward.epoch_loops:
+            if isinstance(loop.node, cst.For):
+                found.extend(plan.facts.values_of(loop.node.iter))
+    return tuple(found)
 
 
 def source_of(plan: Plan, event: Event) -> str:

@@ -3,7 +3,8 @@
 What:
     Data sets that the script fills with random numbers where the processes have random numbers of
     their own, as recommenders draw new negative samples for every epoch, are filled by all
-    processes from the random state of rank 0. Afterwards each goes on with its own.
+    processes from the random state of rank 0. Afterwards each goes on with its own. So are drawn
+    the settings of a training that follows another, such as a learning rate.
 
 Why:
     Every process takes its share of the samples of one data set. With data of its own each of them
@@ -49,7 +50,7 @@ from transpile.rules.pytorch.agree_on_splits import places_cut_out, splitting
 WAYS = ("data",)
 CODES = {"PT738": "data that is drawn by chance is the same on all processes"}
 SAME = "all processes draw the same here"
-WHY = "each process would fill this data with random numbers of its own"
+WHY = "each process would {} with random numbers of its own"
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -70,7 +71,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
         elif drawn.statement is None:
             yield refusal(event, drawn)
         else:
-            yield Ruling("PT738", Verdict.APPLY, drawn.module, drawn.statement, WHY, data=group)
+            why = WHY.format(drawn.what)
+            yield Ruling("PT738", Verdict.APPLY, drawn.module, drawn.statement, why, data=group)
 
 
 def refusal(event: Event, drawn: Drawn) -> Ruling:
@@ -80,7 +82,8 @@ def refusal(event: Event, drawn: Drawn) -> Ruling:
         Verdict.REFUSE,
         event.module,
         event.node,
-        f"{WHY}, so that they train on shares of different data sets{drawn.because}",
+        f"{WHY.format(drawn.what)}, so that they train on shares of different data sets, or in "
+        f"different ways{drawn.because}",
         "draw the data in a statement of its own outside of the loop over the batches, or give "
         "the numbers a generator with a fixed seed",
     )
