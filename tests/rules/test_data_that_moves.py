@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from data_way import convert
 
-from transpile import Level, Outcome, Result, convert
+from transpile import Level, Outcome, Result
 
 HEAD = """\
 import itertools

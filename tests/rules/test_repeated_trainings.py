@@ -75,11 +75,9 @@ CHOICES = {
 def test_processes_join_above_all_folds_and_their_split(name: str) -> None:
     found = convert(HEAD + FOLDS[name], path="train.py")
     assert found.outcome is Outcome.CONVERTED
-    script = found.text[found.text.rindex("def run_fold") :]
-    assert script.count("setup_distributed()") == 1
-    assert script.count("cleanup_distributed()") == 1
-    body = script.partition("return loss")[2]
-    assert "setup_distributed()" in body
+    body = found.text[found.text.index("def main" if "def main" in found.text else "__name__") :]
+    assert body.count("    setup_distributed()") == 1
+    assert body.count("    cleanup_distributed()") == 1
     for drawn in ("KFold(4", "permutation(48)"):
         if drawn in body:
             assert body.index("setup_distributed()") < body.index(drawn)
