@@ -10,6 +10,7 @@ from transpile.result import Outcome
 
 from .comparison import differences, disagreements
 from .processes import Job, run
+from .program import LOCAL_STATISTICS
 
 LIMIT = 20.0
 #: What a program must bear: a hundred times what sums in another order change.
@@ -17,8 +18,19 @@ DISTURBANCE = 1e-14
 WORLD_SIZES = (2, 3)
 
 #: What may come of a program; those of the second line are mistakes of the tool.
-RIGHT = ("clean", "warned", "warned and different", "refused", "order", "unstable", "unchanged")
+RIGHT = (
+    "clean",
+    "warned",
+    "warned and different",
+    "refused",
+    "stops",
+    "order",
+    "unstable",
+    "unchanged",
+)
 WRONG = ("different", "one process differs", "crash", "hang", "diverged", "conversion failed")
+#: What outputs say that see, at the first batch, that the conversion does not fit the model.
+STOPPED = "the samples of this model depend on each other"
 #: The generator's own mistake.
 BROKEN = "original fails"
 
@@ -57,7 +69,7 @@ def check(text: str, options: Options, inexact: str = "", way: str = "data") -> 
         text: the script.
         options: how it is converted.
         inexact: why several processes may take other samples than one; empty if they may not.
-        way: ``data`` where each process draws its share, which makes `inexact` an excuse.
+        way: ``calls`` where every process draws the same whole batches: then they may not.
     """
     try:
         result = convert(text, options, path="train.py")
@@ -72,7 +84,8 @@ def check(text: str, options: Options, inexact: str = "", way: str = "data") -> 
     expected = run(text, 1, LIMIT)
     if expected.failed or expected.hung:
         return Checked(BROKEN, expected.ranks[0].errors, findings)
-    outcome, details = _compared(result.text, expected, bool(inexact) and way == "data")
+    excused = inexact if way != "calls" or inexact == LOCAL_STATISTICS else ""
+    outcome, details = _compared(result.text, expected, bool(excused))
     if outcome == "different" and any(differences(expected, run(text, 1, LIMIT, DISTURBANCE))):
         outcome = "unstable"
     if warned:
@@ -90,7 +103,8 @@ def _compared(converted: str, expected: Job, other_order: bool) -> tuple[str, st
     for size in WORLD_SIZES:
         several = run(converted, size, LIMIT)
         if several.failed:
-            return "crash", f"{size} processes: {_reason(several)}"
+            outcome = "stops" if STOPPED in _reason(several) else "crash"
+            return outcome, f"{size} processes: {_reason(several)}"
         if several.hung:
             return "hang", f"{size} processes"
         if other_order:
@@ -105,11 +119,14 @@ def _compared(converted: str, expected: Job, other_order: bool) -> tuple[str, st
 
 
 def _reason(job: Job) -> str:
+    reasons = []
     for rank in job.ranks:
         if rank.status:
             lines = rank.errors.strip().splitlines()
-            return lines[-1] if lines else f"exit status {rank.status}"
-    return "no rank failed"
+            reasons.append(lines[-1] if lines else f"exit status {rank.status}")
+    # A rank whose partner has gone says so; why it went is the partner's to say.
+    own = [reason for reason in reasons if "gloo" not in reason]
+    return (own or reasons or ["no rank failed"])[0]
 
 
 def named(checked: Checked, origins: Mapping[int, str]) -> set[str]:

@@ -332,11 +332,11 @@ STATES: dict[str, tuple[list[str], list[str], list[str], list[str], list[str]]] 
     "tensor_print": ([], [], [], ["print('loss', L)"], []),
     "input_print": ([], [], [], ["print(X.sum().item(), tuple(X.shape))"], []),
     "written_rows": (
-        ["rows = open('rows.csv', 'w', newline='')", "writer = csv.writer(rows)"],
+        ["table = open('rows.csv', 'w', newline='')", "writer = csv.writer(table)"],
         [],
         [],
         ["writer.writerow([L.item(), len(X)])"],
-        ["rows.close()"],
+        ["table.close()"],
     ),
     "written_outputs": (
         ["kept = []"],
@@ -372,6 +372,10 @@ STATES: dict[str, tuple[list[str], list[str], list[str], list[str], list[str]]] 
 }
 
 
+def _assigned(lines: list[str]) -> list[str]:
+    return [line.partition(" = ")[0] for line in lines if " = " in line]
+
+
 def state_of(choices: Choices, kind: str, simple_target: bool) -> State:
     """What the program keeps, if anything."""
     state = State()
@@ -386,7 +390,7 @@ def state_of(choices: Choices, kind: str, simple_target: bool) -> State:
         ]
         which = choices.pick(f"state.{number}", allowed)
         parts = [marked(f"state={which}", lines) for lines in STATES[which]]
-        if parts[0] and parts[0][0] in state.before:
+        if set(_assigned(parts[0])) & set(_assigned(state.before)):
             continue
         state.before += parts[0]
         state.early += parts[1]

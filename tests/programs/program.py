@@ -16,6 +16,9 @@ from .styles import STYLES
 from .tasks import Task, task_of
 from .text import finished, marked
 
+#: On CPUs the statistics of batch norm are those of each process, which a note says.
+LOCAL_STATISTICS = "batch norm"
+
 
 @dataclass(frozen=True)
 class Program:
@@ -83,6 +86,8 @@ def program(
     lines = [*_imports(body), "", *body]
     text, origins = finished(lines)
     inexact = source.inexact or ("uneven" if task.count % 6 else "")
+    if any("BatchNorm" in line or "batch_norm" in line for line in body):
+        inexact = LOCAL_STATISTICS
     return Program(seed, text, origins, choices.taken, inexact, choices.without)
 
 

@@ -140,9 +140,7 @@ def _trainer(parts: Parts) -> list[str]:
     def own(lines: Iterable[str]) -> list[str]:
         found = list(lines)
         for name in kept:
-            found = [
-                re.sub(rf"(?<![\w.']){name}(?![\w'(])", f"self.{name}", line) for line in found
-            ]
+            found = [re.sub(rf"(?<![\w.']){name}(?![\w'])", f"self.{name}", line) for line in found]
         return [re.sub(rf"(?<![\w.']){names.loader}\b(?!\()", loader, line) for line in found]
 
     inner = [f"{model}.train()"]

@@ -123,9 +123,9 @@ VALUES: dict[str, list[str]] = {
     "half": ["L = 0.5 * torch.square(O - Y).sum(-1).mean()"],
     "nansum": ["L = torch.nansum((O - Y) ** 2) / len(O)"],
     "average_function": [
-        "|def average(values, keep):",
+        "|def mean_of(values, keep):",
         "|    return (values * keep).sum() / keep.sum()",
         "|",
-        "L = average((O - Y) ** 2, (Y < 1).double())",
+        "L = mean_of((O - Y) ** 2, (Y < 1).double())",
     ],
 }

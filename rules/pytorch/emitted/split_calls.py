@@ -181,14 +181,11 @@ class CheckedSplitCalls(SplitCalls):
 
     def check(self, args, kwargs):
         """Stop the job where rows computed apart differ from rows computed together."""
-        given = []
-        each_tensor(
-            lambda tensor, axis: given.append(tensor.size(axis)), args, self.inputs
-        )
-        each_tensor(
-            lambda tensor, axis: given.append(tensor.size(axis)), kwargs, self.keywords
-        )
-        counts, rank = rows_of_ranks(given[0]), dist.get_rank()
+        given, depends = [], None
+        for value, axes in ((args, self.inputs), (kwargs, self.keywords)):
+            each_tensor(lambda tensor, axis: given.append((tensor, axis)), value, axes)
+        tensor, axis = given[0]
+        counts, rank = rows_of_ranks(tensor.size(axis)), dist.get_rank()
         start, count = (sum(counts[:rank]), counts[rank]) if counts[rank] else (0, 1)
 
         def own_rows(tensor, axis):
@@ -204,7 +201,18 @@ class CheckedSplitCalls(SplitCalls):
                 *each_tensor(own_rows, args, self.inputs),
                 **each_tensor(own_rows, kwargs, self.keywords),
             )
-            self.outputs = axes_of(rows, self.module(*args, **kwargs), start)
+            whole = self.module(*args, **kwargs)
+        try:
+            self.outputs = axes_of(rows, whole, start)
+        except RuntimeError as error:
+            depends = error
+        # The first rows may be right where the last are not: all ranks stop, or none.
+        wrong = torch.tensor(float(depends is not None), device=tensor.device)
+        dist.all_reduce(wrong)
+        if wrong > 0:
+            raise depends or RuntimeError(
+                "the samples of this model depend on each other on another rank"
+            )
         self.module.load_state_dict(state)
         for module in training:
             module.training = True
