@@ -14,6 +14,7 @@ from .parts import Evaluation, Parts
 from .sources import source_of
 from .styles import STYLES
 from .tasks import Task, task_of
+from .templates import from_template
 from .text import finished, marked
 
 #: On CPUs the statistics of batch norm are those of each process, which a note says.
@@ -57,6 +58,10 @@ def program(
         without: constructs that it must not have.
     """
     choices = Choices(seed, fixed or {}, frozenset(without))
+    if choices.pick("shape", ("usual", "template"), (3, 1)) == "template":
+        text, origins = finished(from_template(choices))
+        inexact = "noise" if "torch.randn(real" in text or "torch.randperm" in text else ""
+        return Program(seed, text, origins, choices.taken, inexact, choices.without)
     names = names_of(choices)
     task = task_of(choices, names)
     batch = choices.number("batch", 12, 6, 18)
