@@ -14,7 +14,7 @@ import libcst as cst
 
 from transpile.facts.events import Branch, Event
 from transpile.facts.module import Module
-from transpile.facts.values import Constant, Opaque, Unknown
+from transpile.facts.values import Constant, External, Opaque, Unknown
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.moves import is_of, leaves, moved
@@ -216,6 +216,17 @@ DRAWING_IN_PLACE = frozenset(
         "exponential_", "set_default_device", "set_default_tensor_type",
     }
 )  # fmt: skip
+
+
+def uses_accelerator(plan: Plan) -> bool:
+    """Whether the script leaves open what kind of GPU there is."""
+    return any(
+        isinstance(node, cst.Attribute)
+        and node.attr.value == "accelerator"
+        and External("torch.accelerator") in plan.facts.values_of(node)
+        for module in plan.facts.modules.values()
+        for node in module.source.nodes
+    )
 
 
 def draws_on_gpu(plan: Plan) -> bool:

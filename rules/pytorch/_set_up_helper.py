@@ -105,6 +105,13 @@ CUDA_BY_DEVICE = """
         $torch.cuda.set_device(device)
     $dist.init_process_group(backend, device_id=device)
 """
+BY_ACCELERATOR = """
+    backend = "gloo"
+    if $torch.accelerator.is_available():
+        $torch.accelerator.set_device_index($own_gpu())
+        device = $torch.accelerator.current_accelerator().type
+        backend = f"cpu:gloo,{device}:{$dist.get_default_backend_for_device(device)}"
+"""
 JOIN_CHOSEN = """
     $dist.init_process_group(backend)
 """
@@ -143,12 +150,17 @@ JOIN_BY_ARGUMENTS_WITHIN = """
 """
 
 
+#: The first version that says which backend an accelerator has.
+BACKENDS_SINCE = (2, 7)
 #: How long the others wait for rank 0 where it prepares something: NCCL would wait 10 minutes.
 PATIENCE = 60
 
 
 def set_up_helper(
-    options: Options, place: Place = "either", waits_long: bool = False
+    options: Options,
+    place: Place = "either",
+    waits_long: bool = False,
+    accelerator: bool = False,
 ) -> HelperSource:
     """The helper ``setup_distributed`` for the chosen backend, timeout and arguments.
 
@@ -156,6 +168,7 @@ def set_up_helper(
         options: what the user chose.
         place: where the models of the script are.
         waits_long: the processes wait for what rank 0 does alone.
+        accelerator: the script leaves open what kind of GPU there is.
     """
     backend = backend_of(options, place)
     minutes = options.timeout_minutes
@@ -176,7 +189,9 @@ def set_up_helper(
         parts = [BY_LAUNCHER, COUNTS, CHECKS, NEEDED, *check, *device]
         if backend == "cuda" and knows_device(options):
             parts[-1] = CUDA_BY_DEVICE
-    if not options.script_args and CUDA_BY_DEVICE not in parts:
+    if accelerator and backend == "either" and parts[-1] == DEVICE:
+        parts[-1:] = [BY_ACCELERATOR, JOIN_CHOSEN if minutes is None else JOIN_CHOSEN_WITHIN]
+    elif not options.script_args and CUDA_BY_DEVICE not in parts:
         parts += join_of(backend, minutes)
     code = "".join(part.removeprefix("\n") for part in parts)
     for mark, text in (
@@ -211,6 +226,11 @@ def knows_device(options: Options) -> bool:
     """Whether the group is told the GPU of each process where it is joined."""
     version = options.target_version
     return version is not None and version >= DEVICE_ID_SINCE
+
+
+def names_backends(options: Options) -> bool:
+    """Whether PyTorch says which backend an accelerator has."""
+    return options.target_version is None or options.target_version >= BACKENDS_SINCE
 
 
 def by_arguments(minutes: int | None) -> list[str]:

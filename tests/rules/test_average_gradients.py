@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from string import Template
+
 import pytest
 from data_way import convert
 
 from transpile import Level, Options, Outcome, Result
+from transpile.prelude import prelude_of
 
 HEAD = """\
 import copy
@@ -172,3 +175,24 @@ def test_a_conversion_is_known_for_one() -> None:
     again = convert(found.text, Options(respect_distributed=False))
     assert again.text == found.text
     assert not errors(again)
+
+
+def test_half_precision_is_divided_before_it_is_added() -> None:
+    """Run with two processes that have the same gradients, on two kinds of parameters."""
+    import torch
+
+    code = Template(prelude_of("pytorch")["average_gradients"].code)
+    names = ("torch", "average_gradients", "get_world_size", "reduce_sum")
+    space = {
+        "torch": torch,
+        "get_world_size": lambda: 2,
+        "reduce_sum": lambda tensor: tensor * 2,
+    }
+    exec(code.substitute({name: name for name in names}), space)
+    half = torch.nn.Parameter(torch.zeros(3, dtype=torch.float16))
+    whole, unused = torch.nn.Parameter(torch.zeros(2)), torch.nn.Parameter(torch.zeros(1))
+    half.grad, whole.grad = torch.full((3,), 60000.0).half(), torch.ones(2)
+    space["average_gradients"](torch.optim.SGD([half, whole, unused], lr=1.0))  # type: ignore[operator]
+    assert half.grad.tolist() == [60000.0] * 3
+    assert whole.grad.tolist() == [1.0, 1.0]
+    assert unused.grad is None

@@ -225,6 +225,53 @@ def test_a_version_may_be_too_old_for_two_backends() -> None:
         assert ('"cpu:gloo,cuda:nccl"' in emitted(target_version=version)) == found
 
 
+FETCHED = """
+from torchvision import datasets
+"""
+
+
+def on_gpu(**options: object) -> str:
+    """The output of a script whose model is on a GPU, and whose data is fetched first."""
+    source = script(
+        top=FETCHED, start='datasets.MNIST("data", download=True)', model="model.cuda()"
+    ).replace('default="cuda:0", help="for example cuda:1"', "")
+    return convert(source, Options(**options), path="train.py").text  # type: ignore[arg-type]
+
+
+def test_nccl_waits_longer_for_what_rank_0_does_alone() -> None:
+    assert "main_process_first" in on_gpu()
+    assert "dist.init_process_group(backend, timeout=timedelta(minutes=60))\n" in on_gpu()
+    assert "timeout=timedelta(minutes=5))\n" in on_gpu(timeout_minutes=5)
+    assert "timedelta" not in on_gpu(backend="gloo")
+    assert "timedelta" not in emitted()
+
+
+def test_nccl_is_told_the_gpu_where_that_can_be() -> None:
+    assert "dist.barrier(device_ids=[torch.cuda.current_device()] if own else None)" in on_gpu()
+    text = on_gpu(target_version=(2, 3))
+    assert 'backend, device = "nccl", torch.device("cuda", own_gpu())\n' in text
+    assert "device_id=device)\n" in text
+    assert "device_ids" not in text
+
+
+def test_the_last_work_is_kept_for_gloo_alone() -> None:
+    assert 'work if dist.get_backend() == "gloo" else None\n' in on_gpu()
+    assert "cleanup_distributed.work = dist.barrier(async_op=True)\n" in emitted(backend="gloo")
+
+
+def test_torchrun_with_more_processes_than_gpus_is_stopped(tmp_path: Path) -> None:
+    text = on_gpu().partition("parser = argparse")[0].replace(FETCHED.strip(), "")
+    file = tmp_path / "train.py"
+    file.write_text(
+        text.replace("def setup", "torch.cuda.device_count = lambda: 1\n\n\ndef setup")
+        + "setup_distributed()\n"
+    )
+    job = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
+    ranks = {"LOCAL_WORLD_SIZE": "2", "TORCHELASTIC_RUN_ID": "none"}
+    line = "2 processes, but 1 GPUs: start one process per GPU\n"
+    assert finish(start(file, **job, **ranks)) == (1, "", line)
+
+
 @pytest.mark.parametrize(
     ("backend", "environment", "line"),
     [

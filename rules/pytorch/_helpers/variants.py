@@ -9,8 +9,14 @@ from transpile.rules.pytorch._helpers.names import DIST, TORCH
 from transpile.rules.pytorch._helpers.numbers import NUMBERS
 from transpile.rules.pytorch._helpers.processes import CLEANUP
 from transpile.rules.pytorch._helpers.randomness import RANDOMNESS
-from transpile.rules.pytorch._model_places import draws_on_gpu, model_place
-from transpile.rules.pytorch._set_up_helper import backend_of, knows_device, set_up_helper
+from transpile.rules.pytorch._model_places import draws_on_gpu, model_place, uses_accelerator
+from transpile.rules.pytorch._set_up_helper import (
+    OWN_GPU,
+    backend_of,
+    knows_device,
+    names_backends,
+    set_up_helper,
+)
 
 #: What helpers say for a group that has NCCL alone, and what they say without it.
 FOR_NCCL = {
@@ -56,7 +62,11 @@ def variants(plan: Plan, waits_long: bool) -> dict[str, HelperSource]:
         waits_long: the processes wait for what rank 0 does alone.
     """
     place = model_place(plan)
-    found = {"setup_distributed": set_up_helper(plan.options, place, waits_long)}
+    accelerator = uses_accelerator(plan) and names_backends(plan.options)
+    found = {"setup_distributed": set_up_helper(plan.options, place, waits_long, accelerator)}
+    if accelerator:
+        code = OWN_GPU.code.replace("$torch.cuda", "$torch.accelerator")
+        found["own_gpu"] = replace(OWN_GPU, code=code)
     if plan.options.script_args or backend_of(plan.options, place) in ("nccl", "cuda"):
         found["cleanup_distributed"] = kept_of_gloo()
         if not knows_device(plan.options):

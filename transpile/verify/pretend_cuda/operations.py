@@ -23,6 +23,11 @@ MIXING = frozenset(
         "_foreach_copy_", "record_stream", "_unsafe_index", "_unsafe_index_put",
     }
 )  # fmt: skip
+#: Operations whose lengths are on the CPU whatever the rest is.
+WITH_LENGTHS = frozenset({"_pack_padded_sequence", "_pad_packed_sequence", "_ctc_loss", "ctc_loss"})
+GIVING_LENGTHS = frozenset({"_pack_padded_sequence", "_pad_packed_sequence"})
+#: Operations in which even a tensor without dimensions must be on the device of the others.
+JOINING = frozenset({"stack", "cat"})
 INDEXING = frozenset({"index", "index_put_", "index_put", "_index_put_impl_"})
 #: Operations whose kernels add in an order that differs from run to run.
 SUMS = frozenset(
@@ -76,7 +81,7 @@ def dispatched(self: Any, operation: Any, types: Any, args: Any = (), kwargs: An
     elif device is None and not tensors and in_backward:
         device = ANY_DEVICE
     if device is not None:
-        for one in leaves(result):
+        for one in leaves(result[0] if name in GIVING_LENGTHS else result):
             if isinstance(one, torch.Tensor) and not any(one is given for given in tensors):
                 stamp(one, device)
     return result
@@ -102,9 +107,13 @@ def common_gpu(operation: Any, name: str, tensors: list[Any], in_backward: bool)
     if not machine.started:
         raise RuntimeError("CUDA error: initialization error (a forked process uses a GPU)")
     # Tensors without dimensions go with any device; the backward pass is checked by its forward.
-    if not in_backward and name not in MIXING:
+    if not in_backward and name not in MIXING and name not in WITH_LENGTHS:
         for tensor in tensors:
-            if tensor.dim() and where(tensor) == CPU and plain_device(tensor).type == "cpu":
+            if (
+                (tensor.dim() or name in JOINING)
+                and where(tensor) == CPU
+                and plain_device(tensor).type == "cpu"
+            ):
                 raise mixed(gpu, CPU, operation)
     if name in INDEXING and where(tensors[0]) == CPU and not in_backward:
         raise RuntimeError(
