@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -104,3 +105,68 @@ def test_colour_adds_escapes_alone() -> None:
     assert "\x1b[94" in coloured
     plain = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
     assert plain.strip().split("\n") == text.strip().split("\n")
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_codes_without_a_rule_say_why_and_what_to_do(
+    capfd: pytest.CaptureFixture[str], code: str
+) -> None:
+    _, output, _ = explain(capfd, code)
+    title, _, text = output.partition("\n\n")
+    assert len(title.splitlines()) == 1
+    assert len(text.split()) > 8, "transpile/cli/advice.py says it"
+
+
+@pytest.mark.parametrize("subject", ["pt101", "Join-Process-Group", "join_process_group", "dt003"])
+def test_any_case_is_understood(capfd: pytest.CaptureFixture[str], subject: str) -> None:
+    status, output, errors = explain(capfd, subject)
+    assert (status, errors) == (0, "")
+    assert output.lower().startswith(subject.lower().replace("_", "-"))
+
+
+@pytest.mark.parametrize(
+    ("subject", "near"),
+    [
+        ("PT1O1", "PT101"),
+        ("join-proces-group", "join-process-group"),
+        ("wrap", "wrap-model"),
+        ("wrapmodel", "wrap-model"),
+        ("wrapping", "wrap-model"),
+    ],
+)
+def test_near_misses_are_suggested(
+    capfd: pytest.CaptureFixture[str], subject: str, near: str
+) -> None:
+    status, output, errors = explain(capfd, subject)
+    assert (status, output) == (2, "")
+    assert f"no code or rule '{subject}'. Near are" in errors
+    assert near in errors
+
+
+class TestRules:
+    def run(self, capfd: pytest.CaptureFixture[str], *words: str) -> str:
+        assert main(["rules", *words]) == 0
+        return capfd.readouterr().out
+
+    def test_every_code_is_listed_once(self, capfd: pytest.CaptureFixture[str]) -> None:
+        known = json.loads(self.run(capfd, "--format", "json"))["rules"]
+        listed = [code for rule in known for code in rule["codes"]]
+        documented = [code for rule in catalog.rules() for code in rule.codes]
+        documented += [code for check in catalog.checks() for code in check.codes]
+        assert sorted(listed) == sorted([*documented, *CODES, *codes.EXPLANATIONS])
+        (wrap,) = [rule for rule in known if rule["rule"] == "wrap-model"
+                   and rule["framework"] == "pytorch"]  # fmt: skip
+        assert wrap["kind"] == "rule"
+        assert "What:" in wrap["explanation"]
+        assert all(rule["summary"] for rule in known)
+
+    def test_forms(self, capfd: pytest.CaptureFixture[str]) -> None:
+        text = self.run(capfd)
+        assert "pytorch\n" in text
+        assert re.search(r"^  wrap-model: .+$", text, re.MULTILINE)
+        assert re.search(r"^    PT301  .+$", text, re.MULTILINE)
+        table = self.run(capfd, "--format", "markdown", "--select", "PT3")
+        assert len(table.splitlines()) == 2 + len(
+            [code for rule in catalog.rules() for code in rule.codes if code.startswith("PT3")]
+        )
+        assert main(["rules", "--select", "XY"]) == 2

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import NoReturn
 
 # A command is a module of this package with a click command named `command`.
-COMMANDS = ("audit", "config", "convert", "explain", "launch", "sync", "verify")
+COMMANDS = ("audit", "config", "convert", "explain", "launch", "rules", "sync", "verify")
 _IMPLICIT = "convert"
 _INTERRUPTED = 130
 _USAGE = 2

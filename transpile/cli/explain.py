@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from difflib import get_close_matches
 
 import click
 
-from transpile.cli import codes
+from transpile.cli.project.manual import Entry, entries
 from transpile.cli.terminal import put, wants_colour
-
-if TYPE_CHECKING:
-    from transpile.audit.check import Check
-    from transpile.rule import Rule
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -24,7 +20,8 @@ def command(subject: str | None) -> int:
     CODE is that of a finding, such as PT101; RULE is the name of a rule. Without either, all rules
     and their codes are listed.
     """
-    text = _list() if subject is None else _explain(subject)
+    known = entries()
+    text = _list(known) if subject is None else _explain(subject, known)
     if subject is not None and wants_colour(sys.stdout):
         from transpile.cli.highlight import highlighted
 
@@ -33,44 +30,51 @@ def command(subject: str | None) -> int:
     return 0
 
 
-def _explain(subject: str) -> str:
-    from transpile.catalog import checks, rules
-
+def _explain(subject: str, known: Sequence[Entry]) -> str:
     code = subject.upper()
-    if code in codes.EXPLANATIONS:
-        return f"{code}: {codes.EXPLANATIONS[code]}"
-    parts = []
-    documented: tuple[Rule | Check, ...] = (*rules(), *checks())
-    for rule in documented:
-        doc = inspect.cleandoc(rule.doc)
-        if code in rule.codes:
-            parts.append(f"{code}: {rule.codes[code]}\n\nFrom the rule {rule.name}:\n\n{doc}\n")
-        elif subject == rule.name:
-            own = "".join(f"{code}  {text}\n" for code, text in sorted(rule.codes.items()))
-            parts.append(f"{rule.name}\n\n{doc}\n\nFindings:\n\n{own}")
-    if not parts:
-        parts = [f"{code}: {text}.\n" for code, text in _engine_codes().items() if code == subject]
-    if not parts:
-        raise click.UsageError(
-            f"There is no code or rule {subject!r}; disttranspile explain lists them all."
-        )
-    return "\n".join(parts)
+    name = subject.lower().replace("_", "-")
+    found = [entry for entry in known if entry.code == code]
+    if found:
+        return "\n".join(map(_of_code, found))
+    rules = dict.fromkeys((entry.rule, entry.framework) for entry in known if entry.rule == name)
+    if not rules:
+        raise click.UsageError(_unknown(subject, known))
+    return "\n".join(
+        _of_rule([one for one in known if (one.rule, one.framework) == rule]) for rule in rules
+    )
 
 
-def _list() -> str:
-    from transpile.catalog import checks, rules
-
-    found = {code: text.splitlines()[0] for code, text in codes.EXPLANATIONS.items()}
-    found |= _engine_codes()
-    documented: tuple[Rule | Check, ...] = (*rules(), *checks())
-    for rule in documented:
-        found |= {code: f"{text} ({rule.name})" for code, text in rule.codes.items()}
-    return "".join(f"{code}  {text}\n" for code, text in sorted(found.items()))
+def _of_code(entry: Entry) -> str:
+    head = f"{entry.code}: {entry.title}"
+    if entry.rule:
+        return f"{head}\n\nFrom the rule {entry.rule}:\n\n{entry.text}\n"
+    return f"{head}\n\n{entry.text}\n" if entry.text else f"{head}.\n"
 
 
-def _engine_codes() -> dict[str, str]:
-    from transpile.auditing import CODES as AUDIT_CODES
-    from transpile.engine import CODES
-    from transpile.launch.advice import CODES as LAUNCH_CODES
+def _of_rule(own: Sequence[Entry]) -> str:
+    codes = "".join(f"{entry.code}  {entry.title}\n" for entry in own)
+    return f"{own[0].rule}\n\n{own[0].text}\n\nFindings:\n\n{codes}"
 
-    return {**CODES, **AUDIT_CODES, **LAUNCH_CODES}
+
+def _unknown(subject: str, known: Sequence[Entry]) -> str:
+    every = sorted({entry.code for entry in known})
+    spelled = subject.upper()
+    spelled = spelled[:2] + spelled[2:].translate(str.maketrans("OIL", "011"))
+    codes = [spelled] if spelled in every else get_close_matches(spelled, every, 3, 0.7)
+    names = sorted({entry.rule for entry in known if entry.rule})
+    near = [*codes, *get_close_matches(subject.lower().replace("_", "-"), names, 3, 0.6)]
+    stems = {word[:4] for word in subject.lower().replace("_", "-").split("-") if len(word) > 2}
+    near += [
+        name
+        for name in names
+        if name not in near and stems & {word[:4] for word in name.split("-")}
+    ][:3]
+    hint = f" Near are {', '.join(near)}." if near else ""
+    return f"There is no code or rule {subject!r}.{hint} disttranspile rules lists them all."
+
+
+def _list(known: Sequence[Entry]) -> str:
+    return "".join(
+        f"{entry.code}  {entry.title}{f' ({entry.rule})' if entry.rule else ''}\n"
+        for entry in known
+    )

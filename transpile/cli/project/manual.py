@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from transpile.cli import codes
+from transpile.cli.advice import ADVICE
 from transpile.report import Description
 
 
@@ -31,7 +32,6 @@ class Entry:
     text: str = ""
 
 
-@cache
 def entries() -> tuple[Entry, ...]:
     """All of them, in the order of the codes."""
     from transpile.catalog import checks, rules
@@ -42,13 +42,17 @@ def entries() -> tuple[Entry, ...]:
         for one in documented
         for code, title in one.codes.items()
     ]
-    found += [Entry(code, title) for code, title in _engine_codes().items()]
+    found += [
+        Entry(code, title, text=ADVICE.get(code, "").strip())
+        for code, title in _engine_codes().items()
+    ]
     for code, text in codes.EXPLANATIONS.items():
         title, _, rest = text.partition("\n")
         found.append(Entry(code, title, text=rest.strip()))
     return tuple(sorted(found, key=lambda entry: (entry.code, entry.rule)))
 
 
+@cache
 def description(code: str) -> Description | None:
     """What a report says of a code; None where there is no such one."""
     found = next((entry for entry in entries() if entry.code == code), None)
