@@ -107,14 +107,18 @@ def met_by_some(plan: Plan, asked: Asked) -> Iterator[Remark]:
     A guard lets one process pass, and a turn one after the other: they would wait for ever.
     """
     sources = sources_of(plan)
-    meeting: dict[int, Ruling] = {}
+    meeting: dict[int, tuple[Module, cst.CSTNode | None]] = {}
     for ruling, changes in asked:
         function = function_of(ruling.module, ruling.node)
         if function is not None and any(meets(change, sources) for change in changes):
-            meeting.setdefault(id(function), ruling)
+            meeting.setdefault(id(function), (ruling.module, ruling.node))
+    entered: dict[int, set[int]] = {}
+    for call in split_calls(plan):
+        meeting[id(call.node)] = (call.module, call.node)
+        for node in (call.node, *(frame.node for frame in call.calls())):
+            entered.setdefault(id(node), set()).add(id(call.node))
     if not meeting:
         return
-    entered: dict[int, set[int]] = {}
     for event in plan.facts.events:
         functions: set[int] = set()
         for call in reversed(list(event.calls())):
@@ -134,8 +138,7 @@ def met_by_some(plan: Plan, asked: Asked) -> Iterator[Remark]:
             for function in entered.get(id(node), ())
         }
         for function_id in sorted(inside & meeting.keys()):
-            other = meeting[function_id]
-            path, line, _ = place(other.module, other.node)
+            path, line, _ = place(*meeting[function_id])
             yield Remark(
                 "DT010",
                 Level.ERROR,
@@ -146,6 +149,12 @@ def met_by_some(plan: Plan, asked: Asked) -> Iterator[Remark]:
                 "call it outside of what one process does alone",
             )
             break
+
+
+def split_calls(plan: Plan) -> Iterator[Event]:
+    """The calls in which every process computes its rows and waits for those of the others."""
+    for model in plan.trained_models if plan.way == "calls" else ():
+        yield from (event for event in model.forwards if not event.detached)
 
 
 def meets(change: Change, sources: Mapping[str, HelperSource]) -> bool:

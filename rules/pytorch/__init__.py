@@ -152,6 +152,7 @@ TABLE = Table(
             {"tqdm.tqdm", "rich.progress.track", "itertools.islice", "itertools.cycle"}
         ),
         keeps_argument={("torch.utils.data.DataLoader", "dataset"): 0},
+        derived_wraps=frozenset({"torch.nn.parallel.DistributedDataParallel"}),
         returns_argument={
             "torch.nn.DataParallel": "module",
             "torch.nn.parallel.DistributedDataParallel": "module",

@@ -26,6 +26,7 @@ FILES = (
     ("SplitCalls", "split_calls"),
     ("axes_of", "split_calls"),
     ("CheckedSplitCalls", "split_calls"),
+    ("batches_of_main_process", "batches"),
 )
 
 HELPERS: dict[str, HelperTemplate] = {

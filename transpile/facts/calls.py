@@ -57,7 +57,9 @@ class Calls(ProjectCalls):
             )
             return self.call_function(callee.function, with_receiver, node, callee.receiver)
         if isinstance(callee, Class):
-            return self.instantiate(callee, arguments, node)
+            made = self.instantiate(callee, arguments, node)
+            wraps = any(self.is_subclass(callee, base) for base in self.dialect.derived_wraps)
+            return arguments.items[0].values if wraps and arguments.items else made
         if isinstance(callee, Instance):
             return self.call_instance(callee, arguments, node)
         if isinstance(callee, Partial):
@@ -72,9 +74,9 @@ class Calls(ProjectCalls):
             return self.call_opaque(callee, arguments, node)
         self.escape(arguments, node)
         reason = callee.reason if isinstance(callee, Unknown) else "it is not a function"
-        made = self.opaque("call", node, callee=(callee,), arguments=arguments)
-        made.cache.setdefault("unknown", reason)
-        return (made,)
+        unknown = self.opaque("call", node, callee=(callee,), arguments=arguments)
+        unknown.cache.setdefault("unknown", reason)
+        return (unknown,)
 
     # Project functions.
 

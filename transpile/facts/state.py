@@ -66,6 +66,8 @@ class Dialect:
             itself, several as a tuple.
         returns_argument: callables that give back their first argument, wrapped or changed in
             place, to the attribute of the wrapper that leads back to it.
+        derived_wraps: classes among those that give back their first argument, of which classes of
+            the project that derive from them do so, too.
         keeps_argument: callables and attributes of what they give that are an argument of the
             same name, to its position.
         base_of: the class outside the project that an outside class derives from, as far as it
@@ -85,6 +87,7 @@ class Dialect:
     iterates_argument: frozenset[str] = frozenset()
     calls_argument: frozenset[str] = frozenset()
     returns_argument: Mapping[str, str] = field(default_factory=dict)
+    derived_wraps: frozenset[str] = frozenset()
     hands_back: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     keeps_argument: Mapping[tuple[str, str], int] = field(default_factory=dict)
     base_of: Callable[[str], str] = lambda name: ""

@@ -6,6 +6,7 @@ import libcst as cst
 
 from transpile.facts.events import Call, Event, Loop
 from transpile.facts.module import Module
+from transpile.facts.values import Class
 from transpile.plan.frozen import switches_of, unfrozen_later
 from transpile.plan.graph import origin
 from transpile.plan.holders import Holder, trace
@@ -56,13 +57,30 @@ class Wrap:
 
 
 def wrapped_already(plan: Plan, model: Model) -> bool:
-    """Whether the script hands the model to one of the framework's wraps itself."""
+    """Whether the script hands the model to one of the framework's wraps, or to one of its own."""
     return any(
         origin(value) is model.value
-        for event in plan.facts.calls_to(*plan.table.wrappers)
+        for event in (*plan.facts.calls_to(*plan.table.wrappers), *derived_wraps(plan))
         for argument in event.arguments.items[:1]
         for value in argument.values
     )
+
+
+def derived_wraps(plan: Plan) -> list[Event]:
+    """The calls of the project's own classes that derive from the framework's wraps."""
+    if "derived wraps" not in plan.memo:
+        plan.memo["derived wraps"] = [
+            event
+            for event in plan.facts.events
+            if event.kind == "call"
+            and any(
+                isinstance(callee, Class)
+                and not plan.table.wrappers.isdisjoint(callee.external_bases())
+                for callee in event.callee
+            )
+        ]
+    found: list[Event] = plan.memo["derived wraps"]
+    return found
 
 
 def find_wrap(plan: Plan, model: Model) -> Wrap | str:

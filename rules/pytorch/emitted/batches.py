@@ -1,0 +1,33 @@
+"""The loop that takes its batches from rank 0."""
+
+import random
+import sys
+
+import torch
+import torch.distributed as dist
+
+
+def batches_of_main_process(batches):
+    """Yield what rank 0 draws, on every rank, with the random state that rank 0 has then."""
+    if not dist.is_initialized():
+        yield from batches
+        return
+    iterator = iter(batches if dist.get_rank() == 0 else ())
+    numpy = sys.modules.get("numpy")
+    while True:
+        drawn = list(next(zip(iterator), ()))
+        states = [
+            random.getstate(),
+            torch.get_rng_state(),
+            numpy and numpy.random.get_state(),
+        ]
+        received = [drawn, states]
+        dist.broadcast_object_list(received)
+        drawn, states = received
+        random.setstate(states[0])
+        torch.set_rng_state(states[1])
+        if numpy is not None:
+            numpy.random.set_state(states[2])
+        if not drawn:
+            return
+        yield drawn[0]
