@@ -59,6 +59,7 @@ SETTING = HEAD + LOADER + MODEL + CRITERION
 TOGETHER = {
     "agree-on-names": "write-once",
     "compress-gradients": "wrap-model",
+    "split-calls": "wrap-model",
     "gather-state": "write-once",
     "look-at-whole-batches": "print-once",
     "replace-data-parallel": "wrap-model",
@@ -73,9 +74,24 @@ OPTIONS = {
     "compress-gradients": Options(compression="fp16"),
     "scale-learning-rate": Options(batch_size="per-device", scale_lr="linear"),
     "shard-evaluation": Options(evaluation="shard"),
+    "broadcast-batches": Options(batches="broadcast"),
 }
 #: Rules that change nothing, to the script around their example, of which the user makes the other.
 BY_HAND = {
+    "refuse-private-chance": HEAD
+    + MODEL
+    + CRITERION
+    + """\
+import numpy
+
+inputs, targets = train_set.tensors
+@
+for step in range(3):
+    batch = torch.from_numpy(rng.integers(0, 64, 8))
+    optimizer.zero_grad()
+    criterion(model(inputs[batch]), targets[batch]).backward()
+    optimizer.step()
+""",
     "refuse-chosen-trainings": HEAD.replace("import torch\n", "import optuna\nimport torch\n", 1)
     + CRITERION
     + """\
@@ -238,6 +254,22 @@ def train(model):
 }
 #: Rule to the script around its example.
 EXAMPLES = {
+    "split-calls": HEAD + LOADER + "@\n" + CRITERION + TRAINING,
+    "broadcast-batches": HEAD
+    + """\
+loader = DataLoader(train_set, batch_size=32)
+model = Net()
+optimizer = SGD(model.parameters(), lr=0.1)
+
+
+def train_step(inputs, targets):
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(inputs), targets).backward()
+    optimizer.step()
+
+
+@
+""",
     "agree-on-decisions": HEAD
     + """\
 class EarlyStopping:

@@ -64,7 +64,8 @@ def plan_of(rule: Rule, script: str) -> Plan:
     table = catalog.table(rule.framework)
     project = Project(source, None)
     facts = interpret(project.entry, table.dialect, project.find)
-    return build_plan(facts, table, OPTIONS.get(key_of(rule), Options()))
+    way = "data" if "data" in rule.ways else "calls"
+    return build_plan(facts, table, OPTIONS.get(key_of(rule), Options()), way)
 
 
 def edited_by(rules: list[Rule], script: str) -> str:
@@ -72,6 +73,8 @@ def edited_by(rules: list[Rule], script: str) -> str:
     plan = plan_of(rules[0], script)
     rulings = Rulings({})
     for each in catalog.rules(rules[0].framework):
+        if plan.way not in each.ways:
+            continue
         rulings.by_rule[each.name] = [a for a in each.decide(plan) if isinstance(a, Ruling)]
     asked = [change for _, changes in changes_of(plan, rulings, rules) for change in changes]
     edits = [change.edit for change in asked if isinstance(change, In)]
