@@ -157,7 +157,11 @@ def axis_of(plan: Plan, values: Values) -> Axis:
     if not any(is_input(value) for value in values):
         return Axis(None)
     found = quantity(plan, values)
-    if found.kind in (Kind.EQUAL, Kind.NOTHING) and not found.tensor:
+    equal = found.kind in (Kind.EQUAL, Kind.NOTHING)
+    if equal and plan.way == "calls":
+        # On whole batches nothing is a share: what is no plain number may have rows.
+        return Axis(0, certain=False)
+    if equal and not found.tensor:
         return Axis(None)
     return Axis(found.dim or 0, found.kind is Kind.SAMPLE and found.dim is not None)
 

@@ -67,7 +67,10 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 claims=claims(plan),
             )
         return
-    yield from without_batch(plan)
+    missing = list(without_batch(plan))
+    if missing:
+        yield from missing
+        return
     splits = [split_of(plan, model) for model in plan.trained_models]
     split = [each for each in splits if not each.whole_because]
     if splits and not split:
@@ -103,7 +106,7 @@ def claims(plan: Plan) -> tuple[cst.CSTNode, ...]:
     return (*backwards, *(loader.event.node for loader in plan.training_loaders))
 
 
-def without_batch(plan: Plan) -> Iterator[Answer]:
+def without_batch(plan: Plan) -> Iterator[Ruling]:
     """Refusals of training that has no batch."""
     for backward in plan.backwards:
         if backward.event.detached or not backward.models:

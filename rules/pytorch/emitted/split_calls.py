@@ -86,38 +86,46 @@ class SplitCalls(DistributedDataParallel):
     """Compute this rank's rows of each call of a model, and return the rows of all ranks.
 
     All ranks call it with the same whole batch. `inputs`, `keywords` and `outputs` say along which
-    axis samples are counted, None for what has no samples.
+    axis samples are counted, None for what has no samples. What is no batch like those of the
+    training is computed whole by every rank.
     """
 
     def __init__(self, model, inputs=0, keywords=0, outputs=0, **options):
         super().__init__(model, **options)
-        self.inputs, self.keywords, self.outputs, self.calls = (
-            inputs,
-            keywords,
-            outputs,
-            0,
-        )
+        self.inputs, self.keywords, self.outputs = inputs, keywords, outputs
+        self.dims, self.calls = None, 0
 
     def forward(self, *args, **kwargs):
         given = []
         for value, axes in ((args, self.inputs), (kwargs, self.keywords)):
             each_tensor(lambda tensor, axis: given.append((tensor, axis)), value, axes)
-        sizes = {tensor.size(axis) for tensor, axis in given if tensor.dim()}
-        if len(sizes) != 1 or 0 in sizes:
-            raise ValueError(
-                f"a call with {sorted(sizes)} samples in its inputs cannot be split"
-            )
-        (total,) = sizes
+        # A single row of numbers is a sample without a batch, as where an agent acts.
+        is_batch = any(
+            each.dim() > 1 or not each.is_floating_point() for each, _ in given
+        )
+        if self.dims is None and torch.is_grad_enabled() and is_batch:
+            self.dims = [tensor.dim() for tensor, _ in given]
+        sizes = {tensor.size(axis) for tensor, axis in given if tensor.dim() > axis}
+        if (
+            [tensor.dim() for tensor, _ in given] != self.dims
+            or len(sizes) != 1
+            or 0 in sizes
+        ):
+            return self.module(*args, **kwargs)
         self.calls += 1
         if self.calls <= 3:
             self.compare([tensor for tensor, _ in given])
+        return self.split(args, kwargs, sizes.pop())
+
+    def split(self, args, kwargs, total):
+        """Call the model with this rank's rows, and gather the rows of its outputs."""
 
         def share_rows(tensor, axis):
             return ShareRows.apply(tensor, axis, 1) if tensor.dim() else tensor
 
         def gather_rows(tensor, axis):
             rows = max(rows_of_ranks(total)[dist.get_rank()], 1)
-            if tensor.dim() == 0 or tensor.size(axis) != rows:
+            if tensor.dim() <= axis or tensor.size(axis) != rows:
                 raise ValueError(
                     f"an output of shape {tuple(tensor.shape)} has no row per sample"
                 )
@@ -174,18 +182,14 @@ def axes_of(rows, whole, start):
 class CheckedSplitCalls(SplitCalls):
     """Split the calls of a model if the rows of its first batch do not depend on each other."""
 
-    def forward(self, *args, **kwargs):
-        if self.calls == 0:
-            self.check(args, kwargs)
-        return super().forward(*args, **kwargs)
+    def split(self, args, kwargs, total):
+        if self.calls == 1:
+            self.check(args, kwargs, total)
+        return super().split(args, kwargs, total)
 
-    def check(self, args, kwargs):
+    def check(self, args, kwargs, total):
         """Stop the job where rows computed apart differ from rows computed together."""
-        given, depends = [], None
-        for value, axes in ((args, self.inputs), (kwargs, self.keywords)):
-            each_tensor(lambda tensor, axis: given.append((tensor, axis)), value, axes)
-        tensor, axis = given[0]
-        counts, rank = rows_of_ranks(tensor.size(axis)), dist.get_rank()
+        counts, rank = rows_of_ranks(total), dist.get_rank()
         start, count = (sum(counts[:rank]), counts[rank]) if counts[rank] else (0, 1)
 
         def own_rows(tensor, axis):
@@ -202,17 +206,17 @@ class CheckedSplitCalls(SplitCalls):
                 **each_tensor(own_rows, kwargs, self.keywords),
             )
             whole = self.module(*args, **kwargs)
+        problem = None
         try:
             self.outputs = axes_of(rows, whole, start)
         except RuntimeError as error:
-            depends = error
+            problem = error
         # The first rows may be right where the last are not: all ranks stop, or none.
-        wrong = torch.tensor(float(depends is not None), device=tensor.device)
-        dist.all_reduce(wrong)
-        if wrong > 0:
-            raise depends or RuntimeError(
-                "the samples of this model depend on each other on another rank"
-            )
+        device = next(self.module.parameters()).device
+        problems = torch.tensor(float(problem is not None), device=device)
+        dist.all_reduce(problems)
+        if problems > 0:
+            raise problem or RuntimeError("another rank's samples depend on each other")
         self.module.load_state_dict(state)
         for module in training:
             module.training = True
