@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import Enum
 
-from transpile.facts.events import Event, Loop
-from transpile.facts.values import Constant, External, Function, Instance, Opaque, Value
-from transpile.plan.graph import called_names, walk_back
+import libcst as cst
+
+from transpile.facts.events import Event
+from transpile.facts.values import Constant, Function, Instance, Opaque, Unknown, Value
+from transpile.facts.walk import descendants
+from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.learning import outputs, training_forwards
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.wraps import Wrap, find_wrap
@@ -17,6 +20,8 @@ from transpile.rules.pytorch._rows import Axes, CallRows, rows_of
 #: What gives the same on all ranks for what it is given, but for random numbers.
 REPEATABLE = ("torch.", "numpy.", "math.", "copy.", "builtins.", "collections.", "itertools.",
               "functools.", "operator.")  # fmt: skip
+#: Methods in a chain that are followed.
+MOST_METHODS = 50
 
 
 class Batch(Enum):
@@ -142,14 +147,24 @@ def batch_of(plan: Plan, backward: Backward) -> Batch:
         for event in training_forwards(plan, model)
         if event.order < backward.event.order
     ]
+    around = {id(frame.node) for frame in backward.event.loops()}
+    drawn = [forward for forward in forwards if draws_in(plan, forward, around)]
+    if not drawn and any(id(loop.node) not in around for each in forwards for loop in each.loops()):
+        # Many calls on what is there at the time, and one step for all of them.
+        return Batch.ACTED
     if any(feeds_itself(forward) for forward in forwards):
         return Batch.ACTED
-    loops = {id(frame.node) for frame in backward.event.stack if isinstance(frame, Loop)}
-    made = made_in_loops(plan, loops)
-    drawn = any(
-        id(value) in made and is_drawn(value) for event in forwards for value in given(event)
-    )
     return Batch.DRAWN if drawn else Batch.FIXED
+
+
+def draws_in(plan: Plan, forward: Event, loops: set[int]) -> bool:
+    """Whether what a call is given is, or may be, drawn anew in one of some loops."""
+    made = made_in_loops(plan, loops)
+    return any(
+        is_of_unknown_origin(value)
+        or (is_drawn(value) and (id(value) in made or not is_call(value)))
+        for value in given(forward)
+    )
 
 
 def given(event: Event) -> Iterator[Value]:
@@ -162,12 +177,24 @@ def made_in_loops(plan: Plan, loops: set[int]) -> set[int]:
     """The identities of what is made anew in one of some loops."""
     if "made in loops" not in plan.memo:
         plan.memo["made in loops"] = {
-            id(value): {id(frame.node) for frame in event.stack if isinstance(frame, Loop)}
+            id(value): {id(loop.node) for loop in event.loops()}
             for event in plan.facts.events
             for value in event.result
         }
     made: dict[int, set[int]] = plan.memo["made in loops"]
     return {identity for identity, around in made.items() if around & loops}
+
+
+def is_call(value: Value) -> bool:
+    """Whether a value is what a call gave."""
+    return isinstance(value, Opaque) and value.kind == "call"
+
+
+def is_of_unknown_origin(value: Value) -> bool:
+    """Whether it is not seen what a value was made of."""
+    if isinstance(value, Unknown):
+        return True
+    return isinstance(value, Opaque) and value.kind == "operation" and not any(value.operands)
 
 
 def is_drawn(value: Value) -> bool:
@@ -176,47 +203,42 @@ def is_drawn(value: Value) -> bool:
         return False
     if value.kind == "element":
         return True
+    if value.kind == "item" and isinstance(value.node, cst.Subscript):
+        return any(
+            isinstance(part, cst.Name) for each in value.node.slice for part in descendants(each)
+        )
     if value.kind != "call":
         return False
-    names = called_names(value)
-    if not names:
-        return True
     return any(
-        not name.startswith(REPEATABLE) or ".rand" in name or "next" in name for name in names
+        not name.startswith(REPEATABLE) or ".rand" in name or name == "builtins.next"
+        for name in called_names(base_of_call(value))
     )
+
+
+def base_of_call(value: Opaque) -> Value:
+    """The call behind a chain of methods: ``torch.rand(3)`` of ``torch.rand(3).to(device).abs()``.
+
+    What a library's object gives is as good as drawn by the call that made the object.
+    """
+    seen: Value = value
+    for _ in range(MOST_METHODS):
+        received = method_calls(seen)
+        if not received or not received[0][1]:
+            return seen
+        seen = received[0][1][0]
+    return seen
 
 
 def feeds_itself(forward: Event) -> bool:
     """Whether a call is given what something outside of the script made of its own result."""
     own = {id(value) for value in outputs(forward)}
-
-    def acts(value: Value) -> bool:
-        if not isinstance(value, Opaque) or value.kind != "call":
-            return False
-        outside = [callee for callee in value.callee if isinstance(callee, (External, Opaque))]
-        unknown = [
-            callee
-            for callee in outside
-            if not (isinstance(callee, External) and callee.name.startswith(REPEATABLE))
-        ]
-        return bool(unknown) and any(
+    return any(
+        is_drawn(value)
+        and isinstance(value, Opaque)
+        and any(
             id(behind) in own
             for item in value.arguments.items
             for behind in walk_back(item.values, lambda v: not isinstance(v, (Instance, Function)))
         )
-
-    return any(acts(value) for value in given(forward) if not is_tensor_method(value))
-
-
-def is_tensor_method(value: Value) -> bool:
-    """Whether a call is one of a method of what a function of PyTorch or a model gave."""
-    if not isinstance(value, Opaque) or value.kind != "call":
-        return False
-    for callee in value.callee:
-        if isinstance(callee, Opaque) and callee.kind == "attribute":
-            for receiver in callee.operands[0]:
-                if isinstance(receiver, Opaque) and receiver.kind in ("call", "operation", "item"):
-                    names = called_names(receiver)
-                    if receiver.kind != "call" or any(n.startswith("torch.") for n in names):
-                        return True
-    return False
+        for value in given(forward)
+    )
