@@ -33,6 +33,7 @@ from .domain import (
     Held,
     Known,
     Method,
+    Number,
     Record,
     Tensor,
     Unknown,
@@ -232,10 +233,12 @@ class Attributes(Running):
             if key in self.lifting:
                 return Held((value,))
             self.lifting.add(key)
+            noise = self.noise
             try:
-                found = self.lift_node(value)
+                found = made_before(self.lift_node(value))
             finally:
                 self.lifting.discard(key)
+                self.noise = noise
             self.lifted[key] = found
             return found
         return Held((value,))
@@ -310,3 +313,12 @@ class Attributes(Running):
             one.keyword: self.lift(one.values) for one in arguments.items if one.keyword is not None
         }
         return Given(items, keywords, arguments.unknown_because is not None)
+
+
+def made_before(value: Known) -> Known:
+    """A value that was made before the model is called: what was drawn is alike everywhere."""
+    if isinstance(value, Tensor) and value.drawn:
+        return Tensor(value.dims, value.places, mask=value.mask)
+    if isinstance(value, Number) and value.drawn:
+        return PLAIN
+    return value

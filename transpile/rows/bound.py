@@ -168,6 +168,9 @@ def tensor_of(run: Running, value: Known | None) -> Tensor:
         parts = list(run.deep(value))
         if any(run.sampled(one) for one in parts):
             raise Unclear("samples are put into a tensor one by one")
+        if isinstance(value, Group) and value.rest is None:
+            if all(isinstance(one, (Constant, Number)) for one in value.elements):
+                return Tensor((Dim(Factor(len(value.elements))),))
         return Tensor(None)
     raise Unclear("what is a tensor here is not known")
 

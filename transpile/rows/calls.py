@@ -35,6 +35,7 @@ from .domain import (
     Unknown,
     choice,
     options,
+    problem_of,
 )
 from .shapes import Impossible, Mixed, Unclear
 from .state import DEEPEST_CALLS, Frame, Given
@@ -117,7 +118,16 @@ class Calls(Statements):
 
         if isinstance(base, (Cell, Group, Record)):
             return one(base)
-        return self.apply(one, base)
+        found = self.apply(one, base)
+        if writes_in_place(word):
+            self.written_over(found)
+        return found
+
+    def written_over(self, found: Known) -> None:
+        """Note what is written over a tensor, which other names may stand for, too."""
+        problem = problem_of(options(found))
+        if problem is not None:
+            self.problems.append(problem)
 
     def call_object(self, value: Value, given: Given) -> Known:
         """A call of something that the facts know."""
@@ -137,8 +147,12 @@ class Calls(Statements):
         if isinstance(value, External):
             if value.name == "builtins.super":
                 return self.behind(given)
-            made = self.call_library(value.name, given)
-            return self.guarded(made, given, value.name)
+            made = self.guarded(self.call_library(value.name, given), given, value.name)
+            if writes_in_place(value.name):
+                self.written_over(made)
+            if "out" in given.keywords and self.sampled(made):
+                self.problems.append(self.unknown("samples are written into a tensor", "state"))
+            return made
         if isinstance(value, Instance):
             return self.call_instance(value, given)
         if isinstance(value, Class):
@@ -389,3 +403,8 @@ class Calls(Statements):
     def library_elements(self, value: Value) -> tuple[list[Known], Known | None] | None:
         """The layers in a container of layers."""
         raise NotImplementedError
+
+
+def writes_in_place(word: str) -> bool:
+    """Whether an operation writes over its tensor, by its name."""
+    return word.endswith("_") and not word.endswith("__")

@@ -135,6 +135,7 @@ class Problem:
         reason: what does it, or what cannot be looked into.
         module: where that stands.
         node: the operation.
+        rank: of how many axes the tensor is, where that is known.
         cause: ``samples``, ``state``, ``count``, ``noise`` or ``layout``; ``object``
             for one of a library's that no table knows.
     """
@@ -143,6 +144,7 @@ class Problem:
     module: Module | None = None
     node: cst.CSTNode | None = None
     cause: str = "samples"
+    rank: int | None = None
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and key_of(self) == key_of(other)

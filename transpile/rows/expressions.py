@@ -331,7 +331,7 @@ class Expressions(Attributes):
             self.frame.names = before
         if not results:
             raise Impossible
-        if cause and not (len(results) == 2 and results[0] == results[1] == NONE):
+        if cause and len(results) == 2:
             problem = self.branching(test, cause)
             if isinstance(problem, Coupled):
                 return problem
@@ -399,6 +399,10 @@ class Expressions(Attributes):
 
     def item(self, base: Known, index: tuple[Known, ...]) -> Known:
         """``base[index]`` for each alternative."""
+        for option in options(base):
+            if isinstance(option, Coupled) and option.rank is not None:
+                if sum(entry != NONE for entry in index) > option.rank:
+                    raise Impossible
 
         def one(first: Known, *entries: Known) -> Known:
             return self.library.item(self, first, entries)

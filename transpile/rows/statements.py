@@ -17,11 +17,15 @@ from .domain import (
     Cell,
     Group,
     Held,
+    Input,
     Known,
+    Number,
     Record,
     Tensor,
     Unknown,
     choice,
+    options,
+    problem_of,
 )
 from .expressions import Expressions
 from .shapes import Impossible
@@ -108,7 +112,12 @@ class Statements(Expressions):
         if isinstance(old, Cell) and word == "Add":
             self.extend(old, added)
             return
-        self.bind(node.target, self.operate(word, old, added), True)
+        made = self.operate(word, old, added)
+        if any(isinstance(one, (Tensor, Input)) for one in options(old)):
+            # Other names may stand for the same tensor.
+            problem = problem_of(options(made))
+            self.problems.extend([problem] if problem is not None else [])
+        self.bind(node.target, made)
 
     def extend(self, cell: Cell, value: Known) -> None:
         """Add the elements of a value to a list."""
@@ -123,7 +132,7 @@ class Statements(Expressions):
 
     # Assignment.
 
-    def bind(self, target: cst.CSTNode, value: Known, in_place: bool = False) -> None:
+    def bind(self, target: cst.CSTNode, value: Known) -> None:
         """Assign a value to a target."""
         if isinstance(target, cst.Name):
             self.frame.names[target.value] = value
@@ -258,7 +267,7 @@ class Statements(Expressions):
                 outcomes.append(self.snapshot())
         left = len(self.frame.returns) - returned + self.exits() - exits
         if cause and (left or len(outcomes) > 1):
-            if left or outcomes[0] != outcomes[1]:
+            if not (only_says(node.body) and (node.orelse is None or only_says(node.orelse))):
                 self.problems.append(self.branching(test, cause))
         if not outcomes:
             if not left:
@@ -287,6 +296,9 @@ class Statements(Expressions):
         iterated = self.evaluate(node.iter)
         elements, rest = self.elements_of(iterated)
         if rest is not None:
+            if any(isinstance(one, Number) and one.counted for one in self.deep(rest)):
+                reason = "it goes round once for each sample"
+                self.problems.append(self.unknown(reason, "layout"))
             self.repeat(node, lambda: self.bind(node.target, choice(*elements, rest)))
             return self.otherwise(node.orelse)
         context = self.context
@@ -427,6 +439,30 @@ class Statements(Expressions):
         """``class`` within the code."""
         self.frame.names[node.name.value] = self.unknown("a class that a function defines")
         return True
+
+
+#: What only tells somebody something, by the first name.
+SAYING = frozenset({"print", "warnings", "logging", "logger", "log"})
+
+
+def only_says(arm: cst.CSTNode) -> bool:
+    """Whether an arm of a branch does nothing but raise, or tell somebody something."""
+    body = getattr(arm, "body", None)
+    statements = getattr(body, "body", body) or ()
+    for statement in statements:
+        smalls = statement.body if isinstance(statement, cst.SimpleStatementLine) else (statement,)
+        for small in smalls:
+            if isinstance(small, (cst.Pass, cst.Raise, cst.Assert)):
+                continue
+            value = small.value if isinstance(small, cst.Expr) else None
+            called = value.func if isinstance(value, cst.Call) else value
+            while isinstance(called, cst.Attribute):
+                called = called.value
+            if isinstance(called, cst.SimpleString):
+                continue
+            if not isinstance(called, cst.Name) or called.value not in SAYING:
+                return False
+    return True
 
 
 COMPOUND: dict[type[cst.CSTNode], Callable[[Any, Any], bool]] = {

@@ -10,6 +10,7 @@ from transpile.rows.domain import (
     NONE,
     SAMPLES,
     UNIT,
+    Coupled,
     Dim,
     Factor,
     Group,
@@ -184,6 +185,8 @@ def bilinear(run: Running, word: str, tensor: Tensor, made: Given, given: Given)
     other = tensor_of(run, given.items[1])
     if other.dims is None or not tensor.dims:
         raise Unclear("the shape of what 'Bilinear' is called on is not known")
+    if tensor.dims[-1].samples:
+        raise Impossible
     both = pointwise(run, word, Tensor((*tensor.dims[:-1], UNIT)), Tensor((*other.dims[:-1], UNIT)))
     assert both.dims is not None
     return Tensor((*both.dims[:-1], Dim(size_at(made, "out_features", 2))))
@@ -367,6 +370,8 @@ def recurrent(run: Running, word: str, made: Given, given: Given) -> Known:
     packed = first.get("packed") if isinstance(first, Record) else None
     tensor = tensor_of(run, packed if packed is not None else first)
     batch = batch_axis(word, made) if packed is None else sample_axis(tensor.dims or ()) or 0
+    if tensor.dims is not None and len(tensor.dims) == 2 and sample_axis(tensor.dims) == 0:
+        return unbatched(run, word, given)
     dims = along_time(tensor, batch, word)
     hidden = size_at(made, "hidden_size", 1)
     twice = {None: 1, Constant(False): 1, Constant(True): 2}.get(
@@ -389,6 +394,19 @@ def recurrent(run: Running, word: str, made: Given, given: Given) -> Known:
     return Group((made_of, pair))
 
 
+def unbatched(run: Running, word: str, given: Given) -> Known:
+    """What a layer gives for what it takes for one sequence, whose times are the samples."""
+    states = [*given.items[1:2], *([given.keywords["hx"]] if "hx" in given.keywords else [])]
+    for state in states:
+        for part in run.deep(state):
+            if isinstance(part, Tensor) and part.dims is not None and len(part.dims) != 2:
+                raise Impossible
+    reason = f"'{word}' takes the samples for time"
+    made = Coupled(reason, *run.site, "samples", 2)
+    state_of = Group((made, made)) if RECURRENT[word] else made
+    return Group((made, state_of))
+
+
 def dropped(made: Given) -> bool:
     """Whether a layer has dropout."""
     found = made.get("dropout", None)
@@ -403,6 +421,8 @@ def check_state(run: Running, state: Known, dims: Dims) -> None:
         tensor = tensor_of(run, part)
         if tensor.dims is None:
             raise Unclear("the shape of the first states is not known")
+        if len(tensor.dims) != len(dims):
+            raise Impossible
         at = sample_axis(tensor.dims)
         sampled = sample_axis(dims) is not None
         if sampled and at is None:
