@@ -39,9 +39,10 @@ def obstacle(plan: Plan, pending: Pending) -> str:
 
 
 def chosen_by_batch(plan: Plan, pending: Pending) -> bool:
-    """Whether a place is one side of a conditional expression that depends on the samples.
+    """Whether the samples decide if a place is computed, in the expression where it stands.
 
-    Where it asks whether there are any samples, the processes agree on that.
+    Where a conditional expression asks whether there are any samples, the processes agree on that;
+    what a comprehension leaves out or an operator passes over, each process decides for itself.
     """
     inner: cst.CSTNode = pending.node
     for around in pending.module.source.parents(pending.node):
@@ -50,10 +51,30 @@ def chosen_by_batch(plan: Plan, pending: Pending) -> bool:
         if isinstance(around, cst.IfExp) and inner is not around.test:
             if inner is around.body and asks_for_any(around.test):
                 return False
-            if not analysis(plan).of(plan.facts.values_of(around.test)).independent:
+            if differs(plan, around.test):
+                return True
+        if isinstance(around, cst.BooleanOperation) and inner is around.right:
+            if differs(plan, around.left):
+                return True
+        if isinstance(around, cst.BaseComp) and inner is not around.for_in:
+            if any(differs(plan, each) for each in deciding(around.for_in)):
                 return True
         inner = around
     return False
+
+
+def differs(plan: Plan, test: cst.BaseExpression) -> bool:
+    """Whether the processes may find another value for an expression."""
+    return not analysis(plan).of(plan.facts.values_of(test)).independent
+
+
+def deciding(clause: cst.CompFor) -> Iterator[cst.BaseExpression]:
+    """What decides how often a comprehension computes its element."""
+    yield clause.iter
+    for condition in clause.ifs:
+        yield condition.test
+    if clause.inner_for_in is not None:
+        yield from deciding(clause.inner_for_in)
 
 
 def settled(plan: Plan, pending: Pending) -> Iterator[Change]:
