@@ -108,7 +108,9 @@ def nonzero_part(plan: Plan, node: cst.BaseExpression) -> cst.BaseExpression | N
 
 def averaged(plan: Plan, found: Denominator) -> Iterator[Change]:
     """Average a denominator over the processes; a bound holds for all of them together."""
-    if found.guard is None:
+    quantity = analysis(plan).of(plan.facts.values_of(found.tensor))
+    if found.guard is None or quantity.degree == 0:
+        # The bound of a mean is the same for all of them.
         yield from reduced(plan, found.module, found.tensor, "reduce_mean")
         return
     yield from reduced(plan, found.module, found.tensor, "reduce_sum")

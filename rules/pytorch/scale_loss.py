@@ -34,6 +34,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from transpile.finding import Level
 from transpile.plan.model import Plan
 from transpile.records import replace
@@ -42,7 +44,7 @@ from transpile.rule import Answer, Change, Remark, Ruling, Rulings
 from transpile.rules.pytorch._kept_shares import kept_shares
 from transpile.rules.pytorch._loss_scaling import Need, Scaling, scalings
 from transpile.rules.pytorch._multiples import multiplied
-from transpile.rules.pytorch._quantity import describe
+from transpile.rules.pytorch._quantity import Duty, Pending, describe
 from transpile.rules.pytorch._reductions import obstacle, settled
 
 #: Where calls are shared out, every rank has the whole batch.
@@ -114,7 +116,7 @@ def answers(plan: Plan, scaling: Scaling) -> Iterator[Answer]:
             "multiply the summed term alone by the number of processes",
         )
         return
-    hindered = {pending: obstacle(plan, pending) for pending in scaling.pending}
+    hindered = {pending: obstacle(plan, pending) or rounds(pending) for pending in scaling.pending}
     why = next(filter(None, hindered.values()), "")
     if why:
         why = f"its denominator differs between the processes, and {why}"
@@ -126,6 +128,15 @@ def answers(plan: Plan, scaling: Scaling) -> Iterator[Answer]:
         possible = tuple(pending for pending, why in hindered.items() if not why)
         scaling = replace(scaling, pending=possible)
     yield ruling("PT402", Verdict.APPLY, f"the loss is a {describe(scaling.quantity)}")
+
+
+def rounds(pending: Pending) -> str:
+    """Why a number cannot be averaged where it leaves the tensors; empty where it can."""
+    call = pending.node
+    if pending.duty is Duty.NUMBER and isinstance(call, cst.Call):
+        if isinstance(call.func, cst.Name) and call.func.value in ("int", "round"):
+            return "it is made a whole number"
+    return ""
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

@@ -193,6 +193,10 @@ def test_terms_that_cannot_be_told_apart(body: str) -> None:
             "(reduce_sum((mask * 2).sum()).clamp(min=1) / get_world_size())",
         ),
         (
+            "loss = losses.mean() / mask.mean().clamp(min=0.2)\nloss.backward()",
+            "loss = losses.mean() / reduce_mean(mask.mean()).clamp(min=0.2)",
+        ),
+        (
             "loss = (losses * mask).sum() / max(mask.sum(), 1)\nloss.backward()",
             "loss = (losses * mask).sum() / (max(reduce_sum(mask.sum()), 1) / get_world_size())",
         ),

@@ -18,7 +18,7 @@ def unknown_among(*several: Quantity) -> Quantity | None:
     )
     pending = frozenset[Pending]().union(*(one.pending for one in several))
     sampled = any(one.sampled or one.kind in (Kind.SAMPLE, Kind.PART) for one in several)
-    return replace(found, whole=whole, pending=pending, sampled=sampled)
+    return replace(found, whole=whole, pending=pending, sampled=sampled, bounded=None)
 
 
 def as_value(quantity: Quantity) -> Quantity:
@@ -150,6 +150,8 @@ def divide(first: Quantity, second: Quantity, denominator: Pending | None = None
         denominator: where the denominator stands, so that it can be agreed on.
     """
     first, second = as_value(first), as_value(second)
+    if second.bounded is not None and denominator is not None:
+        second = second.bounded
     if second.kind is Kind.NOTHING:
         return first
     found = unknown_among(first, second)
@@ -208,6 +210,37 @@ def nonlinear(word: str, *several: Quantity) -> Quantity:
     return replace(result, content="")
 
 
+def bounded(word: str, quantity: Quantity, bounds: list[Quantity], below: bool) -> Quantity:
+    """A number that is kept above or below others; samples are, each by itself.
+
+    Args:
+        word: what does it.
+        quantity: the number.
+        bounds: what it is kept from.
+        below: whether it is kept from what is below it alone, as a denominator is from zero.
+    """
+    if quantity.kind is Kind.PART or (quantity.kind is Kind.EQUAL and quantity.degree != 0):
+        if below and bounds and all(one.tiny for one in bounds):
+            return quantity
+        if quantity.kind is Kind.EQUAL and not quantity.pending:
+            # A batch has a sample or more on each process.
+            small = below and all(one.kind is Kind.NOTHING or one.small for one in bounds)
+            return quantity if small else nonlinear(f"'{word}'", quantity)
+        found = unknown_among(*bounds)
+        if found is not None:
+            return found
+        reason = f"'{word}' of a number over the batch is not that of its parts"
+        plain = all(one.independent for one in bounds)
+        held = quantity if below and plain and quantity.kind is Kind.PART else None
+        return replace(
+            unknown(reason, whole=True),
+            pending=quantity.pending,
+            tensor=quantity.tensor,
+            bounded=held,
+        )
+    return nonlinear(f"'{word}'", quantity, *bounds)
+
+
 def total(quantity: Quantity) -> Quantity:
     """The sum of all elements."""
     if quantity.kind is Kind.UNKNOWN:
@@ -238,6 +271,10 @@ def join(first: Quantity, second: Quantity) -> Quantity:
         return first
     if first.kind is Kind.NOTHING or second.kind is Kind.NOTHING:
         return over_nothing(first, second)
+    for one, other in ((first, second), (second, first)):
+        if one.agreed and other.bounded is not None:
+            # What a helper returns in several processes, and what it returns in one.
+            return one
     found = unknown_among(first, second)
     if found is not None:
         return found
@@ -249,6 +286,10 @@ def join(first: Quantity, second: Quantity) -> Quantity:
     first, second = sample_first(first, second)
     tensor = first.tensor or second.tensor
     pending = first.pending | second.pending
+    if first.kind is Kind.PART and second.small and first.degrees != frozenset({0}):
+        return unknown(
+            "it is a sum over the batch on one path and a plain number on another", whole=True
+        )
     if first.kind is Kind.SAMPLE and second.kind is Kind.SAMPLE:
         if first.degrees != second.degrees:
             return unknown("its samples are scaled by the batch size in two ways", certain=True)

@@ -401,7 +401,8 @@ def simple(value: Value, plan: Plan) -> Quantity:
             if value.value == 0 and not isinstance(value.value, bool):
                 return NOTHING
             tiny = abs(value.value) <= TINY
-            return replace(domain.equal(tensor=False), tiny=tiny)
+            small = not tiny and abs(value.value) <= 1
+            return replace(domain.equal(tensor=False), tiny=tiny, small=small)
         return NOTHING if value.value is None else domain.equal(tensor=False)
     if isinstance(value, Unknown):
         if value.reason.endswith("calls itself"):

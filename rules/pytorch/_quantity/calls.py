@@ -166,7 +166,7 @@ class Calls(Tensors, Losses):
         if word == "sum":
             return self.summed(value.arguments.items[0].values) if given else domain.NOTHING
         if word in ("max", "min") and len(given) > 1:
-            return guarded(given) or algebra.nonlinear(word, *given)
+            return guarded(word, given) or algebra.nonlinear(word, *given)
         if word == "pow" and len(given) == 2:
             return self.power(first, value.arguments.items[1].values)
         if word in ("range", "slice", "hash", "id", "callable", "hasattr", "type"):

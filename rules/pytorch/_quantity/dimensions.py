@@ -114,6 +114,34 @@ def concatenated(word: str, tensor: Quantity, given: Given) -> Quantity:
     return replace(tensor, content="")
 
 
+def split(word: str, tensor: Quantity, given: Given) -> Quantity:
+    """Parts of a tensor along a dimension; where that counts the samples, nobody knows which."""
+    if tensor.kind is not Kind.SAMPLE:
+        return tensor
+    if word in ("hsplit", "array_split", "unbind_copy") or tensor.dim is None:
+        return replace(tensor, dim=None)
+    dims = given.dims(0 if word == "unbind" else 1)
+    at = 0 if dims == () else dims[0] if dims else None
+    if at is None or at == tensor.dim:
+        return replace(tensor, dim=None)
+    moved = word == "unbind" and 0 <= at < tensor.dim
+    return replace(tensor, dim=tensor.dim - moved)
+
+
+def scattered(word: str, index: Quantity, source: Quantity, onto_zeros: bool) -> Quantity | None:
+    """Entries of samples at places that they say, along the first dimension of another tensor.
+
+    None where nothing depends on the samples.
+    """
+    if Kind.SAMPLE not in (index.kind, source.kind):
+        return None
+    if word in ("scatter_add", "index_add") and onto_zeros:
+        # What comes to one place is added up.
+        if source.kind is Kind.SAMPLE and not source.coupled:
+            return algebra.total(source)
+    return domain.unknown(f"'{word}' puts the samples of a batch together", whole=True)
+
+
 def is_elementwise_pair(given: Given) -> bool:
     """Whether ``max(x, y)`` compares two tensors rather than looks along a dimension."""
     second = given.positional()

@@ -116,6 +116,9 @@ class Quantity:
         sampled: an unknown that is made of samples for certain.
         shared: an unknown that was divided by the number of samples of this process.
         tiny: a number so small that it only keeps a denominator from zero.
+        small: a plain number of the script's own, 1 at most, that is not tiny.
+        bounded: for an unknown that is kept above a bound, what it would be without it: where it
+            is a denominator, the bound can hold for all processes together.
         pending: what must be rewritten before this holds.
         reason: why it is unknown.
     """
@@ -133,6 +136,8 @@ class Quantity:
     sampled: bool = False
     shared: bool = False
     tiny: bool = False
+    small: bool = False
+    bounded: Quantity | None = None
     pending: frozenset[Pending] = frozenset()
     reason: str = ""
 
@@ -160,7 +165,8 @@ class Quantity:
 
     def without_gradient(self) -> Quantity:
         """The same, cut off from the graph of gradients."""
-        return replace(self, terms=frozenset(Term(term.degree, False) for term in self.terms))
+        terms = frozenset(Term(term.degree, False) for term in self.terms)
+        return replace(self, terms=terms, bounded=None)
 
     def scaled(self, degree: int) -> Quantity:
         """The same with all degrees moved."""

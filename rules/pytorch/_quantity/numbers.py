@@ -75,9 +75,10 @@ class Numbers(Models):
         return replace(domain.equal(), agreed=True)
 
 
-def guarded(given: list[Quantity]) -> Quantity | None:
-    """``max(value, 1)``: the value, where the others are plain numbers."""
+def guarded(word: str, given: list[Quantity]) -> Quantity | None:
+    """``max(value, 1)``: the value, where the others are plain numbers that it is kept from."""
     others = [one for one in given if not (one.independent and not one.tensor)]
     if len(others) == 1 and len(given) == 2:
-        return others[0]
+        bounds = [one for one in given if one is not others[0]]
+        return algebra.bounded(word, others[0], bounds, below=word in ("max", "maximum"))
     return None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from transpile.facts.values import Opaque
+from transpile.facts.values import Constant, Opaque
+from transpile.plan.graph import called_names, method_calls
 from transpile.records import replace
 
 from . import algebra, domain
@@ -13,12 +14,14 @@ from .dimensions import (
     is_plain_mean,
     reduced_over,
     reordered,
+    scattered,
     selected_mean,
+    split,
 )
 from .domain import Duty, Kind, Pending, Quantity
 from .numbers import Numbers, guarded
 from .products import pairwise, product
-from .shapes import RESHAPES, Given, reshaped
+from .shapes import RESHAPES, Given, integer, reshaped
 from .sizes import Sizes
 from .vocabulary import (
     ADDITIONS,
@@ -43,6 +46,7 @@ from .vocabulary import (
     REFILLS,
     REORDERS,
     SAME,
+    SCATTERS,
     SELECTIONS,
     SPLITS,
     SUMS,
@@ -93,7 +97,7 @@ class Tensors(Numbers, Sizes):
         if plain in SUMS or plain in MEANS:
             return reduced_over(plain, tensor, given)
         if plain in ("max", "min") and others and is_elementwise_pair(given):
-            return guarded([tensor, *others]) or algebra.nonlinear(plain, tensor, *others)
+            return guarded(plain, [tensor, *others]) or algebra.nonlinear(plain, tensor, *others)
         if plain in OVER_ALL or plain in ALONG:
             return along(plain, tensor, given, others)
         if plain in CONCATENATIONS:
@@ -105,9 +109,9 @@ class Tensors(Numbers, Sizes):
         if word in TEXTS and tensor.kind is Kind.SAMPLE:
             return tensor
         if plain in SPLITS:
-            return replace(tensor, dim=None) if tensor.kind is Kind.SAMPLE else tensor
+            return split(plain, tensor, given)
         if plain in GUARDS:
-            return tensor
+            return self.clamped(plain, tensor, given)
         if plain in ADDITIONS:
             return algebra.add(tensor, others[0]) if others else tensor
         if plain in PRODUCTS:
@@ -134,6 +138,10 @@ class Tensors(Numbers, Sizes):
             return self.same(plain, tensor, value)
         if plain in CUTS:
             return tensor.without_gradient()
+        if plain in SCATTERS and tensor.kind is not Kind.SAMPLE:
+            found = self.put_together(plain, value, given)
+            if found is not None:
+                return found
         if plain in ELEMENTWISE or word in ELEMENTWISE:
             return self.elementwise(plain, tensor, others, value)
         if tensor.independent and all(one.independent for one in self.given(value)):
@@ -144,9 +152,18 @@ class Tensors(Numbers, Sizes):
             return domain.equal(tensor=False)
         return self.nothing_known_of(word, tensor, value, name)
 
+    def clamped(self, word: str, tensor: Quantity, given: Given) -> Quantity:
+        """``x.clamp(min=..., max=...)``."""
+        lower = given.get("min", 0 if word != "clamp_max" else None) or given.get("a_min", None)
+        upper = given.get("max", {"clamp_max": 0, "clamp_min": None}.get(word, 1))
+        upper = upper or given.get("a_max", None)
+        bounds = [self.look(values) for values in (lower, upper) if values]
+        has_upper = bool(upper) and upper != (Constant(None),)
+        return algebra.bounded(word, tensor, bounds, below=bool(lower) and not has_upper)
+
     def same(self, word: str, tensor: Quantity, value: Opaque) -> Quantity:
         """What gives its argument back, perhaps as a number."""
-        found = tensor.without_gradient() if word in CUTS else tensor
+        found = tensor.without_gradient() if word in CUTS else replace(tensor, bounded=None)
         if word in MASKS and found.kind is Kind.SAMPLE:
             return replace(found, content="bool")
         return self.as_number(found, value) if word in NUMBERS else found
@@ -185,6 +202,25 @@ class Tensors(Numbers, Sizes):
         if found.kind is Kind.SAMPLE and word in MASKS:
             return replace(found.without_gradient(), content="bool")
         return found
+
+    def put_together(self, word: str, value: Opaque, given: Given) -> Quantity | None:
+        """Samples that are put at places of a tensor that has no row for each of them."""
+        if integer(given.get("dim", 0)) != 0:
+            return None
+        index = self.look(given.get("index", 1))
+        source = self.look(given.get("src", 2) or given.get("source", 2) or given.get("value", 2))
+        bases = (
+            [receiver for _, receiver in method_calls(value)]
+            if not given.offset
+            else [item.values for item in value.arguments.items[:1]]
+        )
+        onto_zeros = all(
+            any(name.rpartition(".")[2] in ("zeros", "zeros_like") for name in called_names(one))
+            or any(name == "new_zeros" for name, _ in method_calls(one))
+            for base in bases
+            for one in base
+        )
+        return scattered(word, index, source, onto_zeros)
 
     def nothing_known_of(self, word: str, tensor: Quantity, value: Opaque, name: str) -> Quantity:
         """A function or method that the vocabulary lacks."""

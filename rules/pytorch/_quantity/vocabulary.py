@@ -38,7 +38,8 @@ ELEMENTWISE = words("""
     greater less greater_equal less_equal not_equal logical_and logical_or logical_xor
     logical_not bitwise_and bitwise_or bitwise_not bitwise_xor isnan isinf isfinite isclose
     maximum minimum fmax fmin where lerp fmod remainder masked_fill masked_scatter scatter
-    scatter_add index_fill fill zero log_normal bernoulli dropout dropout1d dropout2d dropout3d
+    scatter_add scatter_reduce index_add index_copy index_put
+    index_fill fill zero log_normal bernoulli dropout dropout1d dropout2d dropout3d
     alpha_dropout feature_dropout one_hot embedding index_select take_along_dim gather select
     narrow linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
     bilinear max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d
@@ -51,6 +52,8 @@ ELEMENTWISE = words("""
     diag_embed make_grid xlogy nextafter addcmul addcdiv softmin log_prob rsample sample entropy
     cdf icdf checkpoint
     """)
+#: Put entries of one tensor at places of another.
+SCATTERS = words("scatter scatter_add scatter_reduce index_add index_copy index_put")
 #: Keep values apart only from below or above: a guard against zero.
 GUARDS = words("clamp clip clamp_min clamp_max")
 #: Comparisons and the like, whose result is a mask.
