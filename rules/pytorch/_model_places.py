@@ -233,6 +233,9 @@ def draws_on_gpu(plan: Plan) -> bool:
     """Whether the script itself may draw random numbers on a GPU."""
     if model_place(plan) == "cpu":
         return False
+    if plan.way == "calls":
+        # What is drawn behind a model's call is to be the same on all processes.
+        return True
     for module in plan.facts.modules.values():
         for node in module.source.nodes:
             if not isinstance(node, cst.Call):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from transpile import convert
+from transpile import Options, convert
 from transpile.verify.evidence import RunEvidence
 from transpile.verify.launcher import Launcher
 
@@ -230,6 +230,41 @@ def test_splits_that_are_not_shared_differ(launcher: Launcher, tmp_path: Path) -
     apart = ran(launcher, tmp_path, text.replace("torch.cuda.set_rng_state", "print"))
     first, second = (rank.output.partition("order")[2] for rank in apart.ranks)
     assert first != second
+
+
+LENGTHS = """\
+import torch, torch.nn as nn
+from torch.nn.utils.rnn import pack_padded_sequence
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(4, 8, batch_first=True)
+
+    def forward(self, x, lengths):
+        packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        return self.rnn(packed)[1][-1]
+
+
+torch.manual_seed(0)
+data = TensorDataset(torch.randn(32, 5, 4), torch.randint(1, 6, (32,)))
+model = Net().cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, lengths in DataLoader(data, batch_size=8, shuffle=True):
+    optimizer.zero_grad()
+    found = model(x.cuda(), lengths)
+    (found @ found.t()).std().backward()
+    optimizer.step()
+"""
+
+
+def test_split_calls_take_inputs_on_several_devices(launcher: Launcher, tmp_path: Path) -> None:
+    text = convert(LENGTHS.encode(), Options(shard="calls"), path="train.py").text
+    assert "SplitCalls(" in text
+    run = ran(launcher, tmp_path, text)
+    assert run.finished, said(run)
 
 
 def test_noise_makes_processes_differ_in_the_last_digits(noisy: Launcher, tmp_path: Path) -> None:

@@ -144,9 +144,9 @@ class SplitCalls(DistributedDataParallel):
 
     def compare(self, tensors):
         """Stop the job where this rank was given another batch than the others."""
-        sums = torch.nan_to_num(
-            torch.stack([each.detach().double().sum() for each in tensors])
-        )
+        device = next(self.parameters()).device
+        found = [each.detach().double().sum().to(device) for each in tensors]
+        sums = torch.nan_to_num(torch.stack(found))
         most, least = sums.clone(), sums.clone()
         dist.all_reduce(most, op=dist.ReduceOp.MAX)
         dist.all_reduce(least, op=dist.ReduceOp.MIN)
