@@ -41,7 +41,7 @@ def test_the_status_is_that_of_the_gravest_finding(
         ("json", '"AU105"'),
         ("sarif", '"ruleId": "AU105"'),
         ("github", "::error"),
-        ("markdown", "| AU105 |"),
+        ("markdown", "| AU105<br>"),
     ],
 )
 def test_every_format_tells(capfd: pytest.CaptureFixture[str], form: str, word: str) -> None:

@@ -118,7 +118,8 @@ class TestComments:
         Path("train.py").write_text(REFUSED)
         run = command("train.py", "--check")
         assert run.status == 3
-        code = next(word for word in run.errors.split() if word.startswith("PT"))
+        (line,) = [line for line in run.errors.splitlines() if line.endswith("[error]")]
+        code = line.split()[1]
         Path("train.py").write_text(f"# disttranspile: ignore-file[{code}] never\n{REFUSED}")
         accepted = command("train.py", "--check")
         assert accepted.status == 0, accepted.errors

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,10 +10,12 @@ from typing import Any, get_args
 import click
 
 from transpile.cli import codes
-from transpile.cli.inputs import Input, InputError, find_scripts, read
+from transpile.cli.inputs import Input, InputError, read
+from transpile.cli.parallel import each_of
 from transpile.cli.project.accepted import Accepted, accepted_of, lines_of
 from transpile.cli.project.options import findings_options
 from transpile.cli.project.settings import ProjectSettings, leaves_out
+from transpile.cli.tasks import expand, gate_of_frameworks
 from transpile.cli.terminal import put, tell
 from transpile.configuration.settings import Settings
 from transpile.finding import Finding, Level
@@ -24,6 +25,8 @@ from transpile.result import Outcome
 
 _STATUS = {Level.NOTE: 0, Level.WARNING: 1, Level.ERROR: 3}
 _FAILED = 2
+# So many files are those of a hook rather than scripts that a person names.
+_MANY = 5
 #: What is not worth a line of its own for a script that was found in a folder.
 _SILENT = frozenset({"AU001"})
 #: The script is none that was followed to its end.
@@ -73,23 +76,21 @@ def command(files: tuple[str, ...], framework: str, output_format: str, **choice
     seen: set[Finding] = set()
     project = ProjectSettings.of_command(choices)
     accepted = accepted_of(choices, project.of(files[0]))
-    for script in _scripts(files):
+    asked: list[tuple[Input, Options]] = []
+    for script in _scripts(files, choices):
         settings = project.of(script.path)
-        if leaves_out(choices, script, settings):
-            continue
-        options = replace(chosen, roles=tuple(sorted(settings.roles.items())))
-        report = _audit(script, options)
+        if not leaves_out(choices, script, settings):
+            asked.append((script, replace(chosen, roles=tuple(sorted(settings.roles.items())))))
+    answers = each_of(_audit, asked, jobs=choices["jobs"])
+    for (script, _), report in zip(asked, answers, strict=True):
         if report.outcome is not None:
             if output_format != "text":
                 report = replace(report, lines=lines_of(report.findings, {}))
-            report = _sort(report, settings, accepted)
+            report = _sort(report, project.of(script.path), accepted)
         found = [f for f in report.findings if script.path in files or f not in seen]
         seen.update(found)
         if not script.from_folder or all(f.code not in _SILENT for f in report.findings):
             reports.append(replace(report, findings=tuple(found)))
-        # A process that does not collect by itself shall not grow with every script.
-        if not gc.isenabled() and script.from_folder:
-            gc.collect()
     tell(accepted.finish())
     if choices["quiet"]:
         reports = [replace(one, findings=_without_notes(one)) for one in reports]
@@ -112,24 +113,21 @@ def _without_notes(report: FileReport) -> tuple[Finding, ...]:
     return tuple(finding for finding in report.findings if finding.level > Level.NOTE)
 
 
-def _scripts(files: tuple[str, ...]) -> Iterator[Input]:
-    """Yield the inputs, and of folders the scripts below them that may train."""
+def _scripts(files: tuple[str, ...], choices: dict[str, Any]) -> Iterator[Input]:
+    """Yield the inputs, and of folders the scripts below them that may train.
+
+    Where many files are named, as by a hook, those that name no framework are not parsed.
+    """
+    gate = gate_of_frameworks()
     for name in files:
-        if not os.path.isdir(name):
+        if os.path.isdir(name):
+            yield from expand(Input(name), gate, respect_gitignore=not choices["no_gitignore"])
+        elif len(files) < _MANY or not os.path.isfile(name) or gate.lets_through(name):
             yield Input(name)
-            continue
-        from transpile import catalog
-        from transpile.cli.gate import Gate
-
-        gate = Gate(
-            package for name in catalog.frameworks() for package in catalog.table(name).packages
-        )
-        for found in find_scripts(name):
-            if found.problem or gate.lets_through(found.path):
-                yield found
 
 
-def _audit(script: Input, options: Options) -> FileReport:
+def _audit(each: tuple[Input, Options]) -> FileReport:
+    script, options = each
     try:
         content = read(script)
     except InputError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +12,7 @@ from transpile.cli.delivery import Delivery, DeliveryError
 from transpile.cli.inputs import Content, Input, InputError, read
 from transpile.cli.interrupted import InterruptedRun, check_whole
 from transpile.cli.job import Job, Mode, Task
+from transpile.cli.parallel import each_of
 from transpile.cli.project.accepted import lines_of
 from transpile.cli.terminal import put, tell, wants_colour
 from transpile.finding import Finding, Level
@@ -25,8 +25,6 @@ _DONE = 0
 _LOOK = 1
 _FAILED = 2
 _REFUSED = 3
-# Below that, starting a process costs more than it saves.
-_SCRIPTS_PER_WORKER = 4
 _LONGEST_ERROR = 200
 # The beginnings of the codes that a conversion looks for in full.
 _LOOKED_FOR = ("DT0", "FL", "MX", "PD", "PT")
@@ -85,65 +83,13 @@ def _sort(job: Job, task: Task, answer: _Converted | FileReport, delivery: Deliv
 
 
 def _convert_all(job: Job) -> Iterator[_Converted | FileReport]:
-    """Convert one after the other; the files of a folder, on all cores."""
-    scripts = [(task.options, task.script) for task in job.tasks]
-    workers = min(_cores(), len(scripts) // _SCRIPTS_PER_WORKER)
+    """Convert everything, on all cores where the scripts have nothing to do with each other."""
+    asked = [(task.options, task.script) for task in job.tasks if not task.is_idle]
     # In place, a module that two scripts share must be edited for one after the other.
-    together = job.mode is not Mode.IN_PLACE and any(script.from_folder for _, script in scripts)
-    if workers > 1 and together:
-        yield from _convert_in_parallel(scripts, workers)
-    else:
-        convert = _convert if len(scripts) == 1 else _convert_one_of_many
-        for each in scripts:
-            yield convert(each)
-
-
-def _convert_in_parallel(
-    scripts: Sequence[tuple[Options, Input]], workers: int
-) -> Iterator[_Converted | FileReport]:
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-
-    # Elsewhere a fork is not safe; on Linux it saves every process the imports.
-    context = multiprocessing.get_context("fork" if sys.platform == "linux" else None)
-    with ProcessPoolExecutor(workers, context, initializer=_depend_on_parent) as executor:
-        try:
-            yield from executor.map(_convert_one_of_many, scripts)
-        except BaseException:
-            executor.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _depend_on_parent() -> None:
-    """Make this process one that its parent interrupts, and that does not outlive it."""
-    import multiprocessing
-    import signal
-    from threading import Thread
-
-    # An interruption is for the parent to report, once.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-
-    def end_with_parent() -> None:
-        if parent is not None:
-            parent.join()
-        os._exit(_FAILED)
-
-    Thread(target=end_with_parent, daemon=True).start()
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _convert_one_of_many(each: tuple[Options, Input]) -> _Converted | FileReport:
-    answer = _convert(each)
-    # A process that does not collect by itself shall not grow with every script.
-    if not gc.isenabled():
-        gc.collect()
-    return answer
+    answers = each_of(_convert, asked, jobs=job.jobs, together=job.mode is not Mode.IN_PLACE)
+    for task in job.tasks:
+        idle = FileReport(task.script.name, Outcome.UNCHANGED)
+        yield idle if task.is_idle else next(answers)
 
 
 def _convert(each: tuple[Options, Input]) -> _Converted | FileReport:

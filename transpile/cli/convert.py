@@ -23,7 +23,7 @@ from transpile.cli.job import Job, Mode
 from transpile.cli.project.configured import Configured
 from transpile.cli.project.options import findings_options
 from transpile.cli.targets import TargetError, is_folder
-from transpile.cli.tasks import expand, target_in, targets_of
+from transpile.cli.tasks import targets_of
 from transpile.options import (
     Backend,
     Batches,
@@ -341,13 +341,9 @@ def command(context: click.Context, /, **choices: Any) -> int:
     if mode is Mode.IN_PLACE:
         undo_interrupted(scripts)
     configured = Configured(context, context.meta[_WORDS])
-    tasks = [
-        configured.task(found, target_in(found, target, mode), mode)
-        for script, target in zip(scripts, targets, strict=True)
-        for found in (expand(script) if mode.takes_folders else [script])
-    ]
+    tasks = configured.tasks(scripts, targets, mode)
     job = Job(
-        tasks=[task for task in tasks if task is not None],
+        tasks=tasks,
         mode=mode,
         new_folder=output if mode is Mode.WRITE and is_folder(output) else "",
         force=choices["force"],
@@ -355,6 +351,7 @@ def command(context: click.Context, /, **choices: Any) -> int:
         accepted=configured.accepted(scripts),
         quiet=choices["quiet"],
         annotate=choices["annotate"],
+        jobs=choices["jobs"],
         launch=launch,
     )
     return run(job)

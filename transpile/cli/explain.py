@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 import click
 
-from transpile.cli.project.manual import Entry, entries
+from transpile.cli.project.manual import Entry, entries, own_entries
 from transpile.cli.terminal import put, wants_colour
 
 
@@ -20,7 +20,8 @@ def command(subject: str | None) -> int:
     CODE is that of a finding, such as PT101; RULE is the name of a rule. Without either, all rules
     and their codes are listed.
     """
-    known = entries()
+    own = [entry for entry in own_entries() if subject and entry.code == subject.upper()]
+    known = own or entries()
     text = _list(known) if subject is None else _explain(subject, known)
     if subject is not None and wants_colour(sys.stdout):
         from transpile.cli.highlight import highlighted

@@ -68,18 +68,28 @@ class Content:
     notebook: Notebook | None = None
 
 
-def find_scripts(folder: str) -> Iterator[Input]:
+def find_scripts(folder: str, *, respect_gitignore: bool = True) -> Iterator[Input]:
     """Yield the Python files below `folder` in the order of their names.
 
-    Hidden folders, virtual environments and installed packages are left out. A folder that cannot
-    be listed comes as an input with that problem.
+    Hidden folders, virtual environments and installed packages are left out, and what git ignores.
+    A folder that cannot be listed comes as an input with that problem.
     """
+    from transpile.cli.project.ignored import Ignored
+
+    ignored = Ignored(folder) if respect_gitignore else None
     unlisted: list[OSError] = []
     for parent, folders, files in os.walk(folder, onerror=unlisted.append):
-        folders[:] = sorted(name for name in folders if not _is_skipped(parent, name))
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not _is_skipped(parent, name)
+            and not (ignored and ignored.names(os.path.join(parent, name), is_folder=True))
+        )
         for name in sorted(files):
             path = os.path.join(parent, name)
             if name.endswith(".py") and os.path.isfile(path):
+                if ignored and ignored.names(path):
+                    continue
                 below = os.path.relpath(path, folder).replace(os.sep, "/")
                 yield Input(path, from_folder=True, below=below)
     for error in unlisted:

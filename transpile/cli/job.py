@@ -62,6 +62,7 @@ class Task:
         options: the choices of the conversion.
         check_framework: raises where a choice does not fit the framework that the script has.
         settings: what its project says of it.
+        is_idle: it is known, without parsing it, that it trains with no framework.
     """
 
     script: Input
@@ -69,6 +70,7 @@ class Task:
     options: Options = Options()
     check_framework: Callable[[str], None] = _fits
     settings: Settings = Settings()
+    is_idle: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,7 @@ class Job:
         accepted: what the project has accepted of what is found.
         quiet: notes and the summary are not told.
         annotate: each hunk of a diff has the codes of the rules that ask for it.
+        jobs: the most processes; None for as many as there are cores.
         launch: what starts each target, written beside it.
     """
 
@@ -96,4 +99,5 @@ class Job:
     accepted: Accepted
     quiet: bool = False
     annotate: bool = False
+    jobs: int | None = None
     launch: LaunchRequest | None = None

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from transpile.cli.inputs import Input, find_scripts
 from transpile.cli.job import Mode
 from transpile.cli.targets import choose_targets
+
+if TYPE_CHECKING:
+    from transpile.cli.gate import Gate
 
 
 def targets_of(scripts: Sequence[Input], mode: Mode, output: str) -> list[str]:
@@ -26,17 +30,24 @@ def target_in(script: Input, target: str, mode: Mode) -> str:
     return os.path.join(target, *script.below.split("/"))
 
 
-def expand(script: Input) -> Iterator[Input]:
+def expand(
+    script: Input, gate: Gate | None = None, *, respect_gitignore: bool = True
+) -> Iterator[Input]:
     """Yield the script, or where it is a folder the scripts below it that may train."""
     if script.is_standard_input or not os.path.isdir(script.path):
         yield script
         return
+    gate = gate or gate_of_frameworks()
+    for found in find_scripts(script.path, respect_gitignore=respect_gitignore):
+        if found.problem or gate.lets_through(found.path):
+            yield found
+
+
+def gate_of_frameworks() -> Gate:
+    """What tells, without parsing, which files name a framework that has rules."""
     from transpile import catalog
     from transpile.cli.gate import Gate
 
-    gate = Gate(
+    return Gate(
         package for name in catalog.frameworks() for package in catalog.table(name).packages
     )
-    for found in find_scripts(script.path):
-        if found.problem or gate.lets_through(found.path):
-            yield found

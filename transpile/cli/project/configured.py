@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,9 +15,24 @@ from transpile.cli.inputs import Input
 from transpile.cli.job import Mode, Task
 from transpile.cli.project.accepted import Accepted, accepted_of
 from transpile.cli.project.settings import ProjectSettings, default_map, leaves_out, misfit
+from transpile.cli.tasks import expand, gate_of_frameworks, target_in
 from transpile.configuration.settings import Settings
 from transpile.options import Options
 from transpile.records import dataclass, replace
+
+if TYPE_CHECKING:
+    from transpile.cli.gate import Gate
+
+# So many files that are checked are those of a hook rather than scripts that a person names.
+_MANY = 5
+
+
+def _may_train(gate: Gate, task: Task) -> bool:
+    """Whether a script has to be parsed to know that it does not train."""
+    script = task.script
+    if script.from_folder or script.is_standard_input or task.options.framework != "auto":
+        return True
+    return not os.path.isfile(script.path) or gate.lets_through(script.path)
 
 
 @dataclass(frozen=True)
@@ -39,6 +56,29 @@ class Configured:
         self._words = words
         self.project = ProjectSettings.of_command(context.params)
         self._known: dict[str, _Choices] = {}
+
+    def tasks(self, scripts: Sequence[Input], targets: Sequence[str], mode: Mode) -> list[Task]:
+        """What is done with each script, those of folders among them.
+
+        Where many files are checked, as by a hook, those that name no framework are not parsed.
+        """
+        respects = not self._context.params["no_gitignore"]
+        tasks = [
+            self.task(found, target_in(found, target, mode), mode)
+            for script, target in zip(scripts, targets, strict=True)
+            for found in (
+                expand(script, respect_gitignore=respects) if mode.takes_folders else [script]
+            )
+        ]
+        found = [task for task in tasks if task is not None]
+        named = sum(not task.script.from_folder for task in found)
+        if mode is not Mode.CHECK or named < _MANY:
+            return found
+        gate = gate_of_frameworks()
+        return [
+            task if _may_train(gate, task) else dataclasses.replace(task, is_idle=True)
+            for task in found
+        ]
 
     def task(self, script: Input, target: str, mode: Mode, output: str = "") -> Task | None:
         """What is done with a script; None where the configuration leaves it out of its folder.

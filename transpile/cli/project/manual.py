@@ -46,10 +46,17 @@ def entries() -> tuple[Entry, ...]:
         Entry(code, title, text=ADVICE.get(code, "").strip())
         for code, title in _engine_codes().items()
     ]
+    found += own_entries()
+    return tuple(sorted(found, key=lambda entry: (entry.code, entry.rule)))
+
+
+def own_entries() -> list[Entry]:
+    """Those of the command itself, for which no rule is loaded."""
+    found = []
     for code, text in codes.EXPLANATIONS.items():
         title, _, rest = text.partition("\n")
         found.append(Entry(code, title, text=rest.strip()))
-    return tuple(sorted(found, key=lambda entry: (entry.code, entry.rule)))
+    return found
 
 
 @cache

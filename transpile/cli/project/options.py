@@ -49,6 +49,14 @@ _FINDINGS = (
         is_flag=True,
         help="Leave out what is excluded though it is named itself, as by a hook.",
     ),
+    click.option("--no-gitignore", is_flag=True, help="Search what git ignores in folders, too."),
+    click.option(
+        "-j",
+        "--jobs",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="How many scripts to look at at a time.  [default: one on each core]",
+    ),
     click.option("-q", "--quiet", is_flag=True, help="Tell of warnings and errors alone."),
 )
 

@@ -1,0 +1,92 @@
+"""Many files: what is looked at, on how many cores, and what is not parsed at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import fake_engine
+import pytest
+from on_fake_engine import Run, script
+
+from transpile.cli.parallel import each_of
+from transpile.cli.project.ignored import Ignored
+
+Command = Callable[..., Run]
+
+
+class TestGit:
+    def test_what_git_ignores_is_left_out_of_folders(self, command: Command) -> None:
+        for name in ("a.py", "build/b.py", "deep/c.py", "deep/kept/d.py", "deep/e_copy.py"):
+            script(name, fake_engine.TRAINING)
+        Path(".gitignore").write_text("/build/\n*_copy.py\n")
+        Path("deep/.gitignore").write_text("c.py\n")
+        run = command(".", "--check")
+        converted = [
+            line for line in run.errors.splitlines() if line.endswith("would be converted")
+        ]
+        assert converted == [
+            "./a.py: would be converted",
+            "./deep/kept/d.py: would be converted",
+        ]
+        assert "2 would be converted" in run.errors
+        assert "5 would be converted" in command(".", "--check", "--no-gitignore").errors
+        assert command("deep/c.py", "--check").status == 1
+
+    def test_the_nearest_file_of_the_repository_decides(self) -> None:
+        script("repository/.git/HEAD", b"")
+        script(".gitignore", b"*.py\n")
+        script("repository/.gitignore", b"a.py\nout/\n")
+        script("repository/sub/.gitignore", b"!a.py\nb.py\n")
+        ignored = Ignored("repository/sub")
+        assert not ignored.names("repository/sub/a.py")
+        assert ignored.names("repository/sub/b.py")
+        assert not ignored.names("repository/sub/c.py")
+        assert ignored.names("repository/sub/out", is_folder=True)
+        assert not ignored.names("repository/sub/out")
+
+
+class TestHooks:
+    def test_many_named_files_without_a_framework_are_not_parsed(self, command: Command) -> None:
+        names = [f"idle{number}.py" for number in range(6)]
+        for name in names:
+            script(name, fake_engine.IDLE)
+        script("train.py", fake_engine.TRAINING)
+        run = command(*names, "train.py", "--check")
+        assert run.status == 1
+        assert len(fake_engine.received) == 1
+        assert run.errors.endswith("1 would be converted, 6 unchanged (1 note)\n")
+        fake_engine.received.clear()
+        command(*names, "--check", "--framework", "pytorch")
+        assert len(fake_engine.received) == 6
+
+    def test_few_are(self, command: Command) -> None:
+        script("idle.py", fake_engine.IDLE)
+        command("idle.py", "--check")
+        assert len(fake_engine.received) == 1
+
+
+class TestJobs:
+    @pytest.mark.parametrize("jobs", [None, 1, 2, 3])
+    def test_answers_come_in_order(self, jobs: int | None) -> None:
+        assert list(each_of(abs, range(-9, 0), jobs=jobs)) == list(range(9, 0, -1))
+
+    def test_several_processes_are_used_where_they_may_be(self) -> None:
+        def processes(jobs: int, *, together: bool) -> set[int]:
+            return {*each_of(_process, range(8), jobs=jobs, together=together)}
+
+        assert processes(1, together=True) == {os.getpid()}
+        assert processes(2, together=False) == {os.getpid()}
+        assert os.getpid() not in processes(2, together=True)
+
+    def test_the_command_takes_a_number(self, command: Command) -> None:
+        for number in range(6):
+            script(f"folder/train{number}.py", fake_engine.TRAINING)
+        for jobs in ("1", "4"):
+            assert "6 would be converted" in command("folder", "--check", "-j", jobs).errors
+        assert command("folder", "--check", "-j", "0").status == 2
+
+
+def _process(item: int) -> int:
+    return os.getpid()
