@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from transpile.facts.values import Values
+from transpile.plan.batch_sources import enters
 from transpile.plan.effects import Vocabulary
+from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.roles.backwards import data_sources
 from transpile.rules.pytorch._looking import seen_whole
@@ -68,7 +71,7 @@ def matters(part: Part, inquiry: Inquiry, tallies: Tallies) -> bool:
         return False
     if quantity.kind is Kind.UNKNOWN:
         counted = quantity.reason.startswith(COUNTED)
-        if not counted and not data_sources(part.values, inquiry.plan):
+        if not counted and not made_of_batches(part.values, inquiry.plan):
             return False
         if inquiry.whole.of(part.values).kind is Kind.EQUAL:
             return True
@@ -78,6 +81,14 @@ def matters(part: Part, inquiry: Inquiry, tallies: Tallies) -> bool:
         inquiry.doubt(part, "these are samples of one process's share of the batch", True)
         return False
     return True
+
+
+def made_of_batches(values: Values, plan: Plan) -> bool:
+    """Whether values depend on batches, of loaders or cut out of the data."""
+    if data_sources(values, plan):
+        return True
+    cut = {id(one) for backward in plan.backwards for cut in backward.cuts for one in cut.values}
+    return bool(cut) and any(id(value) in cut for value in walk_back(values, enters))
 
 
 def holds_samples(quantity: Quantity) -> bool:
