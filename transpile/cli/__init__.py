@@ -13,6 +13,7 @@ from typing import NoReturn
 # A command is a module of this package with a click command named `command`.
 COMMANDS = ("audit", "config", "convert", "explain", "launch", "rules", "sync", "verify")
 _IMPLICIT = "convert"
+_COMPLETION = "_DISTTRANSPILE_COMPLETE"
 _INTERRUPTED = 130
 _USAGE = 2
 _PIPE_CLOSED = 1
@@ -64,6 +65,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _dispatch(words: list[str]) -> int:
     import click
 
+    if _COMPLETION in os.environ:
+        from transpile.cli.completion import answer
+
+        answer(COMMANDS, _IMPLICIT)
     named = bool(words) and words[0] in COMMANDS
     name = words.pop(0) if named else _IMPLICIT
     command: click.Command = import_module(f"transpile.cli.{name}").command

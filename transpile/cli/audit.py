@@ -13,7 +13,7 @@ from transpile.cli import codes
 from transpile.cli.inputs import Input, InputError, read
 from transpile.cli.parallel import each_of
 from transpile.cli.project.accepted import Accepted, accepted_of, lines_of
-from transpile.cli.project.options import findings_options
+from transpile.cli.project.options import complete_files, findings_options
 from transpile.cli.project.settings import ProjectSettings, leaves_out
 from transpile.cli.tasks import expand, gate_of_frameworks
 from transpile.cli.terminal import put, tell
@@ -44,7 +44,7 @@ Exit status:
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_files)
 @click.option(
     "--framework",
     type=click.Choice(get_args(Framework)),

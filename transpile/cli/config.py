@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from transpile.cli.project.options import configuration_options
+from transpile.cli.project.options import complete_files, configuration_options
 from transpile.cli.project.settings import ProjectSettings, conversion_options
 from transpile.cli.terminal import put
 from transpile.configuration.settings import Settings, pairs
@@ -18,7 +18,7 @@ from transpile.configuration.settings import Settings, pairs
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit status: 0, or 2 where the configuration holds what it should not.",
 )
-@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.argument("files", nargs=-1, metavar="[FILE]...", shell_complete=complete_files)
 @configuration_options
 def command(files: tuple[str, ...], config: str | None, isolated: bool) -> int:
     """Say what holds for a script, and which table of which file says so.

@@ -21,7 +21,7 @@ from transpile.cli.inputs import Input
 from transpile.cli.interrupted import undo_interrupted
 from transpile.cli.job import Job, Mode
 from transpile.cli.project.configured import Configured
-from transpile.cli.project.options import findings_options
+from transpile.cli.project.options import complete_files, findings_options
 from transpile.cli.targets import TargetError, is_folder
 from transpile.cli.tasks import targets_of
 from transpile.options import (
@@ -104,7 +104,7 @@ class _Command(click.Command):
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_files)
 @click.option("-o", "--output", metavar="FILE|DIR/", help="Write there. A folder ends in a slash.")
 @click.option("--in-place", is_flag=True, help="Overwrite the input.")
 @click.option("--diff", is_flag=True, help="Print what would change, and what could not be.")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from transpile.cli.project.options import configuration_options
+from transpile.cli.project.options import complete_files, configuration_options
 from transpile.cli.project.settings import ProjectSettings
 from transpile.cli.project.state import LOCK, State, StateError
 from transpile.cli.terminal import put, tell
@@ -26,7 +26,7 @@ _LOOK = 1
     "edited by hand; 2 on wrong usage, and where something cannot be read or written; 3 where a "
     "script is refused.",
 )
-@click.argument("scripts", nargs=-1, metavar="[SCRIPT]...")
+@click.argument("scripts", nargs=-1, metavar="[SCRIPT]...", shell_complete=complete_files)
 @click.option("--check", is_flag=True, help="Write nothing; the exit status tells.")
 @click.option("--force", is_flag=True, help="Overwrite outputs that were edited by hand.")
 @configuration_options

@@ -73,3 +73,10 @@ def configuration_options(function: Function) -> Function:
     for option in reversed(_CONFIGURATION):
         function = option(function)
     return function
+
+
+def complete_files(context: click.Context, parameter: Any, incomplete: str) -> list[Any]:
+    """Leave it to the shell to complete the name of a file."""
+    from click.shell_completion import CompletionItem
+
+    return [] if incomplete.startswith("-") else [CompletionItem(incomplete, type="file")]

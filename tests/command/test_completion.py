@@ -1,0 +1,84 @@
+"""Completion in shells, as click's own scripts ask for it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from transpile.cli import COMMANDS
+
+#: What bash calls, with the words before the cursor, and what it answers.
+BASH = """\
+source <(_DISTTRANSPILE_COMPLETE=bash_source disttranspile)
+complete -p disttranspile
+COMP_WORDS=({words})
+COMP_CWORD={position}
+_disttranspile_completion disttranspile
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    program = tmp_path / "programs" / "disttranspile"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m transpile "$@"\n')
+    program.chmod(0o755)
+    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(Path(__file__).parents[2])}
+
+
+def bash(environment: dict[str, str], *words: str) -> list[str]:
+    quoted = " ".join(f"'{word}'" for word in ("disttranspile", *words))
+    done = subprocess.run(
+        ["bash", "--norc", "-c", BASH.format(words=quoted, position=len(words))],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    first, *found = done.stdout.splitlines()
+    assert "_disttranspile_completion" in first
+    return found
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_bash_completes_commands_options_values_and_files(environment: dict[str, str]) -> None:
+    Path("train.py").touch()
+    assert set(bash(environment, "")) >= {*COMMANDS}
+    assert bash(environment, "ex")[0] == "explain"
+    assert "--batch-size" in bash(environment, "--ba")
+    assert bash(environment, "--batch-size", "") == ["global", "per-device"]
+    assert bash(environment, "train.py", "--eval", "s") == ["shard"]
+    assert bash(environment, "train.py", "--dif") == ["--diff"]
+    assert "--world-sizes" in bash(environment, "verify", "a.py", "b.py", "--wo")
+    assert "slurm" in bash(environment, "launch", "train.py", "--target", "")
+    assert bash(environment, "audit", "--out") == ["--output-format"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_get_their_scripts_and_answers(
+    environment: dict[str, str], shell: str
+) -> None:
+    def ask(instruction: str, **settings: str) -> str:
+        done = subprocess.run(
+            ["disttranspile"],
+            env={**environment, "_DISTTRANSPILE_COMPLETE": f"{shell}_{instruction}", **settings},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "_disttranspile_completion" in ask("source")
+    words = "disttranspile --batch-size "
+    position = "2" if shell == "zsh" else ""
+    assert "per-device" in ask("complete", COMP_WORDS=words, COMP_CWORD=position)
+    assert "sync" in ask("complete", COMP_WORDS="disttranspile ", COMP_CWORD=position and "1")
