@@ -21,6 +21,7 @@ from transpile.rules.pytorch._quantity import Kind, quantity
 from transpile.rules.pytorch.operations.library import TorchLibrary
 
 Verdict = Literal["apart", "check", "coupled"]
+ORDER = {"apart": 0, "check": 1, "coupled": 2}
 OTHER_AXIS = "whether its inputs have the samples along the second axis is not known"
 
 
@@ -39,6 +40,7 @@ class CallRows:
         reason: what mixes the samples, or what cannot be looked into.
         module: where that stands.
         node: the operation or call that does.
+        agreed: the reason is the same whatever shapes the inputs have.
         cause: of what kind the reason is: ``samples``, ``state``, ``count``, ``noise``, ``layout``,
             ``object`` (of a library, that no table knows) or ``print``.
     """
@@ -53,6 +55,7 @@ class CallRows:
     module: Module | None = None
     node: cst.CSTNode | None = None
     cause: str = ""
+    agreed: bool = True
 
 
 def rows_of(plan: Plan, model: Model) -> CallRows:
@@ -60,10 +63,9 @@ def rows_of(plan: Plan, model: Model) -> CallRows:
     memo: dict[int, CallRows] = plan.memo.setdefault("rows", {})
     if id(model) not in memo:
         found = [rows_of_call(plan, model.value, event) for event in calls_of(model)]
-        order = {"apart": 0, "check": 1, "coupled": 2}
         memo[id(model)] = max(
             found or [CallRows("check", reason="no call of it is seen")],
-            key=lambda one: order[one.verdict],
+            key=lambda one: ORDER[one.verdict],
         )
     return memo[id(model)]
 
@@ -76,20 +78,18 @@ def calls_of(model: Model) -> list[Event]:
 def rows_of_call(plan: Plan, model: Value, event: Event) -> CallRows:
     """What one call of a model does."""
     inputs = axes_of(plan, event.arguments)
-    first, shapes = None, None
+    tried: list[CallRows] = []
+    shapes: set[frozenset[tuple[str, int]]] = set()
     for axes in trials(inputs):
         found, taken = rows_along(plan, model, event, axes)
-        if first is None or shapes is None:
-            first, shapes = found, taken
-            if found.verdict == "apart":
-                return found
-        elif found.verdict == "apart":
+        if found.verdict == "apart":
             # What it takes along the first axis alone may be what it is given.
             if shapes <= taken:
                 return found
-            return replace(found, verdict="check", reason=OTHER_AXIS, cause="layout")
-    assert first is not None
-    return first
+            found = replace(found, verdict="check", reason=OTHER_AXIS, cause="layout")
+        shapes = shapes or taken
+        tried.append(found)
+    return min(tried, key=lambda one: (ORDER[one.verdict], one.cause != "layout"))
 
 
 def trials(inputs: dict[str, Axis]) -> Iterator[dict[str, int]]:
@@ -131,6 +131,7 @@ def described(judgement: Judgement, rows: CallRows) -> CallRows:
         module=problem.module if problem is not None else None,
         node=problem.node if problem is not None else None,
         cause=problem.cause if problem is not None else "",
+        agreed=judgement.agreed,
     )
 
 

@@ -194,9 +194,9 @@ def pointwise(run: Running, word: str, *values: Known) -> Tensor:
         return Tensor(dims, drawn=drawn)
     if drawn:
         raise Mixed("one random draw serves all samples of the batch", "noise")
-    if places and any(not one.places and not one.whole for one in tensors):
+    if places:
         raise Mixed("its values depend on where in the batch a sample stands", "count")
-    return Tensor(dims, places)
+    return made
 
 
 def arithmetic(word: str, left: Known, right: Known) -> Known:

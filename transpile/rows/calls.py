@@ -69,12 +69,18 @@ class Calls(Statements):
         """What a call gave, or what is said where nothing is known of it."""
         if made is not None:
             return made
+        return self.nothing_known(given, given.every(), f"nothing is known of '{what}'")
+
+    def nothing_known(self, given: Given, every: tuple[Known, ...], reason: str) -> Known:
+        """What something gives that cannot be looked into, and what it may do with samples."""
         problem = self.given_problem(given)
-        if problem is not None:
-            return problem
-        if any(self.sampled(one) for one in given.every()):
-            return self.unknown(f"nothing is known of '{what}'")
-        return PLAIN
+        if problem is None and any(self.sampled(one) for one in every):
+            problem = self.unknown(reason)
+        if problem is None:
+            return PLAIN
+        # It may keep them, whatever becomes of what it gives.
+        self.problems.append(problem)
+        return problem
 
     def given_problem(self, given: Given) -> Coupled | Unknown | None:
         """The first problem among arguments."""
@@ -109,12 +115,8 @@ class Calls(Statements):
             found = self.library.method(self, receiver, word, given)
             if found is not None:
                 return found
-            problem = self.given_problem(given)
-            if problem is not None:
-                return problem
-            if self.sampled(receiver) or any(self.sampled(one) for one in given.every()):
-                return self.unknown(f"nothing is known of '.{word}'")
-            return PLAIN
+            every = (receiver, *given.every())
+            return self.nothing_known(given, every, f"nothing is known of '.{word}'")
 
         if isinstance(base, (Cell, Group, Record)):
             return one(base)
@@ -207,11 +209,11 @@ class Calls(Statements):
     def call_instance(self, value: Instance, given: Given) -> Known:
         """A call of an object of a project class."""
         for word in ("__call__", self.call_method_word):
+            if word in value.attributes:
+                return self.call(self.lift(value.attributes[word]), given)
             for ancestor in value.cls.ancestry():
                 if isinstance(ancestor, Class) and word in ancestor.scope.names:
                     return self.call(self.bound(ancestor.scope.names[word], value), given)
-            if word in value.attributes:
-                return self.call(self.lift(value.attributes[word]), given)
         return self.call_base(value, given)
 
     def call_base(self, value: Value, given: Given) -> Known:

@@ -243,6 +243,8 @@ class Statements(Expressions):
         for option in self.attempt(base):
             if isinstance(option, Tensor):
                 self.library.store(self, option, index, value)
+            elif self.sampled(value):
+                self.problems.append(self.unknown("samples are kept in something", "state"))
 
     # Control flow.
 

@@ -39,6 +39,7 @@ class Judgement:
         problem: what mixes the samples, or what is not known.
         noise: something is drawn at random.
         batch_norm: batch norm takes part.
+        agreed: the problem is the same whatever shapes the inputs have.
     """
 
     verdict: Literal["apart", "check", "coupled"]
@@ -46,6 +47,7 @@ class Judgement:
     problem: Problem | None = None
     noise: bool = False
     batch_norm: bool = False
+    agreed: bool = True
 
 
 def judged(found: list[Outcome]) -> Judgement:
@@ -58,7 +60,9 @@ def judged(found: list[Outcome]) -> Judgement:
     coupled = [one for one in several if one.verdict == "coupled"]
     unknown = [one for one in several if one.verdict == "check"]
     if len(coupled) == len(several):
-        return Judgement("coupled", several[0].outputs, coupled[0].problem, noise, batch_norm)
+        agreed = len({one.problem for one in coupled}) == 1
+        last = coupled[-1]
+        return Judgement("coupled", last.outputs, last.problem, noise, batch_norm, agreed)
     if coupled or unknown:
         first = (unknown or coupled)[0]
         return Judgement("check", first.outputs, first.problem, noise, batch_norm)
@@ -71,7 +75,7 @@ def judged(found: list[Outcome]) -> Judgement:
 def judged_one(outcome: Outcome) -> Judgement:
     """What is shown by one run."""
     run = outcome.run
-    problems: list[Problem] = [*state_problems(run), *run.problems]
+    problems: list[Problem] = [*state_problems(run), *run.problems, *hook_problems(run)]
     problems.extend(one for one in run.deep(outcome.result) if isinstance(one, Problem))
     axes: Axes = 0
     try:
@@ -143,6 +147,28 @@ def state_problems(run: Run) -> list[Problem]:
                 Coupled(f"'{word}' hands samples on beside the outputs", module, node, "beside")
             )
     return found
+
+
+#: Methods after which other code sees what a layer is given or gives, and may change it.
+HOOKS = frozenset(
+    {
+        "register_forward_hook",
+        "register_forward_pre_hook",
+        "register_module_forward_hook",
+        "register_module_forward_pre_hook",
+    }
+)
+
+
+def hook_problems(run: Run) -> list[Problem]:
+    """Hooks, which may change what layers give."""
+    for event in run.facts.calls:
+        for callee in event.callee:
+            word = getattr(callee, "name", "")
+            if isinstance(word, str) and word.rpartition(".")[2] in HOOKS:
+                reason = f"'{word.rpartition('.')[2]}' lets other code change what a layer gives"
+                return [Unknown(reason, event.module, event.node)]
+    return []
 
 
 def is_read_elsewhere(run: Run, word: str) -> bool:

@@ -19,7 +19,7 @@ from transpile.rows.domain import (
     choice,
     options,
 )
-from transpile.rows.shapes import Impossible, Mixed
+from transpile.rows.shapes import Mixed
 from transpile.rows.state import Given, Running
 
 MOST = 128
@@ -214,7 +214,7 @@ def container_method(run: Running, base: Known, word: str, given: Given) -> Know
         return None
     if word in ("append", "insert", "extend", "add"):
         if not isinstance(base, Cell):
-            raise Impossible
+            return kept_behind(run, given)
         if word == "extend":
             elements, rest = run.elements_of(first)
         else:
@@ -249,6 +249,15 @@ def container_method(run: Running, base: Known, word: str, given: Given) -> Know
     return None
 
 
+def kept_behind(run: Running, given: Given) -> Known:
+    """What is put into a list or dict that was there before the call, and is there behind it."""
+    if any(run.sampled(one) for one in given.every()):
+        run.problems.append(
+            run.coupled("samples are kept in an object that outlives the call", "state")
+        )
+    return NONE
+
+
 def dict_method(run: Running, base: Known, held: Record, word: str, given: Given) -> Known | None:
     """Methods of dicts."""
     first = given.items[0] if given.items else NONE
@@ -268,6 +277,8 @@ def dict_method(run: Running, base: Known, held: Record, word: str, given: Given
     if word == "items":
         found_items = tuple(Group((Constant(key), value)) for key, value in held.entries)
         return Group(found_items, Group((PLAIN, *rest)) if rest else None)
+    if word in ("update", "setdefault", "pop") and not isinstance(base, Cell):
+        return kept_behind(run, given)
     if word == "update" and isinstance(base, Cell):
         other = run.held(first)
         entries = dict(held.entries)

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from transpile.facts.values import Constant, External, Instance, Opaque, Value
+from transpile.facts.values import (
+    BoundMethod,
+    Constant,
+    External,
+    Function,
+    Instance,
+    Opaque,
+    Partial,
+    Value,
+)
 from transpile.plan.graph import called_names, origin
 from transpile.rows.bound import Bound, arithmetic, number_of, pointwise, size_number, tensor_of
 from transpile.rows.domain import (
@@ -197,7 +206,7 @@ class TorchLibrary:
         """What a call of a library's object gives, by the names of what made it."""
         replaced = layer.attributes if isinstance(layer, Opaque) else {}
         for word, values in replaced.items():
-            if any(isinstance(origin(one), Instance) for one in values):
+            if any(isinstance(origin(one), REPLACING) for one in values):
                 return run.unknown(f"the model's '{word}' is replaced by a layer of the script")
         found = [call_layer(run, name, layer, made, given) for name in names]
         known = [one for one in found if one is not None]
@@ -285,6 +294,10 @@ class TorchLibrary:
                     continue
                 return layers_of(run, layer, run.lifted_arguments(layer.arguments))
         return None
+
+
+#: What the script puts in the place of a part of a library's layer.
+REPLACING = (Instance, Function, BoundMethod, Partial)
 
 
 class Input_:

@@ -1,0 +1,89 @@
+"""Warn of models that are shown to mix the samples of a batch.
+
+What:
+    A trained model in which an operation goes along the axis of the samples, keeps something of
+    them for the next call, or uses how many there are, is warned of with that operation.
+
+Why:
+    Each process calls the model with its share of the batch. What mixes the samples of a share
+    gives another result than what mixes those of the whole batch.
+
+Before:
+    def forward(self, x):
+        return self.layer(x).softmax(0)
+
+After:
+    def forward(self, x):
+        return self.layer(x).softmax(1)
+
+Refuses when:
+    never: it is a warning, as for models that combine samples with a statistic of the batch.
+
+Source:
+    https://pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
+    (each process has a share of the batch).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transpile.facts.values import Instance, Mapping, Sequence, Value, Values
+from transpile.finding import Level
+from transpile.plan.model import Model, Plan
+from transpile.rule import Answer, Remark
+from transpile.rules.pytorch._quantity import Kind, quantity
+from transpile.rules.pytorch._quantity.couplings import couplings
+from transpile.rules.pytorch._rows import calls_of, rows_of
+
+CODES = {"PT413": "a model mixes the samples of a batch"}
+#: Reasons that make a share of the batch differ from the whole.
+CAUSES = frozenset({"samples", "state", "count"})
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """A warning for each trained model that is shown to mix its samples."""
+    seen: set[int] = set()
+    for model in plan.trained_models:
+        if not isinstance(model.value, Instance):
+            continue
+        rows = rows_of(plan, model)
+        if rows.verdict != "coupled" or rows.cause not in CAUSES or not rows.agreed:
+            continue
+        if rows.node is None or rows.module is None or id(rows.node) in seen:
+            continue
+        if is_accounted_for(plan, model, rows.node):
+            continue
+        seen.add(id(rows.node))
+        yield Remark(
+            "PT413",
+            Level.WARNING,
+            rows.module,
+            rows.node,
+            f"the model gives each sample another result where it has a share of the batch: "
+            f"{rows.reason}",
+            "keep the samples apart, or compare a run with one process",
+        )
+
+
+def is_accounted_for(plan: Plan, model: Model, node: object) -> bool:
+    """Whether what mixes the samples is warned of already, or is known for what it is.
+
+    That is a mean or sum, such as a loss that the model gives beside its outputs.
+    """
+    if any(True for _ in couplings(plan)):
+        return True
+    reduced = quantity(plan, plan.facts.values_of(node)).kind is not Kind.SAMPLE
+    outputs = [
+        quantity(plan, (one,)).kind for event in calls_of(model) for one in parts(event.result)
+    ]
+    return reduced and any(kind is not Kind.SAMPLE for kind in outputs)
+
+
+def parts(values: Values) -> Iterator[Value]:
+    """The parts of what a model gives."""
+    for value in values:
+        if isinstance(value, (Sequence, Mapping)):
+            yield from parts(value.every())
+        else:
+            yield value
