@@ -101,17 +101,20 @@ def convert(
     sight = look(text_of(read), project.text_of, table)
     try:
         return follow(project, table, read, options, sight)
-    except (TooComplex, RecursionError):
-        finding = Finding(
-            "DT001",
-            Level.ERROR,
-            path,
-            0,
-            0,
-            "the script is too complex to follow: its calls branch too often or nest too deeply",
-            "split the script, or convert the part that trains on its own",
-        )
-        return Result(Outcome.REFUSED, read.text, data, {}, (), (finding,))
+    except (TooComplex, RecursionError) as error:
+        return Result(Outcome.REFUSED, read.text, data, {}, (), (too_complex(error, path),))
+
+
+def too_complex(error: TooComplex | RecursionError, path: str) -> Finding:
+    """The refusal of a script that cannot be followed, at the function that most work went to."""
+    message = "the script is too complex to follow: its calls branch too often or nest too deeply"
+    advice = "split the script, or convert the part that trains on its own"
+    function = error.function if isinstance(error, TooComplex) else None
+    if function is None or not isinstance(error, TooComplex):
+        return Finding("DT001", Level.ERROR, path, 0, 0, message, advice)
+    where, line, column = place(function.module, function.node)
+    message = f"{message}; '{function.name}' was followed {error.times} times"
+    return Finding("DT001", Level.ERROR, where, line, column, message, advice)
 
 
 def follow(project: Project, table: Table, read: Source, options: Options, sight: Sight) -> Result:
@@ -126,7 +129,11 @@ def follow(project: Project, table: Table, read: Source, options: Options, sight
     unread = list(unread_start(sight)) if options.respect_distributed else []
     if unread and not options.allow_partial:
         return Result(Outcome.REFUSED, read.text, read.data, {}, (), tuple(unread))
-    facts = interpret(project.entry, table.dialect, project.find)
+
+    def is_training(facts: Facts) -> bool:
+        return trains(build_plan(facts, table, options, first_way(options)))
+
+    facts = interpret(project.entry, table.dialect, project.find, goes_on=is_training)
     plan = build_plan(facts, table, options, first_way(options))
     notes = [
         Finding(

@@ -20,6 +20,17 @@ from transpile.rule import Remark
 def unreached(plan: Plan) -> Iterator[Remark]:
     """A remark for the first call in each function that runs but never comes past a loop."""
     facts = plan.facts
+    if facts.left_out:
+        first = facts.left_out[0]
+        yield Remark(
+            "DT011",
+            Level.WARNING,
+            first.module,
+            first.node,
+            f"nothing in sight calls this function and {len(facts.left_out) - 1} others, which are "
+            "too much to be looked at",
+            "see whether they print, write or train, and convert that by hand",
+        )
     entered = {id(frame.function.node) for event in facts.events for frame in event.calls()}
     for module in facts.modules.values():
         told: set[int] = set()

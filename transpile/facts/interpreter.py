@@ -9,7 +9,7 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
-from transpile.facts.state import MOST_STEPS, Activation, Dialect
+from transpile.facts.state import MOST_STEPS, Activation, Dialect, TooComplex
 from transpile.facts.statements import Statements
 from transpile.facts.values import (
     Argument,
@@ -36,6 +36,7 @@ class Facts:
         values: what each expression may be, by the identity of its node, over all contexts.
         unfollowed: statements that the run passed over, with the reason.
         cut_short: calls were so deep inside each other that the innermost were not followed.
+        left_out: functions that nothing calls and that were not followed to their end.
     """
 
     entry: Module
@@ -45,6 +46,7 @@ class Facts:
     values: dict[int, Values]
     unfollowed: tuple[tuple[Module, object, str], ...]
     cut_short: bool = False
+    left_out: tuple[Function, ...] = ()
 
     @cached_property
     def calls(self) -> tuple[Event, ...]:
@@ -71,6 +73,14 @@ class Facts:
         return self.values.get(id(node), ())
 
 
+#: Allowances for functions that nothing calls: all of them together, and each of them.
+MOST_DETACHED_STEPS = 150_000
+MOST_DETACHED_EVENTS = 20_000
+MOST_STEPS_OF_ONE = 40_000
+#: So many of them cost less than asking whether they matter.
+FEW_DETACHED = 60
+
+
 class Interpreter(Statements):
     """Runs modules abstractly; see :func:`interpret`."""
 
@@ -92,21 +102,55 @@ class Interpreter(Statements):
                 self.activation = saved_activation
 
     def run_detached(self) -> None:
-        """Run every function that nothing called, with unknown arguments."""
+        """Run every function that nothing called, with unknown arguments.
+
+        They are many in a large project; those beyond the allowance are left out.
+        """
         self.detached = True
+        given, end = self.most_steps, self.steps + MOST_DETACHED_STEPS
+        self.most_events = len(self.events) + MOST_DETACHED_EVENTS
         for function in list(self.functions.values()):
             if not isinstance(function, Function) or id(function.node) in self.entered:
                 continue
-            self.activation = Activation(
-                function.module.scope or Scope({}, None, function.module), function.module
-            )
-            self.stack, self.context = (), ()
-            given: tuple[Argument, ...] = ()
-            receiver = None
-            if function.owner is not None:
-                receiver = self.representative(function.owner)
-                given = (Argument((receiver,), None),)
-            self.call_function(function, Arguments(given), None, receiver)
+            if self.steps >= end or len(self.events) >= self.most_events:
+                self.left_out.append(function)
+                continue
+            self.most_steps = min(end, self.steps + MOST_STEPS_OF_ONE)
+            if given < MOST_STEPS:
+                self.most_steps = min(self.most_steps, given)
+            try:
+                self.run_one_detached(function)
+            except TooComplex:
+                if given < MOST_STEPS and self.steps > given:
+                    raise
+                self.left_out.append(function)
+
+    def run_one_detached(self, function: Function) -> None:
+        """Run a function with unknown arguments.
+
+        Raises:
+            TooComplex: it needs more than the allowance.
+        """
+        self.activation = Activation(
+            function.module.scope or Scope({}, None, function.module), function.module
+        )
+        self.stack, self.context = (), ()
+        given: tuple[Argument, ...] = ()
+        receiver = None
+        if function.owner is not None:
+            receiver = self.representative(function.owner)
+            given = (Argument((receiver,), None),)
+        self.call_function(function, Arguments(given), None, receiver)
+
+    @property
+    def has_many_detached(self) -> bool:
+        """Whether there is much that nothing has called so far."""
+        count = sum(
+            1
+            for function in self.functions.values()
+            if isinstance(function, Function) and id(function.node) not in self.entered
+        )
+        return count > FEW_DETACHED
 
     def run_passed_over(self) -> None:
         """Run what known tests have left out everywhere, as nobody can say that it never runs."""
@@ -140,6 +184,7 @@ class Interpreter(Statements):
             self.values,
             tuple(self.unfollowed),
             self.cut_short,
+            tuple(self.left_out),
         )
 
     def representative(self, cls: Class) -> Instance:
@@ -157,6 +202,7 @@ def interpret(
     dialect: Dialect,
     find_module: Callable[[str, Module], Module | None],
     most_steps: int = MOST_STEPS,
+    goes_on: Callable[[Facts], bool] = lambda facts: True,
 ) -> Facts:
     """Run a script abstractly: no code of it is executed.
 
@@ -166,6 +212,8 @@ def interpret(
         find_module: a module of the project by dotted name (relative ones with leading dots) as
             seen from another module; None where it is not part of the project.
         most_steps: evaluations that it may take.
+        goes_on: whether the many functions that nothing calls are to be looked at, too, by what
+            was seen without them; where they are few, they are.
 
     Raises:
         TooComplex: it needs more steps than the analysis allows.
@@ -174,5 +222,6 @@ def interpret(
     run.most_steps = most_steps
     run.import_module(entry)
     run.run_passed_over()
-    run.run_detached()
+    if not run.has_many_detached or goes_on(run.facts(entry)):
+        run.run_detached()
     return run.facts(entry)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import libcst as cst
 
 from transpile.facts.builtin_calls import BuiltinCalls
-from transpile.facts.events import Call
+from transpile.facts.events import Call, Event
 from transpile.facts.state import DEEPEST_CALLS, Activation, call_frames, unknown
 from transpile.facts.values import (
     Argument,
@@ -48,17 +50,17 @@ class ProjectCalls(BuiltinCalls):
         self.entered.add(id(function.node))
         bound = self.bind_parameters(function, arguments, node)
         place = node if node is not None else function.node
-        key = (
+        shape = (
             id(function),
-            self.context,
-            id(place),
             tuple(tuple(map(identity, values)) for values in bound.values()),
             self.detached,
         )
-        memo = self.call_memo.get(key)
+        key = (self.context, id(place), shape)
+        memo = self.call_memo.get(key) or self.shared_memo.get(shape)
         if memo is not None and memo[1] == self.heap_version:
             return memo[0]
-        version = self.heap_version
+        self.runs[function] = self.runs.get(function, 0) + 1
+        version, recorded = self.heap_version, len(self.events)
         saved = (self.stack, self.context, getattr(self, "activation", None))
         self.stack = self.pushed(
             Call(
@@ -96,6 +98,9 @@ class ProjectCalls(BuiltinCalls):
         # A call that changed something may take another way when it comes round again.
         if self.heap_version == version:
             self.call_memo[key] = (result, version)
+            if not function.is_generator and is_plain(result, bound):
+                if all(map(is_quiet, islice(self.events, recorded, None))):
+                    self.shared_memo[shape] = (result, version)
         return result
 
     def bind_parameters(
@@ -295,6 +300,29 @@ def annotated_fields(cls: Class) -> list[str]:
                 if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
                     names.append(small.target.value)
     return names
+
+
+def is_plain(result: Values, bound: dict[str, Values]) -> bool:
+    """Whether a call gives what any other call with the same arguments may give, too.
+
+    What it has made itself, such as a list, is another one for each call.
+    """
+    given = {id(value) for values in bound.values() for value in values}
+    return all(
+        isinstance(value, (Constant, External, Unknown))
+        or (isinstance(value, Opaque) and value.kind == "operation")
+        or id(value) in given
+        for value in result
+    )
+
+
+def is_quiet(event: Event) -> bool:
+    """Whether an event means nothing beyond the value that it has a part in."""
+    if event.kind == "exit":
+        return event.name == "return"
+    return event.kind == "call" and all(
+        isinstance(callee, (Function, BoundMethod)) for callee in event.callee
+    )
 
 
 def identity(value: Value) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import libcst as cst
 
@@ -31,10 +31,22 @@ from transpile.records import dataclass, field
 MOST_STEPS = 400_000
 #: Calls of project functions within each other.
 DEEPEST_CALLS = 40
+#: What is recorded before a script counts as too complex: all that follows looks at each of it.
+MOST_EVENTS = 30_000
 
 
 class TooComplex(Exception):
-    """The script needs more steps than the analysis allows."""
+    """The script needs more work than the analysis allows.
+
+    Args:
+        function: the function that most of it went to; None where it is no function's.
+        times: how often that was followed.
+    """
+
+    def __init__(self, function: Function | None = None, times: int = 0) -> None:
+        super().__init__()
+        self.function = function
+        self.times = times
 
 
 @dataclass(frozen=True)
@@ -131,7 +143,8 @@ class State(ABC):
         self.activation: Activation
         self.heap_version = 0
         self.steps = 0
-        self.most_steps = MOST_STEPS
+        self.most_steps, self.most_events = MOST_STEPS, MOST_EVENTS
+        self.runs: dict[Function, int] = {}
         self.entered: set[int] = set()
         self.executed: set[int] = set()
         self.passed_over: list[tuple[cst.CSTNode, Scope]] = []
@@ -140,8 +153,10 @@ class State(ABC):
         self.detached = False
         self.modules: dict[str, Module] = {}
         self.call_memo: dict[tuple[object, ...], tuple[Values, int]] = {}
+        self.shared_memo: dict[tuple[object, ...], tuple[Values, int]] = {}
         self.generators_by_module: dict[str, set[int]] = {}
         self.cut_short = False
+        self.left_out: list[Function] = []
         self.unfollowed: list[tuple[Module, cst.CSTNode, str]] = []
 
     # What the parts of the interpreter offer to each other.
@@ -188,8 +203,15 @@ class State(ABC):
             TooComplex: the allowance is used up.
         """
         self.steps += 1
-        if self.steps > self.most_steps:
-            raise TooComplex
+        if self.steps > self.most_steps or len(self.events) > self.most_events:
+            raise self.too_complex()
+
+    def too_complex(self) -> TooComplex:
+        """The error that says where most of the work went."""
+        if not self.runs:
+            return TooComplex()
+        function, times = max(self.runs.items(), key=lambda item: item[1])
+        return TooComplex(function, times)
 
     def branches(self) -> tuple[Branch, ...]:
         """The branch arms that lead here."""
@@ -335,8 +357,9 @@ def unknown(reason: str) -> Values:
     return (Unknown(reason),)
 
 
+@lru_cache(maxsize=16384)
 def external(name: str) -> Values:
-    """A single external name."""
+    """A single external name: always the same object, which is found among others at once."""
     return (External(name),)
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 MOST_ALTERNATIVES = 64
 #: The same for those that a call may lead into; each is followed, with all that it calls.
 MOST_FOLLOWED = 12
+#: Alternatives that are compared with each other faster than by their hashes.
+_FEW = 4
 
 
 class Constant:
@@ -320,7 +322,8 @@ Value = Union[
     "ModuleValue",
 ]
 Values = tuple[Value, ...]
-FOLLOWED = (Function, Class, Instance, BoundMethod, Partial)
+FOLLOWED = frozenset({Function, Class, Instance, BoundMethod, Partial})
+_REST = Unknown("too many different values meet here")
 
 
 @dataclass(eq=False)
@@ -345,11 +348,25 @@ class Scope:
 def join(*several: Iterable[Value]) -> Values:
     """The alternatives of all arguments, each once, in the order met."""
     kept: list[Value] = []
+    # Many are told apart by their hashes: comparing each with each would take too long.
+    seen: dict[Value, None] | None = None
     for values in several:
         for value in values:
-            if value not in kept:
+            if seen is not None:
+                seen[value] = None
+            elif value not in kept:
                 kept.append(value)
-    return tuple(kept) if len(kept) <= MOST_FOLLOWED else told_apart(kept)
+                if len(kept) == _FEW:
+                    seen = dict.fromkeys(kept)
+    if seen is not None:
+        kept = list(seen)
+    if len(kept) <= MOST_FOLLOWED:
+        return tuple(kept)
+    first = several[0]
+    if type(first) is tuple and len(first) == len(kept) and first[-1] is _REST:
+        # Nothing has come to what was told apart already.
+        return first
+    return told_apart(kept)
 
 
 def told_apart(values: list[Value]) -> Values:
@@ -358,16 +375,20 @@ def told_apart(values: list[Value]) -> Values:
     Of each kind the first are kept, so that they are the same however the rest comes in.
     """
     kept: list[Value] = []
-    room = {True: MOST_FOLLOWED, False: MOST_ALTERNATIVES}
+    followed, others = MOST_FOLLOWED, MOST_ALTERNATIVES
     for value in values:
-        is_followed = isinstance(value, FOLLOWED)
-        if room[is_followed]:
-            room[is_followed] -= 1
-            kept.append(value)
+        if type(value) in FOLLOWED:
+            if not followed:
+                continue
+            followed -= 1
+        else:
+            if not others:
+                continue
+            others -= 1
+        kept.append(value)
     if len(kept) == len(values):
         return tuple(kept)
-    rest = Unknown("too many different values meet here")
-    return tuple(kept) if rest in kept else (*kept, rest)
+    return tuple(kept) if _REST in kept else (*kept, _REST)
 
 
 def only_constant(values: Values) -> Constant | None:

@@ -1,0 +1,98 @@
+"""What a conversion may cost: calls that branch, and projects with much that is not run."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from transpile import Outcome, convert
+from transpile.facts import interpreter, state
+
+LOOP = """\
+model = torch.nn.Linear(3, 1)
+loader = DataLoader(TensorDataset(torch.randn(64, 3), torch.randn(64, 1)), 8, shuffle=True)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    optimizer.zero_grad()
+    torch.nn.functional.mse_loss(model(g0(x)), y).backward()
+    optimizer.step()
+"""
+HEAD = "import torch\nfrom torch.utils.data import DataLoader, TensorDataset\n\n\n"
+
+
+def chain(depth: int, body: str) -> str:
+    """Functions that each call the next one twice."""
+    functions = "".join(
+        f"def g{number}(x):\n    return {body.format(next=f'g{number + 1}')}\n\n\n"
+        for number in range(depth)
+    )
+    return f"{HEAD}{functions}def g{depth}(x):\n    return x * 2\n\n\n{LOOP}"
+
+
+def test_calls_with_the_same_arguments_are_followed_once() -> None:
+    started = time.process_time()
+    result = convert(chain(30, "{next}(x) + {next}(x)"))
+    assert result.outcome is Outcome.CONVERTED
+    assert time.process_time() - started < 5
+
+
+def test_lists_that_calls_make_are_not_one() -> None:
+    script = f"""{HEAD}def g0(x):
+    return x
+
+
+def empty():
+    return []
+
+
+sizes = empty()
+names = empty()
+names.append("a")
+for size in sizes:
+    print(size)
+{LOOP}"""
+    result = convert(script)
+    assert result.outcome is Outcome.CONVERTED
+
+
+def test_what_is_too_much_is_refused_with_its_place() -> None:
+    started = time.process_time()
+    result = convert(chain(30, "torch.relu({next}(x)) + torch.tanh({next}(x))"))
+    assert time.process_time() - started < 10
+    (finding,) = result.findings
+    assert (result.outcome, finding.code) == (Outcome.REFUSED, "DT001")
+    assert finding.line > 5
+    assert "was followed" in finding.message
+
+
+MANY = "".join(f"def unused{number}(x):\n    return torch.relu(x)\n\n\n" for number in range(100))
+
+
+def test_a_file_that_does_not_train_is_not_followed_beyond_its_own_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "library.py").write_text(f"{HEAD}{MANY}")
+    script = "import torch\nimport library\n\nprint(torch.ones(1))\n"
+    (tmp_path / "conftest.py").write_text(script)
+
+    def never(self: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(interpreter.Interpreter, "run_detached", never)
+    result = convert(script, folder=tmp_path)
+    assert [finding.code for finding in result.findings] == ["DT004"]
+
+
+def test_what_nothing_calls_is_left_out_beyond_an_allowance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    script = f"{HEAD}{MANY}{chain(1, '{next}(x)').removeprefix(HEAD)}"
+    assert convert(script).findings == ()
+    monkeypatch.setattr(interpreter, "MOST_DETACHED_STEPS", 100)
+    result = convert(script)
+    assert result.outcome is Outcome.CONVERTED
+    assert [finding.code for finding in result.findings] == ["DT011"]
+    monkeypatch.setattr(state, "MOST_EVENTS", 10)
+    assert convert(script).outcome is Outcome.REFUSED
