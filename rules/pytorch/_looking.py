@@ -9,6 +9,7 @@ from transpile.facts.events import Event
 from transpile.facts.values import Class, Function, Instance, Opaque, Value, Values
 from transpile.plan.graph import SIZE_OPERATIONS, walk_back
 from transpile.plan.model import Loader, Plan
+from transpile.plan.roles.loaders import enters_iterator
 
 
 def looks(plan: Plan) -> Iterator[tuple[Event, Values]]:
@@ -18,7 +19,8 @@ def looks(plan: Plan) -> Iterator[tuple[Event, Values]]:
     used: set[int] = set()
     for event in plan.facts.events:
         if event.kind == "iterate" and (event.name != "next" or id(event.node) in learned):
-            used.update(id(value.node) for value in event.callee if is_iterator(value))
+            drawn = walk_back(event.callee, enters_iterator)
+            used.update(id(value.node) for value in drawn if is_iterator(value))
     for event in plan.facts.events:
         if event.kind == "iterate" and event.name == "iter" and not event.detached:
             if any(loader_behind(plan, value) is not None for value in event.callee):

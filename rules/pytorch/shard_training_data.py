@@ -42,8 +42,9 @@ from transpile.layout import add_argument, insert_before, replace_argument_value
 from transpile.layout.calls import written_call
 from transpile.plan.model import Plan
 from transpile.plan.passes import handed_out, passes_for_training
-from transpile.plan.places import Statement, statement_of
+from transpile.plan.places import Statement, function_of, statement_of
 from transpile.plan.sources import Site, constant_of, given, is_indirect, is_simple, sites
+from transpile.plan.treatment import parameters_of
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
@@ -370,9 +371,25 @@ def sampler_arguments(data: Sharding, seed: str) -> list[str]:
 
 
 def said(site: Site, name: str) -> object:
-    """The constant that all loaders of a place are given; ``...`` where it is not one."""
+    """The constant that all loaders of a place are given; ``...`` where it is not one.
+
+    A parameter keeps its meaning for whoever calls the function with something else.
+    """
+    argument = site.loader.argument(name)
+    if argument is not None and is_parameter(site, argument.node):
+        return ...
     found = [constant_of(loader.argument(name), False) for loader in site.loaders]
     return found[0] if all(each == found[0] for each in found) else ...
+
+
+def is_parameter(site: Site, node: cst.CSTNode | None) -> bool:
+    """Whether an expression is a parameter of the function that a loader is made in."""
+    function = function_of(site.module, site.node)
+    return (
+        isinstance(node, cst.Name)
+        and function is not None
+        and any(each.name.value == node.value for each in parameters_of(function))
+    )
 
 
 def argument_edits(data: Sharding) -> Iterator[Change]:

@@ -207,6 +207,28 @@ loader = DataLoader(Data(), batch_size=12)
     assert ("PT229" in codes(result(middle))) is refused
 
 
+@pytest.mark.parametrize(
+    ("seed", "refused"),
+    [
+        ("worker", True),
+        ("42 + worker", True),
+        ("torch.initial_seed() % 2**32", False),
+        ("np.random.get_state()[1][0] + worker", False),
+    ],
+)
+def test_workers_that_seed_by_their_number(seed: str, refused: bool) -> None:
+    middle = f"""
+def init(worker):
+    np.random.seed({seed})
+
+data = TensorDataset(torch.arange(48), X, Y)
+loader = DataLoader(data, 12, worker_init_fn=init)
+"""
+    assert ("PT229" in codes(result(middle))) is refused
+    middle = middle.replace("=init", f"=lambda worker: random.seed({seed})")
+    assert ("PT229" in codes(result(middle))) is refused
+
+
 @pytest.mark.parametrize("name", COLLATES)
 def test_batches_that_samples_are_left_out_of(name: str) -> None:
     line, refused = COLLATES[name]
