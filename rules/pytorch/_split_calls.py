@@ -192,9 +192,13 @@ def is_call(value: Value) -> bool:
 
 def is_of_unknown_origin(value: Value) -> bool:
     """Whether it is not seen what a value was made of."""
-    if isinstance(value, Unknown):
+    if isinstance(value, (Unknown, Instance)):
         return True
-    return isinstance(value, Opaque) and value.kind == "operation" and not any(value.operands)
+    if not isinstance(value, Opaque):
+        return False
+    if value.arguments.unknown_because:
+        return True
+    return value.kind == "operation" and not any(value.operands)
 
 
 def is_drawn(value: Value) -> bool:

@@ -80,8 +80,10 @@ def bindings(function: cst.CSTNode) -> dict[str, list[cst.CSTNode | None]]:
         if isinstance(target, cst.Name):
             found.setdefault(target.value, []).append(value)
         elif isinstance(target, (cst.Tuple, cst.List)):
-            for element in target.elements:
-                bind(element.value, None)
+            for element, own in zip(
+                target.elements, values_of_elements(target, value), strict=True
+            ):
+                bind(element.value, own)
 
     while stack:
         node = stack.pop()
@@ -109,6 +111,34 @@ def bindings(function: cst.CSTNode) -> dict[str, list[cst.CSTNode | None]]:
     for name in declared:
         found.pop(name, None)
     return found
+
+
+def values_of_elements(
+    target: cst.Tuple | cst.List, value: cst.CSTNode | None
+) -> list[cst.CSTNode | None]:
+    """What each element of a target is given, where as many values are written beside it."""
+    plain = isinstance(value, (cst.Tuple, cst.List)) and not any(
+        isinstance(each, cst.StarredElement) for each in (*target.elements, *value.elements)
+    )
+    if plain and isinstance(value, (cst.Tuple, cst.List)):
+        if len(value.elements) == len(target.elements):
+            return [element.value for element in value.elements]
+    return [None] * len(target.elements)
+
+
+def assigned_to(module: Module, target: cst.CSTNode) -> cst.CSTNode | None:
+    """The expression that an assignment gives to a target, or to an element of one."""
+    parent = module.source.parent(target)
+    if isinstance(parent, cst.AssignTarget):
+        statement = module.source.parent(parent)
+        return statement.value if isinstance(statement, cst.Assign) else None
+    if not isinstance(parent, cst.Element):
+        return None
+    several = module.source.parent(parent)
+    if not isinstance(several, (cst.Tuple, cst.List)):
+        return None
+    values = values_of_elements(several, assigned_to(module, several))
+    return next(v for e, v in zip(several.elements, values, strict=True) if e is parent)
 
 
 def parameters(function: cst.FunctionDef) -> list[str]:
@@ -281,11 +311,8 @@ def attribute_step(
         if event.kind == "store" and event.name == node.attr.value:
             if any(owner in event.callee for owner in owners):
                 target = event.node
-                assignment = event.module.source.parent(target)
-                statement = (
-                    event.module.source.parent(assignment) if assignment is not None else None
-                )
-                if isinstance(statement, cst.Assign):
+                value = assigned_to(event.module, target)
+                if value is not None:
                     found.append(
                         Holder(
                             event.module,
@@ -298,7 +325,7 @@ def attribute_step(
                             stored=True,
                         )
                     )
-                    places.append((event.module, statement.value, event.stack))
+                    places.append((event.module, value, event.stack))
     return places
 
 
