@@ -113,10 +113,10 @@ def met_by_some(plan: Plan, asked: Asked) -> Iterator[Remark]:
         if function is not None and any(meets(change, sources) for change in changes):
             meeting.setdefault(id(function), (ruling.module, ruling.node))
     entered: dict[int, set[int]] = {}
-    for call in split_calls(plan):
-        meeting[id(call.node)] = (call.module, call.node)
-        for node in (call.node, *(frame.node for frame in call.calls())):
-            entered.setdefault(id(node), set()).add(id(call.node))
+    for split in split_calls(plan):
+        meeting[id(split.node)] = (split.module, split.node)
+        for node in (split.node, *(frame.node for frame in split.calls())):
+            entered.setdefault(id(node), set()).add(id(split.node))
     if not meeting:
         return
     for event in plan.facts.events:

@@ -218,8 +218,7 @@ def decide_and_edit(
         finding = finding_of(answer)
         if finding is not None:
             findings.append(finding)
-            doubted = finding.level > Level.NOTE and finding.code not in rule.sure
-            if doubted and rule.ways == {plan.way}:
+            if finding.level > Level.NOTE and finding.code not in rule.sure:
                 doubts.append(finding)
     refused = any(finding.level is Level.ERROR for finding in findings)
     if not refused:

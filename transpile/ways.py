@@ -64,9 +64,10 @@ def choose(data: Attempt, calls: Attempt, path: str) -> Result:
         calls: what became of it with calls of its models shared out.
         path: how findings name the script.
     """
-    doubt = data.doubts[0]
-    if not calls.refused:
-        return with_finding(calls.result, split_calls(doubt, path))
+    left = {(f.code, f.line) for f in calls.result.findings}
+    doubts = [doubt for doubt in data.doubts if (doubt.code, doubt.line) not in left]
+    if not calls.refused and doubts:
+        return with_finding(calls.result, split_calls(doubts[0], path))
     known = {finding.code for finding in data.result.findings}
     refusals = [f for f in calls.result.findings if f.level is Level.ERROR and f.code not in known]
     if not refusals:

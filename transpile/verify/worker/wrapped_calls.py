@@ -7,8 +7,8 @@ from typing import Any
 
 from transpile.verify.worker.journal import Journal
 
-_MOST = 3
-"""Calls that are looked at: hooks on all modules slow every call down."""
+_MOST = 500
+"""Wrapped calls that are looked at, unless one computes a part before."""
 
 
 class WrappedCallObserver:
@@ -17,28 +17,35 @@ class WrappedCallObserver:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._torch: Any = importlib.import_module("torch")
-        self._given: dict[int, int] = {}
         self._seen = 0
-        self._handle: Any = None
 
     def install(self) -> None:
         """Start watching, in a process that may be one of several."""
-        modules: Any = importlib.import_module("torch.nn.modules.module")
         wrap: Any = self._torch.nn.parallel.DistributedDataParallel
+        plain_call = wrap.__call__
 
-        def hook(module: Any, inputs: tuple[Any, ...]) -> None:
-            if isinstance(module, wrap):
-                self._given[id(module.module)] = self._size(inputs)
-            elif id(module) in self._given:
-                self._record(self._given.pop(id(module)), self._size(inputs))
+        def call(wrapper: Any, *args: Any, **kwargs: Any) -> Any:
+            if self._seen >= _MOST:
+                return plain_call(wrapper, *args, **kwargs)
+            given = self._size(args, kwargs)
 
-        self._handle = modules.register_module_forward_pre_hook(hook)
+            def hook(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+                self._record(given, self._size(args, kwargs))
+
+            handle = wrapper.module.register_forward_pre_hook(hook, with_kwargs=True)
+            try:
+                return plain_call(wrapper, *args, **kwargs)
+            finally:
+                handle.remove()
+
+        wrap.__call__ = call
 
     def _record(self, given: int, computed: int) -> None:
-        self._journal.write("wrapped call", given=given, computed=computed)
         self._seen += 1
-        if self._seen == _MOST:
-            self._handle.remove()
+        if computed < given:
+            self._journal.write("wrapped call", given=given, computed=computed)
+            self._seen = _MOST
 
-    def _size(self, inputs: tuple[Any, ...]) -> int:
-        return sum(value.numel() for value in inputs if isinstance(value, self._torch.Tensor))
+    def _size(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+        values = (*args, *kwargs.values())
+        return sum(value.numel() for value in values if isinstance(value, self._torch.Tensor))
