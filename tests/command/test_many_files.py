@@ -18,6 +18,7 @@ Command = Callable[..., Run]
 
 class TestGit:
     def test_what_git_ignores_is_left_out_of_folders(self, command: Command) -> None:
+        Path(".git").mkdir()
         for name in ("a.py", "build/b.py", "deep/c.py", "deep/kept/d.py", "deep/e_copy.py"):
             script(name, fake_engine.TRAINING)
         Path(".gitignore").write_text("/build/\n*_copy.py\n")
@@ -33,6 +34,7 @@ class TestGit:
         assert "2 would be converted" in run.errors
         assert "5 would be converted" in command(".", "--check", "--no-gitignore").errors
         assert command("deep/c.py", "--check").status == 1
+        assert "1 would be converted" in command("build", "--check").errors
 
     def test_the_nearest_file_of_the_repository_decides(self) -> None:
         script("repository/.git/HEAD", b"")
@@ -45,6 +47,8 @@ class TestGit:
         assert not ignored.names("repository/sub/c.py")
         assert ignored.names("repository/sub/out", is_folder=True)
         assert not ignored.names("repository/sub/out")
+        script("repository/sub/.gitignore", b"!\n[z-a]\nb.py\n")
+        assert Ignored("repository/sub").names("repository/sub/b.py")
 
 
 class TestHooks:

@@ -100,6 +100,18 @@ def test_of_several_outputs_of_a_script_the_one_that_is_written_counts(
         ("[roles]\n'a.b' = 'c d'", "role 'c d' is no dotted name"),
         ("[roles]\n'a.*' = 'c'", "role 'a.*': it and 'c' both end in '.*', or neither"),
         ("[roles]\n'a' = 1", "roles: expected str, got int"),
+        ("exclude = ['!']", "exclude: '!' is no pattern"),
+        ("exclude = ['**/[z-a]']", "exclude: '**/[z-a]' is no pattern"),
+        ("select = ['']", "select: there is no code ''"),
+        ("[[script]]\nsource='.'", "[[script]] no. 1 source: '.' is neither a script nor"),
+        ("[[script]]\nsource='[z-a]'", "source: '[z-a]' is neither a script nor a pattern"),
+        ("[[script]]\nsource='a.py'\noutput='out'", "output: 'out' is neither a script (.py) nor"),
+        (
+            "[[script]]\nsource='a.py'\noutput='x.py'\nlaunch={targets=['slrm']}",
+            "launch targets: there is no 'slrm'; did you mean slurm?",
+        ),
+        ("[launch]\ntargets = 'nope'", "launch targets: there is no 'nope'"),
+        ("[roles]\n'' = 'c'", "role '' is no dotted name"),
         ("timeout =", "cannot be read"),
     ],
 )
@@ -108,6 +120,7 @@ def test_what_a_configuration_cannot_hold(
 ) -> None:
     write("disttranspile.toml", f"{text}\n")
     write("train.py", TRAINING)
+    assert command("audit", "train.py").status == 2 or "python" in text or "linear" in text
     run = command("train.py", "--diff")
     assert run.status == 2
     assert "disttranspile.toml" in run.errors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -25,6 +26,18 @@ def matches(path: str, folder: Path, patterns: Iterable[str]) -> bool:
     from pathspec import GitIgnoreSpec
 
     return GitIgnoreSpec.from_lines(chosen).match_file(place)
+
+
+def wrong_pattern(patterns: Iterable[str]) -> str | None:
+    """The first of several patterns that means nothing; None where all of them do."""
+    from pathspec import GitIgnoreSpec
+
+    for pattern in patterns:
+        try:
+            GitIgnoreSpec.from_lines([pattern])
+        except (ValueError, re.error):
+            return pattern
+    return None
 
 
 def is_pattern(text: str) -> bool:

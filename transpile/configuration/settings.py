@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transpile.configuration.files import File, nearest, read
-from transpile.configuration.patterns import below, is_pattern, matches
+from transpile.configuration.patterns import below, is_pattern, matches, wrong_pattern
 from transpile.records import dataclass, field
 
 #: The keys that are no option of the conversion.
@@ -158,12 +158,19 @@ def script_table(file: File, number: int) -> str:
 
 def contradiction(file: File) -> str:
     """Why the tables of scripts make no sense together; empty where they do."""
+    wrong = wrong_pattern(file.table.get("exclude", ()))
+    if wrong is not None:
+        return f"exclude: {wrong!r} is no pattern as .gitignore has them."
     taken: dict[str, int] = {}
     for number, table in enumerate(file.table.get("script", ())):
-        output = table.get("output")
+        output, source = table.get("output"), table["source"]
+        where = script_table(file, number)
+        if not source.strip("./") or wrong_pattern([source]) is not None:
+            return f"{where} source: {source!r} is neither a script nor a pattern."
         if output is None:
             continue
-        where = script_table(file, number)
+        if not output.endswith((".py", "/")):
+            return f"{where} output: {output!r} is neither a script (.py) nor a folder (a slash)."
         if is_pattern(table["source"]):
             return f"{where} output: a source that may be several scripts has none."
         place = os.path.normpath(output)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from transpile.configuration.patterns import wrong_pattern
 from transpile.reading import read_regular
 
 if TYPE_CHECKING:
@@ -18,12 +20,15 @@ class Ignored:
     """Tells which files and folders the ``.gitignore`` files around them name.
 
     Args:
-        folder: where the search begins; those of the repository above it count, too.
+        folder: where the search begins; those of the repository above it count, too, unless they
+            ignore the folder itself, which is asked for all the same.
     """
 
     def __init__(self, folder: str) -> None:
         self._specs: dict[str, GitIgnoreSpec | None] = {}
         self._root = _root_of(os.path.abspath(folder))
+        if self.names(folder, is_folder=True):
+            self._root = os.path.abspath(folder)
 
     def names(self, path: str, *, is_folder: bool = False) -> bool:
         """Whether git ignores a file or a folder, in a folder that it does not ignore."""
@@ -62,7 +67,11 @@ def _read(path: str) -> GitIgnoreSpec | None:
         return None
     from pathspec import GitIgnoreSpec
 
-    return GitIgnoreSpec.from_lines(lines)
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except (ValueError, re.error):
+        # As git does: what means nothing names nothing.
+        return GitIgnoreSpec.from_lines(line for line in lines if wrong_pattern([line]) is None)
 
 
 def _root_of(folder: str) -> str:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from transpile.configuration.files import File, UnreadableError
-from transpile.configuration.patterns import matches
+from transpile.configuration.patterns import matches, wrong_pattern
 from transpile.configuration.settings import Project, Settings, contradiction
+from transpile.options import Options
 
 if TYPE_CHECKING:
     from transpile.cli.inputs import Input
@@ -75,6 +76,9 @@ def leaves_out(choices: Mapping[str, Any], script: Input, settings: Settings) ->
     """Whether a script is excluded, on the command line or in its configuration."""
     if not script.from_folder and not choices["force_exclude"]:
         return False
+    wrong = wrong_pattern(choices["exclude"]) if choices["exclude"] else None
+    if wrong is not None:
+        raise click.UsageError(f"--exclude: {wrong!r} is no pattern as .gitignore has them.")
     return settings.excluded or matches(script.path, Path.cwd(), choices["exclude"])
 
 
@@ -129,8 +133,27 @@ def _check(file: File) -> None:
     wrong = contradiction(file)
     if wrong:
         raise click.UsageError(f"{file.path}: {wrong}")
+    try:
+        Options(roles=tuple(sorted(file.table.get("roles", {}).items())))
+    except ValueError as error:
+        raise click.UsageError(f"{file.path}: {error}.") from error
+    for table in (file.table, *file.table.get("script", ())):
+        named = table.get("launch", {}).get("targets", ())
+        _check_targets(file, map(str, named if isinstance(named, (list, tuple)) else [named]))
     for key in ("select", "ignore"):
         check_codes(file.table.get(key, ()), f"{file.path}: {key}: ")
+
+
+def _check_targets(file: File, names: Iterable[str]) -> None:
+    from difflib import get_close_matches
+
+    from transpile.launch import targets
+
+    for name in names:
+        if name not in targets():
+            near = get_close_matches(name, targets(), 1)
+            hint = f"; did you mean {near[0]}?" if near else "."
+            raise click.UsageError(f"{file.path}: launch targets: there is no {name!r}{hint}")
 
 
 def check_codes(prefixes: Iterable[str], where: str = "") -> None:
@@ -150,7 +173,7 @@ def check_codes(prefixes: Iterable[str], where: str = "") -> None:
         from transpile.cli.project.manual import entries
 
         codes = sorted({entry.code for entry in entries()})
-        if unknown((prefix,), codes):
+        if not prefix or unknown((prefix,), codes):
             near = get_close_matches(prefix.upper(), codes, 1)
             hint = f"; did you mean {near[0]}?" if near else "."
             raise click.UsageError(f"{where}there is no code {prefix!r}{hint}")
