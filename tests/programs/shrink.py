@@ -11,7 +11,7 @@ def shrunk(
     found: Program,
     fails: Callable[[Program], bool],
     fixed: Mapping[str, str] | None = None,
-    attempts: int = 150,
+    attempts: int = 80,
 ) -> Program:
     """The program with as many choices as possible at their simplest, that still fails.
 
