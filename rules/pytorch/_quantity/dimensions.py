@@ -114,14 +114,23 @@ def concatenated(word: str, tensor: Quantity, given: Given) -> Quantity:
     return replace(tensor, content="")
 
 
-def split(word: str, tensor: Quantity, given: Given) -> Quantity:
-    """Parts of a tensor along a dimension; where that counts the samples, nobody knows which."""
+def split(word: str, tensor: Quantity, given: Given, joined: bool) -> Quantity:
+    """Parts of a tensor along a dimension; where that counts the samples, nobody knows which.
+
+    Args:
+        word: what splits it.
+        tensor: the tensor.
+        given: the arguments.
+        joined: whether it holds several batches, which the parts then are.
+    """
     if tensor.kind is not Kind.SAMPLE:
         return tensor
     if word in ("hsplit", "array_split", "unbind_copy") or tensor.dim is None:
         return replace(tensor, dim=None)
     dims = given.dims(0 if word == "unbind" else 1)
     at = 0 if dims == () else dims[0] if dims else None
+    if at == tensor.dim and joined and word != "unbind":
+        return tensor
     if at is None or at == tensor.dim:
         return replace(tensor, dim=None)
     moved = word == "unbind" and 0 <= at < tensor.dim

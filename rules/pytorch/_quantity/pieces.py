@@ -65,3 +65,9 @@ def is_joined(values: Values) -> bool:
     return any(name in JOINS for value in walk_back(values) for name in called_names(value)) or any(
         name in REPEATS for value in walk_back(values) for name, _ in method_calls(value)
     )
+
+
+def handed(value: Opaque) -> Values:
+    """The tensor that a function or method works on."""
+    received = tuple(one for _, receivers in method_calls(value) for one in receivers)
+    return received or tuple(one for item in value.arguments.items[:1] for one in item.values)

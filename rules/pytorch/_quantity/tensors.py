@@ -20,6 +20,7 @@ from .dimensions import (
 )
 from .domain import Duty, Kind, Pending, Quantity
 from .numbers import Numbers, guarded
+from .pieces import handed, is_joined
 from .products import pairwise, product
 from .shapes import RESHAPES, Given, integer, reshaped
 from .sizes import Sizes
@@ -109,7 +110,7 @@ class Tensors(Numbers, Sizes):
         if word in TEXTS and tensor.kind is Kind.SAMPLE:
             return tensor
         if plain in SPLITS:
-            return split(plain, tensor, given)
+            return split(plain, tensor, given, is_joined(handed(value)))
         if plain in GUARDS:
             return self.clamped(plain, tensor, given)
         if plain in ADDITIONS:
