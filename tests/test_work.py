@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from transpile import Outcome, convert
+from transpile.cli.gate import Gate
 from transpile.facts import interpreter, state
+from transpile.project import Project
 
 LOOP = """\
 model = torch.nn.Linear(3, 1)
@@ -96,3 +98,41 @@ def test_what_nothing_calls_is_left_out_beyond_an_allowance(
     assert [finding.code for finding in result.findings] == ["DT011"]
     monkeypatch.setattr(state, "MOST_EVENTS", 10)
     assert convert(script).outcome is Outcome.REFUSED
+
+
+def test_files_that_import_each_other_in_a_ring_are_looked_at_once(tmp_path: Path) -> None:
+    count = 400
+    for number in range(count):
+        (tmp_path / f"m{number}.py").write_text(f"import m{(number + 1) % count}\n")
+    looked: list[str] = []
+
+    class Counting(Gate):
+        def _look(self, path: str) -> object:  # type: ignore[override]
+            looked.append(path)
+            return super()._look(path)
+
+    gate = Counting(["torch"])
+    assert not any(gate.lets_through(str(tmp_path / f"m{n}.py")) for n in range(count))
+    assert len(looked) < 3 * count
+    (tmp_path / "m7.py").write_text("import m8\nimport torch\n")
+    gate = Counting(["torch"])
+    assert all(gate.lets_through(str(tmp_path / f"m{n}.py")) for n in range(count))
+    assert len(looked) < 6 * count
+
+
+def test_modules_that_name_no_framework_are_not_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "first.py").write_text("import second\n")
+    (tmp_path / "second.py").write_text("import first\nx = 1\n")
+
+    def never(self: Project, name: str) -> None:
+        raise AssertionError(name)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Project, "_load", never)
+        result = convert("import first\n", folder=tmp_path)
+    assert [finding.code for finding in result.findings] == ["DT002"]
+    assert [file.place for file in result.modules] == ["first.py", "second.py"]
+    (tmp_path / "second.py").write_text("import torch\n")
+    assert convert("import first\n", folder=tmp_path).findings[0].code == "DT004"

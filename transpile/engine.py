@@ -32,7 +32,9 @@ from transpile.project import Project, imported_names
 from transpile.project_files import (
     Changed,
     bound_to_place,
+    copied,
     files_of,
+    names_none,
     outside,
     place_of,
     users_elsewhere,
@@ -94,6 +96,10 @@ def convert(
     if folder is None and path != "<string>" and Path(path).is_file():
         folder = Path(path).resolve().parent
     project = Project(read, folder)
+    names = {name for one in catalog.frameworks() for name in catalog.table(one).packages}
+    if options.framework == "auto" and names_none(project, names):
+        why = "no framework that has rules is imported here"
+        return unchanged(project, "DT002", why, is_read=False)
     framework = framework_of(read, options, project)
     if framework is None:
         return unchanged(project, "DT002", "no framework that has rules is imported here")
@@ -397,9 +403,12 @@ def unchanged(
     why: str,
     plan: Plan | None = None,
     notes: Iterable[Finding] = (),
+    *,
+    is_read: bool = True,
 ) -> Result:
-    """The result for a script that is left as it is."""
+    """The result for a script that is left as it is; without parsing its modules where asked."""
     read = project.entry.source
+    files, modules = (files_of(project), None) if is_read else copied(project)
     note = Finding(code, Level.NOTE, read.path, 0, 0, f"left as it is: {why}")
     return Result(
         Outcome.UNCHANGED,
@@ -408,9 +417,9 @@ def unchanged(
         describe(plan, Rulings({})) if plan is not None else {},
         (),
         (*notes, note),
-        files_of(project),
+        files,
         place_of(project),
-        tuple(bound_to_place(project)),
+        tuple(bound_to_place(project, modules)),
     )
 
 

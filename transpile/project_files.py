@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import libcst as cst
 
 from transpile.distributed.modules import Text
-from transpile.distributed.verdict import texts
+from transpile.distributed.verdict import MOST_MODULES, texts
 from transpile.facts.module import Module
 from transpile.finding import Finding, Level
 from transpile.import_words import imported_words
@@ -82,6 +82,26 @@ def files_of(project: Project, changed: Changed = UNCHANGED) -> tuple[ProjectFil
     return tuple(found)
 
 
+def names_none(project: Project, packages: Iterable[str]) -> bool:
+    """Whether neither a script nor what it imports has any of some words, which costs no parsing.
+
+    Where that cannot be told from the words alone, they may have one.
+    """
+    words = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(packages)))})\b")
+    asked = 0
+
+    def find(name: str) -> Text | None:
+        nonlocal asked
+        asked += 1
+        return project.text_of(name)
+
+    entry = project.entry.source
+    for text in texts(Text("", entry.text, False, entry.path), find):
+        if words.search(text.text) or (text.name and "sys.path" in text.text):
+            return False
+    return asked < MOST_MODULES - 1
+
+
 def copied(project: Project) -> tuple[tuple[ProjectFile, ...], list[Module]]:
     """The modules that a script imports, told from their words alone, as all stay as they are.
 
@@ -95,7 +115,7 @@ def copied(project: Project) -> tuple[tuple[ProjectFile, ...], list[Module]]:
         file = project.take(text.name) if text.name else None
         if file is None or file in found or file == project.files[project.entry]:
             continue
-        data = file.read_bytes()
+        data = read_regular(file)
         found[file] = ProjectFile(text.path, "", data, data)
         if any(word in text.text for word in ("__file__", *_IMPORTERS)):
             module = project.find(text.name, project.entry)
@@ -184,10 +204,15 @@ def users_elsewhere(plan: Plan, project: Project, changed: Changed) -> Iterator[
         }
     own = {file.resolve() for file in project.files.values()}
     imported = {found for file in imports for found in imports[file] if found != file}
+    importers: dict[Path, set[Path]] = {}
+    for file, found_there in imports.items():
+        for found in found_there:
+            importers.setdefault(found, set()).add(file)
+    users = {found: reached(found, importers) for found in files}
     for file in sorted(texts):
         if file in own or (file in imported and "__main__" not in texts[file]):
             continue
-        used = sorted(files[found] for found in reached(file, imports) if found in files)
+        used = sorted(files[found] for found in files if file in users[found])
         if used:
             yield user_finding(plan, project, file, texts[file], used)
 
@@ -296,12 +321,12 @@ def files_named(word: str, importer: Path, roots: list[Path]) -> Iterator[Path]:
             return
 
 
-def reached(file: Path, imports: Mapping[Path, set[Path]]) -> set[Path]:
-    """Everything that a file imports, through others, too."""
+def reached(file: Path, importers: Mapping[Path, set[Path]]) -> set[Path]:
+    """Everything that imports a file, through others, too."""
     seen: set[Path] = set()
     pending = [file]
     while pending:
-        for found in imports.get(pending.pop(), ()):
+        for found in importers.get(pending.pop(), ()):
             if found not in seen:
                 seen.add(found)
                 pending.append(found)

@@ -32,6 +32,8 @@ class Gate:
         words = "|".join(sorted(map(re.escape, packages)))
         self._framework = re.compile(rf"\b(?:{words})\b")
         self._files: dict[str, _File | None] = {}
+        # By folder: whether the modules of these names reach a framework.
+        self._known: dict[str, dict[str, bool]] = {}
 
     def lets_through(self, path: str) -> bool:
         """Whether the file at `path` may be a training script; one that cannot be read may."""
@@ -39,26 +41,54 @@ class Gate:
         file = self._look(path)
         if file is None:
             return True
-        # A module by its dotted name from the script's folder, and whether it is a package.
-        pending = [("", False, file)]
-        seen: set[str] = set()
-        while pending:
-            name, is_package, file = pending.pop()
-            if file.names_framework:
-                return True
-            for dotted in file.imports:
-                absolute = _absolute(dotted, name, is_package)
-                if absolute and absolute not in seen:
-                    seen.add(absolute)
-                    pending.extend(self._modules(folder, absolute))
-        return False
+        return file.names_framework or self._reaches(folder, file)
 
-    def _modules(self, folder: str, name: str) -> Iterator[tuple[str, bool, _File]]:
+    def _reaches(self, folder: str, file: _File) -> bool:
+        """Whether a file imports, through others, too, what names a framework.
+
+        Everything that it imports is looked at to the end and has its answer from then on, so that
+        files that import each other are looked at once, however many of them are asked for.
+        """
+        known = self._known.setdefault(folder, {})
+        importers: dict[str, list[str]] = {}
+        seen: set[str] = set()
+        reaching: list[str] = []
+        # The file itself goes by the empty name.
+        pending = [("", set(_targets(file, "", False)))]
+        while pending:
+            importer, targets = pending.pop()
+            for name in targets:
+                importers.setdefault(name, []).append(importer)
+                if name in known:
+                    if known[name]:
+                        reaching.append(name)
+                elif name not in seen:
+                    seen.add(name)
+                    modules = list(self._modules(folder, name))
+                    if any(module.names_framework for _, module in modules):
+                        reaching.append(name)
+                    else:
+                        imported = {
+                            target
+                            for is_package, module in modules
+                            for target in _targets(module, name, is_package)
+                        }
+                        pending.append((name, imported))
+        reached: set[str] = set()
+        while reaching:
+            name = reaching.pop()
+            if name not in reached:
+                reached.add(name)
+                reaching.extend(importers.get(name, ()))
+        known.update((name, name in reached) for name in seen)
+        return "" in reached
+
+    def _modules(self, folder: str, name: str) -> Iterator[tuple[bool, _File]]:
         base = os.path.join(folder, *name.split("."))
         for path, is_package in ((os.path.join(base, "__init__.py"), True), (f"{base}.py", False)):
             file = self._look(path) if os.path.isfile(path) else None
             if file is not None:
-                yield name, is_package, file
+                yield is_package, file
 
     def _look(self, path: str) -> _File | None:
         if path not in self._files:
@@ -73,6 +103,14 @@ class Gate:
         if self._framework.search(text):
             return _File(names_framework=True)
         return _File(names_framework=False, imports=tuple(imported_words(text)))
+
+
+def _targets(file: _File, name: str, is_package: bool) -> Iterator[str]:
+    """The names of what a module imports, from the script's folder."""
+    for dotted in file.imports:
+        absolute = _absolute(dotted, name, is_package)
+        if absolute:
+            yield absolute
 
 
 def _absolute(dotted: str, importer: str, is_package: bool) -> str:
