@@ -96,6 +96,7 @@ class Statements(Definitions):
         word = type(node.operator).__name__.replace("Assign", "")
         if word == "Add" and len(old) == 1 and isinstance(old[0], Sequence):
             old[0].rest = join(old[0].rest, self.elements(added, node))
+            self.record("operate", node, old, result=added, name="extend")
             return
         made = self.opaque("operation", node, word, (old, added))
         self.record("operate", node, old, result=added, name=word)

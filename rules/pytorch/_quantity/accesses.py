@@ -129,6 +129,8 @@ class Accesses(Calls):
         inner = inner_entries(base, name)
         if inner:
             return self.look(inner)
+        if name == "loss" and any(map(self.may_give_loss, base)):
+            return domain.unknown(IN_LIBRARY, whole=True)
         found = self.look(base)
         if found.kind is Kind.SAMPLE:
             if name == "shape":
@@ -141,14 +143,32 @@ class Accesses(Calls):
             if name in ("T", "H", "mT"):
                 return reshaped(name, found, Given(value.arguments, 0), self.look)
             if name == "loss" and self.is_model_call(base):
-                return domain.unknown(
-                    "it is computed inside a model that cannot be looked into", whole=True
-                )
+                return domain.unknown(IN_LIBRARY, whole=True)
             if name == "batch_size" or name == "num_graphs":
                 return domain.count()
         elif name in NEUTRAL_ATTRIBUTES or name == "shape":
             return domain.equal(tensor=False)
         return found.without_gradient() if name in CUTS else found
+
+    def may_give_loss(self, value: Value) -> bool:
+        """Whether a call of a library's model is given labels of a training batch.
+
+        What it gives first is a mean over the targets that are not left out, whose number differs.
+        """
+        if not isinstance(value, Opaque) or value.inner or not self.is_model_call((value,)):
+            return False
+        if not any(
+            has_head(name) for callee in value.callee for name in called_names(origin(callee))
+        ):
+            return False
+        given = value.arguments
+        labels = [item.values for item in given.items if item.keyword == "labels"]
+        labels.extend(item.values for item in given.items if item.mapping)
+        if given.rest:
+            labels.append(given.rest)
+        if not labels:
+            return bool(given.unknown_because)
+        return any(not self.look(values).independent for values in labels)
 
     def item(self, value: Opaque) -> Quantity:
         """``base[index]`` or one part of what is unpacked."""
@@ -160,6 +180,8 @@ class Accesses(Calls):
         inner = inner_entries(value.operands[0], position)
         if inner:
             return self.look(inner)
+        if position == 0 and any(map(self.may_give_loss, value.operands[0])):
+            return domain.unknown(IN_LIBRARY, whole=True)
         base = self.look(value.operands[0])
         laid = self.position_in_batch(value)
         if laid is not None:
@@ -193,6 +215,17 @@ class Accesses(Calls):
         if isinstance(value.node, cst.Subscript):
             return indexed(base, value.node, self.plan, self.look)
         return domain.unknown(PIECES)
+
+
+def has_head(name: str) -> bool:
+    """Whether a library's model, by the name of what makes it, has a head that computes losses."""
+    package, _, rest = name.partition(".")
+    made = rest.removesuffix(".from_pretrained").removesuffix(".from_config").rpartition(".")[2]
+    backbone = made.endswith("Model") and not made.endswith(("HeadModel", "HeadsModel"))
+    return package == "transformers" and made[:1].isupper() and not backbone
+
+
+IN_LIBRARY = "it is computed inside a model that cannot be looked into"
 
 
 def is_access(value: Value) -> bool:

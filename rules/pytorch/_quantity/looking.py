@@ -59,7 +59,9 @@ class Looking(ABC):
 
     def given(self, value: Opaque) -> list[Quantity]:
         """The quantities of all arguments."""
-        return [self.look(argument.values) for argument in value.arguments.items]
+        found = [self.look(argument.values) for argument in value.arguments.items]
+        rest = value.arguments.rest
+        return [*found, self.look(rest)] if rest else found
 
     def nothing_known(self, value: Opaque, what: str) -> Quantity:
         """What something gives that cannot be looked into."""

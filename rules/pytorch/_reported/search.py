@@ -8,18 +8,20 @@ from transpile.plan.effects import Vocabulary
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.roles.backwards import data_sources
+from transpile.records import replace
 from transpile.rules.pytorch._looking import seen_whole
 from transpile.rules.pytorch._quantity import Kind, Quantity
 from transpile.rules.pytorch._quantity.contents import COUNTED
-from transpile.rules.pytorch._quantity.pieces import BY_PLACE
-from transpile.rules.pytorch._quantity.shapes import PIECES
 
+from .collected import Collected
 from .inquiry import Inquiry
 from .leaves import Leaves
 from .model import Group, Part, Reported
 from .settlement import Settlement, connected
 from .shown import Shown
 from .tallies import Tallies
+
+DECIDED = "it decides by a number made of samples that are collected over the batches"
 
 
 def reported(plan: Plan, vocabulary: Vocabulary) -> Reported:
@@ -35,6 +37,7 @@ def find(plan: Plan, vocabulary: Vocabulary) -> Reported:
     inquiry = Inquiry(plan)
     leaves = Leaves(inquiry)
     tallies = Tallies(inquiry)
+    collected = Collected(inquiry)
     settlement = Settlement(inquiry)
     groups = []
     # What is kept in objects is reduced where it gets in, and is then not reduced again.
@@ -42,11 +45,13 @@ def find(plan: Plan, vocabulary: Vocabulary) -> Reported:
     for part in sorted(parts, key=lambda part: part.node is not None):
         if tallies.hold(part.values):
             inquiry.doubt(part, "it counts the samples of one process")
-        if matters(part, inquiry, tallies):
+        if collected.decides(part):
+            inquiry.doubt(replace(part, decides=False), DECIDED)
+        if matters(part, inquiry, collected):
             quantity = inquiry.analysis.of(part.values)
             found = tuple(leaves.of(part, quantity))
             if quantity.kind is Kind.UNKNOWN and not found and not quantity.pending:
-                inquiry.doubt(part, told(quantity), holds_samples(quantity))
+                inquiry.doubt(part, told(quantity), collected.shows_few(part, quantity))
             groups.append(Group(part, quantity, found))
     for together in connected(groups):
         settlement.settle(together)
@@ -55,7 +60,7 @@ def find(plan: Plan, vocabulary: Vocabulary) -> Reported:
     return inquiry.found
 
 
-def matters(part: Part, inquiry: Inquiry, tallies: Tallies) -> bool:
+def matters(part: Part, inquiry: Inquiry, collected: Collected) -> bool:
     """Whether a part depends on training batches in a way that several processes change."""
     quantity = inquiry.analysis.of(part.values)
     if quantity.kind is Kind.NOTHING or seen_whole(inquiry.plan, part.values):
@@ -75,10 +80,11 @@ def matters(part: Part, inquiry: Inquiry, tallies: Tallies) -> bool:
             return False
         if inquiry.whole.of(part.values).kind is Kind.EQUAL:
             return True
-        inquiry.doubt(part, told(quantity), holds_samples(quantity))
+        inquiry.doubt(part, told(quantity), collected.shows_few(part, quantity))
         return False
     if quantity.kind is Kind.SAMPLE:
-        inquiry.doubt(part, "these are samples of one process's share of the batch", True)
+        few = not collected.hold(part.values)
+        inquiry.doubt(part, "these are samples of one process's share of the batch", few)
         return False
     return True
 
@@ -89,11 +95,6 @@ def made_of_batches(values: Values, plan: Plan) -> bool:
         return True
     cut = {id(one) for backward in plan.backwards for cut in backward.cuts for one in cut.values}
     return bool(cut) and any(id(value) in cut for value in walk_back(values, enters))
-
-
-def holds_samples(quantity: Quantity) -> bool:
-    """Whether what cannot be told of is some samples, and not a number made of them."""
-    return quantity.reason in (PIECES, BY_PLACE) and not quantity.whole
 
 
 def told(quantity: Quantity) -> str:
