@@ -219,6 +219,13 @@ for epoch in range(3):
     + MODEL
     + CRITERION
     + TRAINING,
+    "remark-on-coupled-models": HEAD.replace(
+        "    def forward(self, x):\n        return self.layer(x)\n", "    @\n"
+    )
+    + LOADER
+    + MODEL
+    + CRITERION
+    + TRAINING,
     "remark-on-gradient-hooks": SETTING + "@\n",
     "refuse-sample-gradients": HEAD
     + MODEL

@@ -6,9 +6,12 @@ import copy
 import random
 
 import pytest
+from row_attacks import ATTACKS
 from row_models import APART, CHECK, COUPLED, Small
 
+from transpile import convert
 from transpile.facts.interpreter import interpret
+from transpile.finding import Level
 from transpile.options import Options
 from transpile.plan.roles.build import build_plan
 from transpile.project import Project
@@ -132,6 +135,40 @@ def test_check(small: Small, word: str) -> None:
     found = rows(definitions(small) + SCRIPT)
     assert found.verdict == "check"
     assert word in found.reason.lower()
+
+
+@pytest.mark.parametrize("small", ATTACKS, ids=lambda small: small.name)
+def test_attacks(small: Small) -> None:
+    """However samples are mixed, they are never taken to be apart."""
+    assert rows(definitions(small) + SCRIPT).verdict != "apart"
+
+
+KNOWN = SCRIPT.replace(
+    "dataset = lib.load()",
+    "dataset = TensorDataset(torch.randn(60, 5), torch.randn(60, 3))",
+).replace("import lib\n", "")
+UNSEEN = {"softmax of samples from behind", "distances of samples", "row of several samples",
+          "chosen samples"}  # fmt: skip
+
+
+def warned(small: Small) -> bool:
+    """Whether the conversion of a training script says that something may be wrong."""
+    result = convert((definitions(small) + KNOWN).encode(), Options(shard="data"))
+    return any(finding.level is not Level.NOTE for finding in result.findings)
+
+
+@pytest.mark.parametrize(
+    "small", [s for s, _ in COUPLED if s.name not in UNSEEN], ids=lambda small: small.name
+)
+def test_coupled_models_do_not_convert_clean(small: Small) -> None:
+    """A model that mixes its samples is warned of where each process has a share of them."""
+    assert warned(small)
+
+
+@pytest.mark.parametrize("small", APART, ids=lambda small: small.name)
+def test_models_that_keep_samples_apart_convert_clean(small: Small) -> None:
+    """Nothing is said of a model that keeps them apart."""
+    assert not warned(small)
 
 
 def differs(small: Small) -> bool:
