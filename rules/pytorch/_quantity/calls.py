@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
 from transpile.facts.values import (
     BoundMethod,
     Class,
@@ -15,8 +17,11 @@ from transpile.facts.values import (
     Sequence,
     Unknown,
     Value,
+    Values,
 )
+from transpile.facts.walk import returned
 from transpile.plan.graph import called_names, is_instance_of, origin
+from transpile.plan.model import Plan
 from transpile.records import replace
 
 from . import algebra, domain
@@ -90,6 +95,8 @@ class Calls(Tensors, Losses):
             for one in receivers
         ):
             return self.model_method(value, word)
+        if word == "step" and value.arguments.items and self.is_plain_optimizer(receivers):
+            return self.look(given_back(value, self.plan))
         receiver = self.look(receivers)
         if any(isinstance(one, (Class, Instance)) for one in receivers):
             if word == "apply":
@@ -102,6 +109,13 @@ class Calls(Tensors, Losses):
             if word == "scale" and value.arguments.items:
                 return self.look(value.arguments.items[0].values)
         return self.applied(word, receiver, value, Given(value.arguments, 0))
+
+    def is_plain_optimizer(self, values: Values) -> bool:
+        """Whether values are optimizers that hand on the loss of a closure as it is."""
+        names = [name for one in values for name in called_names(origin(one))]
+        return any(map(self.plan.table.is_optimizer, names)) and not any(
+            name.endswith(".LBFGS") for name in names
+        )
 
     def object(self, value: Opaque, callee: Opaque) -> Quantity:
         """A call of an object that a library made."""
@@ -178,6 +192,18 @@ class Calls(Tensors, Losses):
                 return domain.unknown(f"{word} over the samples of a batch", whole=True)
             return algebra.nonlinear(word, *given)
         return self.nothing_known(value, f"'{word}'")
+
+
+def given_back(value: Opaque, plan: Plan) -> Values:
+    """What the closures that a call is handed return."""
+    return tuple(
+        one
+        for argument in value.arguments.items
+        for function in argument.values
+        if isinstance(function, Function) and isinstance(function.node, cst.FunctionDef)
+        for node in returned(function.node)
+        for one in plan.facts.values_of(node)
+    )
 
 
 def is_loss(value: Value) -> bool:
