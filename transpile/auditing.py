@@ -8,10 +8,10 @@ from transpile import catalog
 from transpile.audit.model import Audit, Process
 from transpile.audit.process import run_as
 from transpile.audit.vocabulary import Position
-from transpile.engine import framework_of
 from transpile.facts.interpreter import interpret
 from transpile.facts.state import TooComplex
 from transpile.finding import Finding, Level
+from transpile.frameworks import framework_of
 from transpile.options import Options
 from transpile.plan.gate import distributed_already
 from transpile.plan.model import Plan
@@ -71,14 +71,22 @@ def audit(
         return (Finding("AU002", Level.WARNING, path, 0, 0, message, "audit its parts"),)
 
 
-def audited(project: Project, framework: str, options: Options) -> tuple[Finding, ...]:
+def audited(
+    project: Project, framework: str, options: Options, *, errors_only: bool = False
+) -> tuple[Finding, ...]:
     """What the checks of a framework say of a script.
+
+    Args:
+        project: the script's.
+        framework: whose checks.
+        options: see :func:`audit`.
+        errors_only: two processes of one machine are enough, and so are errors.
 
     Raises:
         TooComplex: it needs more steps than the analysis allows.
     """
     path = project.entry.source.path
-    seen = run_all(project, framework, options)
+    seen = run_all(project, framework, options, errors_only=errors_only)
     why = distributed(seen)
     if not why:
         return (note(path, "AU001", "nothing here joins a process group or wraps a model"),)
@@ -95,7 +103,9 @@ def audited(project: Project, framework: str, options: Options) -> tuple[Finding
     return tuple(sorted(set(findings), key=lambda finding: finding.sort_key))
 
 
-def run_all(project: Project, framework: str, options: Options) -> Audit:
+def run_all(
+    project: Project, framework: str, options: Options, *, errors_only: bool = False
+) -> Audit:
     """A script as each of several processes, and as any of them."""
     table = with_roles(catalog.table(framework), options.roles)
     vocabulary = catalog.audit_vocabulary(framework)
@@ -103,18 +113,18 @@ def run_all(project: Project, framework: str, options: Options) -> Audit:
     processes: list[Process] = []
     asked: frozenset[str] = frozenset()
     for position in (FIRST, SECOND, ELSEWHERE):
-        if position is ELSEWHERE and asked.isdisjoint(ON_MACHINE):
+        if position is ELSEWHERE and (errors_only or asked.isdisjoint(ON_MACHINE)):
             # Without asking for its machine, it is as any other that is not the first.
-            processes.append(Process(position, processes[-1].facts))
+            processes.append(Process(position, processes[-1].facts, processes[-1].own_wraps))
             continue
         project.forget()
-        facts, words = run_as(
+        facts, words, wraps = run_as(
             project.entry, table.dialect, project.find, vocabulary, position, shows_wraps=True
         )
         asked |= words
-        processes.append(Process(position, facts))
+        processes.append(Process(position, facts, wraps))
     project.forget()
-    facts, _ = run_as(
+    facts, _, _ = run_as(
         project.entry, table.dialect, project.find, vocabulary, None, shows_wraps=False
     )
     plan = build_plan(facts, table, options)
@@ -124,7 +134,7 @@ def run_all(project: Project, framework: str, options: Options) -> Audit:
         project.forget()
         return build_plan(interpret(project.entry, table.dialect, project.find), table, options)
 
-    return Audit(plan, vocabulary, first, second, elsewhere, follow)
+    return Audit(plan, vocabulary, first, second, elsewhere, follow, errors_only)
 
 
 def distributed(seen: Audit) -> str:

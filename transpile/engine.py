@@ -21,6 +21,7 @@ from transpile.facts.interpreter import Facts, interpret
 from transpile.facts.module import Module
 from transpile.facts.state import TooComplex
 from transpile.finding import Finding, Level
+from transpile.frameworks import framework_of
 from transpile.options import Options
 from transpile.plan.gate import distributed_already, trains
 from transpile.plan.model import Plan
@@ -28,7 +29,7 @@ from transpile.plan.roles.build import build_plan
 from transpile.plan.table import Table
 from transpile.plan.versions import unmet
 from transpile.prelude import prelude_edits
-from transpile.project import Project, imported_names
+from transpile.project import Project
 from transpile.project_files import (
     Changed,
     bound_to_place,
@@ -42,6 +43,7 @@ from transpile.project_files import (
 from transpile.result import Decision, Origin, Outcome, Result, Verdict
 from transpile.roles import with_roles
 from transpile.rule import Answer, Helper, In, Remark, Rule, Ruling, Rulings, finding_of, place
+from transpile.self_audit import checked
 from transpile.shared_helpers import HelperModule, shared_helpers
 from transpile.source import Source, read_source
 from transpile.unreached import unreached
@@ -66,6 +68,7 @@ CODES = {
     "DT008": "a path depends on the folder that a file of the project stands in",
     "DT015": "calls of models are split over the processes, on whole batches",
     "DT016": "neither batches nor calls can be split over the processes",
+    "DT018": "the output would hang or go apart",
     "DT017": "what joins the processes, or wraps and shares out, cannot be read",
 }
 
@@ -161,48 +164,16 @@ def follow(project: Project, table: Table, read: Source, options: Options, sight
             why = f"`{hidden}`, which may hold the training, was not found beside this script"
         return unchanged(project, "DT004", why, plan, notes)
     first = decide_and_edit(plan, project, options, notes)
-    if not may_split_calls(plan, options) or not first.doubts:
+    splits = may_split_calls(plan, options)
+    if not splits or not first.doubts:
+        first = checked(first, project, options)
+    if not splits or not first.doubts:
         return first.result
     other = decide_and_edit(build_plan(facts, table, options, "calls"), project, options, notes)
+    other = checked(other, project, options)
+    if other.refused:
+        first = checked(first, project, options)
     return choose(first, other, plan.entry.source.path)
-
-
-def framework_of(source: Source, options: Options, project: Project) -> str | None:
-    """The framework that a script uses, through its project; None where there is none.
-
-    The module nearest to the entry decides, and there the first import that a framework knows;
-    where one framework's package is part of another's, the inner one counts.
-    """
-    if options.framework != "auto":
-        return options.framework if options.framework in catalog.frameworks() else None
-    pending: list[Module] = [project.entry]
-    seen: set[str] = set()
-    while pending:
-        module = pending.pop(0)
-        names = list(imported_names(module.source))
-        found = framework_of_names(names)
-        if found is not None:
-            return found
-        for dotted in names:
-            other = project.find(dotted, module)
-            if other is not None and other.name not in seen:
-                seen.add(other.name)
-                pending.append(other)
-    return None
-
-
-def framework_of_names(names: Iterable[str]) -> str | None:
-    """The framework of the imports of one module; None where no framework knows one."""
-    found: dict[str, str] = {}
-    for dotted in names:
-        for framework in catalog.frameworks():
-            for package in catalog.table(framework).packages:
-                if f"{dotted}.".startswith(f"{package}."):
-                    found.setdefault(package, framework)
-    for package, framework in found.items():
-        if not any(longer.startswith(f"{package}.") for longer in found):
-            return framework
-    return None
 
 
 def decide_and_edit(

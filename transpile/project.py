@@ -59,6 +59,8 @@ class Project:
         self.files: dict[Module, Path] = {}
         self.roots_of: dict[Module, Path] = {}
         self._taken: set[Path] = set()
+        self._instead: dict[Path, bytes] = {}
+        self._parsed: dict[Path, Source] = {}
         self.unreadable: list[tuple[str, str]] = []
         #: Folders that a script's own search path lacks: the project is installed from there.
         self.installed_from: set[Path] = set()
@@ -70,6 +72,24 @@ class Project:
             self.files[self.entry], self.roots_of[self.entry] = file, self.folder
             self._by_file[file.resolve()] = self.entry
             self._extend(self.entry)
+
+    def become(self, entry: Source, instead: dict[str, bytes]) -> Project:
+        """The project as a conversion makes it; modules that stay are not parsed again.
+
+        Args:
+            entry: the script as it becomes.
+            instead: the new content of files, by the names under which they are shown.
+        """
+        project = Project(entry, self.folder, self._read)
+        if self.folder is not None:
+            shown = self._shown or os.curdir
+            for name, data in instead.items():
+                file = Path(os.path.normpath(self.folder / os.path.relpath(name, shown)))
+                project._instead[file] = data
+            for real, module in self._by_file.items():
+                if not module.is_entry and self.files[module] not in project._instead:
+                    project._parsed[real] = module.source
+        return project
 
     def find(self, dotted: str, importer: Module) -> Module | None:
         """The project's module of that name as `importer` sees it; None where there is none."""
@@ -237,12 +257,16 @@ class Project:
     def _load(self, name: str) -> Module | None:
         for root, path, is_package in self._candidates(name):
             try:
-                if not is_fit(path, root):
+                if path not in self._instead and not is_fit(path, root):
                     continue
                 real = path.resolve()
                 if real in self._by_file:
                     return self._by_file[real]
-                source = read_source(self._read(path), self.shown(path))
+                source = self._parsed.get(real)
+                if source is None:
+                    data = self._instead.get(path)
+                    data = self._read(path) if data is None else data
+                    source = read_source(data, self.shown(path))
             except OSError as error:
                 why = error.strerror or "cannot be read"
                 self.unreadable.append((self.shown(path), why))

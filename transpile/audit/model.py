@@ -11,6 +11,7 @@ from transpile.audit.vocabulary import Position, Vocabulary
 from transpile.facts.events import Event
 from transpile.facts.interpreter import Facts
 from transpile.facts.state import truth
+from transpile.facts.values import Class
 from transpile.plan.model import Plan
 from transpile.records import dataclass
 
@@ -22,10 +23,12 @@ class Process:
     Args:
         position: which one it is.
         facts: what its run saw; wrapped models are objects of their own there.
+        own_wraps: the classes that the project derives from the framework's wraps, and makes.
     """
 
     position: Position
     facts: Facts
+    own_wraps: tuple[Class, ...] = ()
 
     @cached_property
     def calls(self) -> frozenset[int]:
@@ -52,6 +55,7 @@ class Audit:
         second: another one on the same machine.
         elsewhere: the first on the other machine.
         follow: makes the plan of the script as a conversion sees it.
+        errors_only: nobody asks for more than errors.
     """
 
     plan: Plan
@@ -60,6 +64,7 @@ class Audit:
     second: Process
     elsewhere: Process
     follow: Callable[[], Plan]
+    errors_only: bool = False
 
     @property
     def processes(self) -> tuple[Process, ...]:

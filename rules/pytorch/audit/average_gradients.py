@@ -43,6 +43,7 @@ from transpile.rules.pytorch._loss_scaling import Need, scalings
 from transpile.rules.pytorch.audit import COLLECTIVES, FSDP
 from transpile.rules.pytorch.audit._data import engines
 from transpile.rules.pytorch.audit._meetings import SHARDS, wrapped, wraps_of
+from transpile.rules.pytorch.audit._splits import splits_calls
 
 CODES = {
     "AU301": "a model that learns is not wrapped",
@@ -72,7 +73,7 @@ def decide(audit: Audit) -> Iterator[Remark]:
         elif not strange and not part_of_wrapped(audit, model, wraps):
             yield from unwrapped(audit, model)
     yield from sharded_later(audit, wraps)
-    if wraps:
+    if wraps and not audit.errors_only and not splits_calls(audit):
         yield from losses(audit)
 
 

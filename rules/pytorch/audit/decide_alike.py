@@ -41,6 +41,7 @@ from transpile.rule import Remark, Ruling
 from transpile.rules.pytorch._divergence import NOTHING_REDUCED, Cause, Divergence
 from transpile.rules.pytorch._together import Condition, conditions_of
 from transpile.rules.pytorch.audit._data import Sharing, engines, loaders_of
+from transpile.rules.pytorch.audit._splits import splits_calls
 from transpile.rules.pytorch.refuse_lonely_collectives import behind_handlers
 
 CODES = {
@@ -80,6 +81,8 @@ def conditions(audit: Audit) -> Iterator[Remark]:
             continue
         cause = divergence.cause(condition.event.module, condition.test)
         if cause is None or cause in ON_DISK:
+            continue
+        if cause in (Cause.BATCH, Cause.RESULTS) and splits_calls(audit):
             continue
         certain = cause is not Cause.RESULTS or parted
         yield Remark(

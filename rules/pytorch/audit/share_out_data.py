@@ -45,6 +45,7 @@ from transpile.rules.pytorch.audit._data import (
     is_certain,
     loaders_of,
 )
+from transpile.rules.pytorch.audit._splits import splits_calls
 
 CODES = {
     "AU201": "every process goes through all training data",
@@ -61,7 +62,7 @@ def decide(audit: Audit) -> Iterator[Remark]:
         yield from fixed(audit, event)
     for loader in audit.plan.loaders:
         yield from shuffled(loader)
-    if engines(audit):
+    if engines(audit) or splits_calls(audit):
         return
     for loader in audit.plan.training_loaders:
         if loaders.sharing(loader) is Sharing.WHOLE and audit.on_all(loader.node):

@@ -1,0 +1,101 @@
+"""A conversion reads its own output as several processes before anything is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cases import Case, cases, converted
+
+from transpile import Level, Options, Outcome, convert, engine
+from transpile.auditing import audit
+from transpile.project import Project
+from transpile.source import read_source
+
+CALLS = [
+    case
+    for case in cases("pytorch")
+    if case.expected_output.is_file() and "SplitCalls" in case.expected_output.read_text("utf-8")
+]
+SCRIPT = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+data = TensorDataset(torch.randn(64, 8), torch.randint(0, 2, (64,)))
+loader = DataLoader(data, batch_size=8)
+model = nn.Linear(8, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(3):
+    for features, labels in loader:
+        loss = nn.functional.cross_entropy(model(features), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+def without_wrap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the conversion forget what wraps the model."""
+    changes = engine.changes_of
+
+    def forgetful(plan: object, rulings: object, chosen: object) -> object:
+        asked = changes(plan, rulings, chosen)  # type: ignore[arg-type]
+        kept = [(ruling, made) for ruling, made in asked if not ruling.code.startswith("PT30")]
+        assert len(kept) < len(asked)
+        return kept
+
+    monkeypatch.setattr(engine, "changes_of", forgetful)
+
+
+def test_an_output_that_would_go_apart_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert convert(SCRIPT).outcome is Outcome.CONVERTED
+    without_wrap(monkeypatch)
+    result = convert(SCRIPT, Options(shard="data"))
+    assert result.outcome is Outcome.REFUSED and result.text == SCRIPT
+    (finding,) = [each for each in result.findings if each.level is Level.ERROR]
+    assert finding.code == "DT018" and "AU301" in finding.message
+
+
+def test_it_is_written_where_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_wrap(monkeypatch)
+    result = convert(SCRIPT, Options(shard="data", allow_partial=True))
+    assert result.outcome is Outcome.CONVERTED
+    assert "DT018" in {each.code for each in result.findings}
+
+
+def test_modules_of_the_output_are_read_as_they_become(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import parts.one\n")
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts/one.py").write_text("number = 1\n")
+    entry = read_source((tmp_path / "train.py").read_bytes(), "sub/train.py")
+    project = Project(entry, tmp_path)
+    one = project.find("parts.one", project.entry)
+    output = project.become(entry, {"sub/parts/two.py": b"number = 2\n"})
+    same = output.find("parts.one", output.entry)
+    assert one is not None and same is not None and same is not one
+    assert same.source is one.source
+    added = output.find("parts.two", output.entry)
+    assert added is not None and added.source.text == "number = 2\n"
+
+
+@pytest.mark.parametrize("case", CALLS, ids=lambda case: case.name)
+def test_split_calls_need_no_share_of_the_data(case: Case) -> None:
+    text = case.expected_output.read_text("utf-8")
+    assert audit(text) == ()
+    if "batch_sampler" not in text:
+        unshared = text.replace("dist.all_gather(parts", "print(parts")
+        assert {"AU201"} <= {found.code for found in audit(unshared)}
+
+
+def test_the_check_is_made_once_for_each_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    checked = engine.checked
+
+    def counted(attempt: object, project: object, options: object) -> object:
+        seen.append(attempt)
+        return checked(attempt, project, options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(engine, "checked", counted)
+    assert converted(CALLS[0]).outcome is Outcome.CONVERTED
+    assert len(seen) == 1

@@ -1,0 +1,61 @@
+"""The output of a conversion, read by the audit as several processes before anything is written."""
+
+from __future__ import annotations
+
+from transpile import catalog
+from transpile.facts.state import TooComplex
+from transpile.finding import Finding, Level
+from transpile.options import Options
+from transpile.project import Project
+from transpile.records import replace
+from transpile.result import Outcome, Result
+from transpile.source import read_source
+from transpile.ways import Attempt
+
+
+def checked(attempt: Attempt, project: Project, options: Options) -> Attempt:
+    """An attempt, refused where the audit finds an error in its output."""
+    result = attempt.result
+    if result.outcome is not Outcome.CONVERTED or attempt.refused:
+        return attempt
+    errors = errors_of(result, project, options)
+    if not errors:
+        return attempt
+    findings = tuple(sorted({*result.findings, *errors}, key=lambda each: each.sort_key))
+    doubts = (*attempt.doubts, *errors)
+    if options.allow_partial:
+        return Attempt(replace(result, findings=findings), doubts)
+    read = project.entry.source
+    refusal = Result(Outcome.REFUSED, read.text, read.data, result.plan, result.decisions, findings)
+    return Attempt(refusal, doubts)
+
+
+def errors_of(result: Result, project: Project, options: Options) -> list[Finding]:
+    """What the audit calls an error in an output."""
+    framework = result.plan["framework"]
+    if catalog.audit_vocabulary(framework) is None:
+        return []
+    from transpile.auditing import audited
+
+    path = project.entry.source.path
+    instead = {file.path: file.data for file in result.modules if file.is_changed}
+    output = project.become(read_source(result.data, path), instead)
+    try:
+        found = audited(output, framework, options, errors_only=True)
+    except (TooComplex, RecursionError):
+        return []
+    return [error(each) for each in found if each.level is Level.ERROR]
+
+
+def error(found: Finding) -> Finding:
+    """An error of the audit as one of the conversion; its place is one of the output."""
+    where = f"in line {found.line} of the output" if found.line else "of the output"
+    return Finding(
+        "DT018",
+        Level.ERROR,
+        found.path,
+        0,
+        0,
+        f"the output would not pass the audit: {found.code} {where}: {found.message}",
+        "convert it by hand, or write it with --allow-partial and mend that place",
+    )
