@@ -162,15 +162,16 @@ class ProcessRun(Interpreter):
 
     # Wraps.
 
-    def instantiate(self, cls: Class, arguments: Arguments, node: cst.CSTNode) -> Values:
+    def invoke_one(self, callee: Value, arguments: Arguments, node: cst.CSTNode) -> Values:
         """A wrap that the project derives from the framework's is one of that kind."""
-        known = [name for name in cls.external_bases() if name in self.vocabulary.wraps]
-        if not known or not arguments.items:
-            return super().instantiate(cls, arguments, node)
-        self.own_wraps.append(cls)
-        callee = External(known[0])
-        self.record("call", node, (callee,), arguments)
-        return self.call_external(callee, arguments, node)
+        if isinstance(callee, Class) and arguments.items:
+            known = [name for name in callee.external_bases() if name in self.vocabulary.wraps]
+            if known:
+                self.own_wraps.append(callee)
+                wrap = External(known[0])
+                self.record("call", node, (wrap,), arguments)
+                return self.call_external(wrap, arguments, node)
+        return super().invoke_one(callee, arguments, node)
 
     def wrap_of(self, value: Value) -> str | None:
         """The attribute that leads out of a wrap; None for anything else."""
