@@ -64,6 +64,7 @@ def decide(audit: Audit) -> Iterator[Remark]:
     silenced = silences(audit, ranks)
     replaced = any(event.kind == "store" and event.name == "print" for event in audit.facts.events)
     spoken = 0
+    downloads: list[Effect] = []
     first: Effect | None = None
     for effect in find_effects(audit.plan, VOCABULARY):
         makes = made_by(audit, effect)
@@ -91,14 +92,8 @@ def decide(audit: Audit) -> Iterator[Remark]:
                 "make it, and report to it, on rank 0 alone",
             )
         elif effect.kind is Kind.DOWNLOAD and makes == EVERYWHERE:
-            if not in_turn(audit, places, effect):
-                yield warning(
-                    "AU404",
-                    effect,
-                    "every process may download or unpack here at the same time, into the same "
-                    "folder",
-                    "let rank 0 go first, then a barrier, then the others",
-                )
+            if not is_local(effect) and not in_turn(audit, places, effect):
+                downloads.append(effect)
     if first is not None:
         lines = "this line comes" if spoken == 1 else f"this and {spoken - 1} more lines come"
         yield Remark(
@@ -109,8 +104,33 @@ def decide(audit: Audit) -> Iterator[Remark]:
             f"every process prints: {lines} once for each",
             "print on rank 0 alone",
         )
+    if downloads:
+        more = f", and in {len(downloads) - 1} more places" if len(downloads) > 1 else ""
+        yield warning(
+            "AU404",
+            downloads[0],
+            f"every process may download or unpack here{more} at the same time, into the same "
+            "folder",
+            "let rank 0 go first, then a barrier, then the others",
+        )
     yield from keys(audit)
     yield from loaded(audit)
+
+
+#: Libraries that lock what they fetch, so that processes of a machine may come at once.
+LOCKING = ("transformers.", "diffusers.", "datasets.", "huggingface_hub.", "timm.", "tokenizers.")
+
+
+def is_local(effect: Effect) -> bool:
+    """Whether a download is locked by its library, or fetches nothing from elsewhere."""
+    for event in effect.events:
+        names = [callee.name for callee in event.callee if isinstance(callee, External)]
+        source = event.arguments.get("source", 99)
+        constant = only_constant(source.values) if source is not None else None
+        local = constant is not None and constant.value == "local"
+        if not local and not (names and all(name.startswith(LOCKING) for name in names)):
+            return False
+    return True
 
 
 def in_turn(audit: Audit, places: GuardedPlaces, effect: Effect) -> bool:

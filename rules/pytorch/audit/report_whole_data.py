@@ -76,7 +76,7 @@ def decide(audit: Audit) -> Iterator[Remark]:
             continue
         for event in effect.events:
             values = tuple(v for item in event.arguments.items for v in item.values)
-            if ranks.depend(values):
+            if any(ranks.tells(value) for value in walk_back(values, is_no_batch)):
                 # It says which process it comes from.
                 continue
             if any(is_part(value, parts) for value in walk_back(values, enters)):
@@ -111,6 +111,11 @@ def gathered(audit: Audit) -> set[int]:
         if any(isinstance(c, External) and c.name in GATHERING for c in event.callee):
             found.update(map(id, event.result))
     return found
+
+
+def is_no_batch(value: Value) -> bool:
+    """Whether a value is computed, not drawn: which process draws is said to its sampler alone."""
+    return not isinstance(value, Instance) and getattr(value, "kind", "") != "element"
 
 
 def is_part(value: Value, loaders: frozenset[int]) -> bool:

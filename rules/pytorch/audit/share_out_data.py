@@ -31,7 +31,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.audit.model import Audit
-from transpile.facts.events import Event
+from transpile.facts.events import Event, Loop
 from transpile.facts.values import Constant, Opaque, Settled, Unknown, Value, only_constant
 from transpile.finding import Level
 from transpile.plan.graph import called_names, walk_back
@@ -135,16 +135,29 @@ def without_epoch(audit: Audit, loaders: Loaders, loader: Loader) -> Iterator[Re
         constant = only_constant(shuffle.values) if shuffle is not None else None
         if constant is not None and not constant.value:
             continue
-        if any(tells_epoch(event, sampler, loader.value) for event in audit.facts.calls):
+        told = [e for e in audit.facts.calls if tells_epoch(e, sampler, loader.value)]
+        if any(not says_nothing_new(event) for event in told):
             continue
         yield Remark(
             "AU202",
             Level.WARNING,
             sampler.module,
             sampler.node,
-            "nobody calls set_epoch on this sampler: it gives the same order in every epoch",
+            "nobody tells this sampler the epoch: it gives the same order in every epoch",
             "call set_epoch(epoch) on it at the top of the loop of epochs",
         )
+
+
+def says_nothing_new(event: Event) -> bool:
+    """Whether ``set_epoch`` is told the same number each time."""
+    epoch = event.arguments.get("epoch", 0)
+    return (
+        epoch is not None
+        and bool(epoch.values)
+        and len(epoch.values) == 1
+        and type(epoch.values[0]) is Constant
+        and any(isinstance(frame, Loop) for frame in event.stack)
+    )
 
 
 def names_epoch(event: Event) -> bool:
