@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from on_fake_engine import Run, script
 
 from transpile.cli.parallel import each_of
 from transpile.cli.project.ignored import Ignored
+from transpile.cli.terminal import Progress
 
 Command = Callable[..., Run]
 
@@ -90,6 +92,35 @@ class TestJobs:
         for jobs in ("1", "4"):
             assert "6 would be converted" in command("folder", "--check", "-j", jobs).errors
         assert command("folder", "--check", "-j", "0").status == 2
+
+
+class TestProgress:
+    @pytest.mark.parametrize("is_terminal", [True, False])
+    def test_a_terminal_shows_how_far_it_is(
+        self, monkeypatch: pytest.MonkeyPatch, is_terminal: bool
+    ) -> None:
+        stream = io.StringIO()
+        monkeypatch.setattr(stream, "isatty", lambda: is_terminal)
+        monkeypatch.setattr("sys.stderr", stream)
+        monkeypatch.setenv("TERM", "xterm")
+        progress = Progress(9)
+        for _ in range(9):
+            progress.clear()
+            progress.step()
+        shown = stream.getvalue()
+        if not is_terminal:
+            assert shown == ""
+            return
+        assert "8 of 9 scripts" in shown
+        assert "9 of 9" not in shown
+        assert shown.endswith("\r\x1b[K")
+
+    def test_few_scripts_need_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        stream = io.StringIO()
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+        monkeypatch.setattr("sys.stderr", stream)
+        Progress(2).step()
+        assert stream.getvalue() == ""
 
 
 def _process(item: int) -> int:

@@ -16,7 +16,7 @@ from transpile.cli.project.accepted import Accepted, accepted_of, lines_of
 from transpile.cli.project.options import complete_files, findings_options
 from transpile.cli.project.settings import ProjectSettings, leaves_out
 from transpile.cli.tasks import expand, gate_of_frameworks
-from transpile.cli.terminal import put, tell
+from transpile.cli.terminal import Progress, put, tell
 from transpile.configuration.settings import Settings
 from transpile.finding import Finding, Level
 from transpile.options import Framework, Options
@@ -82,6 +82,7 @@ def command(files: tuple[str, ...], framework: str, output_format: str, **choice
         if not leaves_out(choices, script, settings):
             asked.append((script, replace(chosen, roles=tuple(sorted(settings.roles.items())))))
     answers = each_of(_audit, asked, jobs=choices["jobs"])
+    progress = Progress(len(asked))
     for (script, _), report in zip(asked, answers, strict=True):
         if report.outcome is not None:
             if output_format != "text":
@@ -91,6 +92,7 @@ def command(files: tuple[str, ...], framework: str, output_format: str, **choice
         seen.update(found)
         if not script.from_folder or all(f.code not in _SILENT for f in report.findings):
             reports.append(replace(report, findings=tuple(found)))
+        progress.step()
     tell(accepted.finish())
     if choices["quiet"]:
         reports = [replace(one, findings=_without_notes(one)) for one in reports]

@@ -14,7 +14,7 @@ from transpile.cli.interrupted import InterruptedRun, check_whole
 from transpile.cli.job import Job, Mode, Task
 from transpile.cli.parallel import each_of
 from transpile.cli.project.accepted import lines_of
-from transpile.cli.terminal import put, tell, wants_colour
+from transpile.cli.terminal import Progress, put, tell, wants_colour
 from transpile.finding import Finding, Level
 from transpile.options import Options
 from transpile.report import FileReport
@@ -42,18 +42,24 @@ def run(job: Job) -> int:
     """Convert everything, report everything, and return the exit status."""
     files = []
     delivery = Delivery(job)
+    progress = Progress(len(job.tasks))
     for task, answer in zip(job.tasks, _convert_all(job), strict=True):
+        progress.clear()
         file = _sort(job, task, answer, delivery)
-        if task.script.from_folder and _has_nothing_to_say(file):
-            continue
-        files.append(file)
-        if job.output_format == "text":
-            _tell_findings(job, file.findings)
-            if job.mode is Mode.CHECK and file.outcome is Outcome.CONVERTED:
-                tell(f"{log_line(file.path)}: would be converted\n")
+        if not (task.script.from_folder and _has_nothing_to_say(file)):
+            files.append(file)
+            if job.output_format == "text":
+                _tell_file(job, file)
+        progress.step()
     tell(job.accepted.finish())
     _tell_end(job, files)
     return max((_status(job.mode, file) for file in files), default=_DONE)
+
+
+def _tell_file(job: Job, file: FileReport) -> None:
+    _tell_findings(job, file.findings)
+    if job.mode is Mode.CHECK and file.outcome is Outcome.CONVERTED:
+        tell(f"{log_line(file.path)}: would be converted\n")
 
 
 def _sort(job: Job, task: Task, answer: _Converted | FileReport, delivery: Delivery) -> FileReport:

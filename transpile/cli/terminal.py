@@ -7,6 +7,9 @@ import os
 import sys
 from typing import TextIO
 
+# So many scripts take long enough for a person to wonder.
+_LONG = 8
+
 
 class StandardOutputError(Exception):
     """Standard output is closed or its device is full."""
@@ -56,3 +59,33 @@ def wants_colour(stream: TextIO | None) -> bool:
     if stream is None or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return stream.isatty()
+
+
+class Progress:
+    """How far a long run has come, on one line of a terminal that goes away again.
+
+    Args:
+        total: how many steps there are.
+    """
+
+    def __init__(self, total: int) -> None:
+        dumb = os.environ.get("TERM") == "dumb"
+        looked_at = sys.stderr is not None and sys.stderr.isatty() and not dumb
+        self._total = total if looked_at and total >= _LONG else 0
+        self._done = 0
+        self._is_shown = False
+
+    def step(self) -> None:
+        """Show that one step more is done."""
+        self._done += 1
+        if self._done < self._total:
+            tell(f"\r\x1b[K{self._done} of {self._total} scripts")
+            self._is_shown = True
+        else:
+            self.clear()
+
+    def clear(self) -> None:
+        """Make room for what is to be said."""
+        if self._is_shown:
+            tell("\r\x1b[K")
+            self._is_shown = False
