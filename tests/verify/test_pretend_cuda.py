@@ -267,6 +267,29 @@ def test_split_calls_take_inputs_on_several_devices(launcher: Launcher, tmp_path
     assert run.finished, said(run)
 
 
+WITHIN = """\
+import torch
+import torch.nn.functional as F
+
+labels = torch.tensor([0, 2, 1], device="cuda")
+hot = F.one_hot(labels, 3)
+assert hot.is_cuda and (hot.float() @ torch.ones(3, device="cuda")).sum() == 3
+assert torch.zeros(3).device.type == "cpu"
+try:
+    torch.zeros(3) + labels
+except RuntimeError as error:
+    print(error)
+"""
+
+
+def test_what_operations_make_within_is_where_their_tensors_are(
+    launcher: Launcher, tmp_path: Path
+) -> None:
+    run = ran(launcher, tmp_path, WITHIN, world_size=0)
+    assert run.finished, said(run)
+    assert SAME in run.ranks[0].output
+
+
 def test_noise_makes_processes_differ_in_the_last_digits(noisy: Launcher, tmp_path: Path) -> None:
     text = (
         "import torch, torch.distributed as dist\n"

@@ -75,14 +75,16 @@ def dispatched(self: Any, operation: Any, types: Any, args: Any = (), kwargs: An
     if machine.noise and is_gpu(gpu) and name in SUMS:
         blur(result[0] if isinstance(result, tuple) else result)
     device = gpu
-    if wanted is not None:
-        on_gpu = torch.device(wanted).type == "cuda"
-        device = machine.resolve(wanted) if on_gpu else CPU if tensors else None
-    elif device is None and not tensors and in_backward:
+    if wanted is not None and (tensors or torch.device(wanted).type == "cuda"):
+        device = machine.resolve(wanted)
+    elif device is None and not tensors and (in_backward or not getattr(making, "plainly", False)):
+        # Made within an operation, which does not know the device that its tensors pretend.
         device = ANY_DEVICE
     if device is not None:
         for one in leaves(result[0] if name in GIVING_LENGTHS else result):
-            if isinstance(one, torch.Tensor) and not any(one is given for given in tensors):
+            if isinstance(one, torch.Tensor) and (
+                where(one) is ANY_DEVICE or not any(one is given for given in tensors)
+            ):
                 stamp(one, device)
     return result
 

@@ -72,7 +72,11 @@ def on_its_device(make: Callable[..., Any]) -> Callable[..., Any]:
         device = kwargs.get("device")
         is_gpu = type(device) is int or (device is not None and torch.device(device).type == "cuda")
         if not is_gpu:
-            return make(*args, **kwargs)
+            outer, making.plainly = getattr(making, "plainly", False), True
+            try:
+                return make(*args, **kwargs)
+            finally:
+                making.plainly = outer
         device = machine.resolve(kwargs.pop("device"))
         kwargs.pop("pin_memory", None)
         if getattr(kwargs.get("generator"), "device", None) is not None:
