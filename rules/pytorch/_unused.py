@@ -12,6 +12,7 @@ from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.parts import walk_parts
 from transpile.plan.roles.surroundings import gradients_off
+from transpile.rules.pytorch._passed_over import passes_over
 
 #: Layers of torch.nn that have no parameters.
 WITHOUT_PARAMETERS = (
@@ -41,10 +42,13 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     if checkpoints_reentrantly(plan):
         return False
     if not isinstance(model.value, Instance):
-        return is_picked_by_name(plan, model.value)
+        layers = [value for value in walk_parts(model.value) if has_parameters(value)]
+        return is_picked_by_name(plan, model.value) or passes_over(plan, model, layers)
     if runs_parts_without_gradient(plan, model) or frozen_later(plan, model):
         return True
     layers = [value for value in walk_parts(model.value) if has_parameters(value)]
+    if passes_over(plan, model, layers):
+        return True
     reached = reached_by_losses(plan)
     used = [layer for layer in layers if id(layer) in reached]
     if not used:
@@ -56,7 +60,7 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
         return True
     if any(leaves_out(backward, model, top) for backward in plan.backwards):
         return True
-    return any(depends_on_data(plan, model, layer) for layer in top)
+    return any(depends_on_data(plan, model, layer) for layer in layers)
 
 
 def is_picked_by_name(plan: Plan, value: Value) -> bool:

@@ -49,6 +49,7 @@ def walk_parts(value: Value) -> list[Value]:
         elif isinstance(current, Opaque):
             for argument in current.arguments.items:
                 pending.extend(argument.values)
+            pending.extend(current.arguments.rest)
         else:
             for group in getattr(current, "elements", ()):
                 pending.extend(group)

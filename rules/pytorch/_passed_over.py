@@ -1,0 +1,206 @@
+"""Layers that a forward pass may pass over: in one arm of a test, behind a skip, by an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.module import Module
+from transpile.facts.values import Class, Constant, Function, Instance, Opaque, Value
+from transpile.facts.walk import descendants
+from transpile.plan.graph import called_names
+from transpile.plan.model import Model, Plan
+from transpile.plan.parts import walk_parts
+
+CONTAINERS = frozenset({"torch.nn.ModuleList", "torch.nn.ModuleDict"})
+#: An arm of a test, by the identity of the test's statement or expression.
+Arm = tuple[int, str]
+
+
+def passes_over(plan: Plan, model: Model, layers: list[Value]) -> bool:
+    """Whether some forward pass within a model may do without a layer that it has.
+
+    Args:
+        plan: the plan.
+        model: the model.
+        layers: its layers with parameters.
+    """
+    learning = set(map(id, layers))
+    for part in walk_parts(model.value):
+        if not isinstance(part, Instance):
+            continue
+        named = {
+            name
+            for name, values in part.attributes.items()
+            if not any(isinstance(value, Constant) for value in values)
+            and any(id(inner) in learning for value in values for inner in walk_parts(value))
+        }
+        if named and any(Passes(plan, part, name).some_without() for name in named):
+            return True
+    return False
+
+
+class Passes:
+    """The uses of one attribute of a module in the methods of its class."""
+
+    def __init__(self, plan: Plan, part: Instance, name: str) -> None:
+        self.plan = plan
+        self.part = part
+        self.name = name
+        self.values = part.attributes[name]
+        self.methods = [
+            function
+            for ancestor in part.cls.ancestry()
+            if isinstance(ancestor, Class)
+            for values in ancestor.scope.names.values()
+            for function in values
+            if isinstance(function, Function) and isinstance(function.node, cst.FunctionDef)
+        ]
+
+    def some_without(self) -> bool:
+        """Whether all uses stand where not every pass comes, or take some of a container."""
+        if self.made_in_some_cases():
+            return False
+        paths: list[tuple[Arm, ...]] = []
+        picked: set[object] = set()
+        whole = False
+        for function in self.methods:
+            if function.name == "__init__":
+                continue
+            for node in descendants(function.node):
+                if not self.is_use(node):
+                    continue
+                parent = function.module.source.parent(node)
+                if isinstance(parent, cst.Subscript) and parent.value is node and self.contains():
+                    picked.add(self.index(parent))
+                    paths.append(self.arms(function.module, node))
+                    continue
+                whole = True
+                paths.extend(self.paths(function.module, node))
+        if picked and not whole and self.leaves_some(picked):
+            return True
+        return bool(paths) and all(paths) and not covers(paths)
+
+    def is_use(self, node: cst.CSTNode) -> bool:
+        """Whether a node is the attribute of the module itself."""
+        return (
+            isinstance(node, cst.Attribute)
+            and node.attr.value == self.name
+            and isinstance(node.value, cst.Name)
+            and node.value.value == "self"
+        )
+
+    def contains(self) -> bool:
+        """Whether the attribute holds several layers, which are called one by one."""
+        return any(CONTAINERS.intersection(called_names(value)) for value in self.values)
+
+    def index(self, node: cst.Subscript) -> object:
+        """The number by which a layer is picked; None where it goes through all or is not known."""
+        part = node.slice[0].slice
+        values = self.plan.facts.values_of(part.value) if isinstance(part, cst.Index) else ()
+        if len(values) == 1 and isinstance(values[0], Constant):
+            return values[0].value
+        return None
+
+    def leaves_some(self, picked: set[object]) -> bool:
+        """Whether what is picked by fixed numbers is certainly not all."""
+        if None in picked:
+            return False
+        for value in self.values:
+            given = value.arguments.get("modules", 0) if isinstance(value, Opaque) else None
+            for held in given.values if given is not None else ():
+                elements = getattr(held, "elements", ())
+                if getattr(held, "rest", ()) or len(elements) > len(picked):
+                    return True
+        return False
+
+    def paths(self, module: Module, node: cst.CSTNode) -> Iterator[tuple[Arm, ...]]:
+        """The arms around a use; of a loop over a container, those around what it goes through."""
+        own = self.arms(module, node)
+        for parent in module.source.parents(node):
+            if isinstance(parent, cst.For) and any(p is node for p in descendants(parent.iter)):
+                names = {n.value for n in descendants(parent.target) if isinstance(n, cst.Name)}
+                for inner in descendants(parent.body):
+                    if isinstance(inner, cst.Call) and isinstance(inner.func, cst.Name):
+                        if inner.func.value in names:
+                            yield self.arms(module, inner)
+                return
+        yield own
+
+    def arms(self, module: Module, node: cst.CSTNode) -> tuple[Arm, ...]:
+        """The arms of tests that a node stands in, or behind, within its function."""
+        found: list[Arm] = []
+        child = node
+        for parent in module.source.parents(node):
+            if isinstance(parent, (cst.FunctionDef, cst.Lambda)):
+                break
+            if isinstance(parent, (cst.If, cst.IfExp)) and child is not parent.test:
+                arm = "then" if child is parent.body else "else"
+                if self.decides(parent.test, arm):
+                    found.append((id(parent), arm))
+            if isinstance(parent, cst.IndentedBlock):
+                for before in parent.body:
+                    if before is child:
+                        break
+                    if (
+                        isinstance(before, cst.If)
+                        and leaves(before)
+                        and self.decides(before.test, "else")
+                    ):
+                        found.append((id(before), "else"))
+            child = parent
+        return tuple(reversed(found))
+
+    def decides(self, test: cst.BaseExpression, arm: str) -> bool:
+        """Whether a test may leave out one of its arms in training."""
+        for node in descendants(test):
+            if self.is_use(node) or (
+                isinstance(node, cst.SimpleString) and node.evaluated_value == self.name
+            ):
+                return False
+        if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+            return self.decides(test.expression, "else" if arm == "then" else "then")
+        values = self.plan.facts.values_of(test)
+        if isinstance(test, cst.Attribute) and isinstance(test.value, cst.Name):
+            if test.attr.value == "training":
+                return False
+            if test.value.value == "self":
+                values = self.part.attributes.get(test.attr.value, values)
+        if len(values) == 1 and isinstance(values[0], Constant):
+            return bool(values[0].value) is not (arm == "then")
+        return True
+
+    def made_in_some_cases(self) -> bool:
+        """Whether the layer is made under a test, as the one under which it is used."""
+        for function in self.methods:
+            for node in descendants(function.node):
+                if isinstance(node, (cst.Assign, cst.AnnAssign)) and function.name == "__init__":
+                    targets = (
+                        [each.target for each in node.targets]
+                        if isinstance(node, cst.Assign)
+                        else [node.target]
+                    )
+                    if any(map(self.is_use, targets)):
+                        around = list(function.module.source.parents(node))
+                        if any(isinstance(each, cst.If) for each in around):
+                            return True
+                        if isinstance(node.value, (cst.IfExp, cst.BooleanOperation, cst.Name)):
+                            return True
+        return False
+
+
+def leaves(node: cst.If) -> bool:
+    """Whether a test without another arm leaves the round or the function."""
+    body = node.body.body
+    last = body[-1] if body else None
+    return node.orelse is None and (
+        isinstance(last, cst.SimpleStatementLine)
+        and isinstance(last.body[-1], (cst.Return, cst.Continue, cst.Break))
+    )
+
+
+def covers(paths: list[tuple[Arm, ...]]) -> bool:
+    """Whether both arms of one test lead to a use."""
+    first = {path[0] for path in paths}
+    return any((node, "then") in first and (node, "else") in first for node, _ in first)

@@ -1,0 +1,105 @@
+"""Layers that some forward pass does without: DistributedDataParallel must look for them."""
+
+from __future__ import annotations
+
+import pytest
+from data_way import convert
+
+HEAD = """\
+import random
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Block(nn.Module):
+    def __init__(self, inputs=6, outputs=6):
+        super().__init__()
+        self.equal = inputs == outputs
+        self.fc = nn.Linear(inputs, outputs)
+        {made}
+
+    def forward(self, x):
+        {forward}
+
+
+model = {model}
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in DataLoader(TensorDataset(torch.randn(48, 6), torch.randn(48, 6)), batch_size=12):
+    optimizer.zero_grad()
+    loss = nn.functional.mse_loss(model(x), y)
+    loss.backward()
+    optimizer.step()
+"""
+LAYERS = "self.layers = nn.ModuleList([nn.Linear(6, 6) for _ in range(4)])"
+SKIP = "self.skip = nn.Linear(inputs, outputs)"
+ONE, SEVERAL = "Block()", "nn.Sequential(*[Block() for _ in range(3)])"
+#: What is made, what the forward pass is, the model, and whether layers may be left out.
+CASES = {
+    "skipped by chance": (
+        LAYERS,
+        "for layer in self.layers:\n            if random.random() < 0.5:\n"
+        "                continue\n            x = layer(x)\n        return self.fc(x)",
+        ONE,
+        True,
+    ),
+    "left early": (
+        "pass",
+        "if self.training and torch.rand(1).item() < 0.3:\n            return x\n"
+        "        return x + self.fc(x)",
+        SEVERAL,
+        True,
+    ),
+    "way around": (SKIP, "return self.fc(x) + (x if self.equal else self.skip(x))", SEVERAL, True),
+    "one of several": (LAYERS, "return self.layers[0](self.fc(x))", ONE, True),
+    "experts by data": (
+        LAYERS,
+        "out, best = torch.zeros_like(x), self.fc(x).argmax(1)\n"
+        "        for k, expert in enumerate(self.layers):\n            if (best == k).any():\n"
+        "                out[best == k] = expert(x[best == k])\n        return out + self.fc(x)",
+        ONE,
+        True,
+    ),
+    "all of several": (
+        LAYERS,
+        "for layer in self.layers:\n            x = layer(x)\n        return self.fc(x)",
+        ONE,
+        False,
+    ),
+    "all by number": (
+        LAYERS,
+        "for k in range(4):\n            x = self.layers[k](x)\n        return self.fc(x)",
+        ONE,
+        False,
+    ),
+    "made where it is used": (
+        "self.skip = None if self.equal else nn.Linear(inputs, outputs)",
+        "return self.fc(x) + (x if self.skip is None else self.skip(x))",
+        SEVERAL,
+        False,
+    ),
+    "in both arms": (
+        SKIP,
+        "if len(__file__) > 9:\n            return self.skip(self.fc(x))\n        else:\n"
+        "            return self.skip(x) + self.fc(x)",
+        ONE,
+        False,
+    ),
+    "in training alone": (
+        SKIP,
+        "out = self.fc(x)\n        if self.training:\n            out = out + self.skip(x)\n"
+        "        return out",
+        SEVERAL,
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_wrap_looks_for_layers_that_a_pass_does_without(name: str) -> None:
+    made, forward, model, left_out = CASES[name]
+    script = HEAD.format(made=made, forward=forward, model=model)
+    text = convert(script, path="train.py").text
+    assert "DistributedDataParallel(" in text
+    assert ("find_unused_parameters=True" in text) is left_out
