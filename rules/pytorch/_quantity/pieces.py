@@ -14,6 +14,7 @@ BY_PLACE = "it takes samples of a batch by their place"
 #: Functions whose result holds several batches, one behind the other.
 JOINS = frozenset({"torch.cat", "torch.concat", "torch.concatenate", "torch.vstack", "torch.stack"})
 REPEATS = frozenset({"repeat", "repeat_interleave", "expand", "tile"})
+INTERLEAVES = frozenset({"stack", "dstack", "repeat_interleave"})
 DIVISIONS = frozenset({"FloorDivide", "Divide"})
 
 
@@ -30,6 +31,8 @@ def takes_by_place(base: Quantity, value: Opaque, plan: Plan) -> bool:
     if any(isinstance(one, Opaque) and one.kind == "element" for one in value.operands[0]):
         # A whole batch, of which a part is one of its tensors.
         return False
+    if any(part.step is not None for part in sample_slice(base, value.node)):
+        return not is_interleaved(value.operands[0])
     bounds = [plan.facts.values_of(bound) for bound in sample_bounds(base, value.node)]
     if any(is_number(values) for values in bounds):
         return True
@@ -38,15 +41,23 @@ def takes_by_place(base: Quantity, value: Opaque, plan: Plan) -> bool:
 
 def sample_bounds(base: Quantity, node: cst.CSTNode) -> list[cst.BaseExpression]:
     """The bounds of the slice along the dimension that counts the samples."""
+    return [
+        bound
+        for part in sample_slice(base, node)
+        for bound in (part.lower, part.upper)
+        if bound is not None
+    ]
+
+
+def sample_slice(base: Quantity, node: cst.CSTNode) -> list[cst.Slice]:
+    """The slice along the dimension that counts the samples, if there is one."""
     if not isinstance(node, cst.Subscript) or base.dim is None or base.dim >= len(node.slice):
         return []
     before = [element.slice for element in node.slice[: base.dim]]
     if not all(isinstance(part, cst.Slice) for part in before):
         return []
     part = node.slice[base.dim].slice
-    if not isinstance(part, cst.Slice):
-        return []
-    return [bound for bound in (part.lower, part.upper) if bound is not None]
+    return [part] if isinstance(part, cst.Slice) else []
 
 
 def is_number(values: Values) -> bool:
@@ -64,6 +75,15 @@ def is_joined(values: Values) -> bool:
     """Whether a tensor holds several batches, one behind the other."""
     return any(name in JOINS for value in walk_back(values) for name in called_names(value)) or any(
         name in REPEATS for value in walk_back(values) for name, _ in method_calls(value)
+    )
+
+
+def is_interleaved(values: Values) -> bool:
+    """Whether a tensor holds several rows of each sample, one behind the other."""
+    return any(
+        name.rpartition(".")[2] in INTERLEAVES
+        for value in walk_back(values)
+        for name in (*called_names(value), *(word for word, _ in method_calls(value)))
     )
 
 
