@@ -78,7 +78,7 @@ VOCABULARY = Vocabulary(
         "PMI_RANK": "rank",
         "PMI_SIZE": "world_size",
     },
-    launch_arguments={"local_rank": "local_rank"},
+    launch_arguments={"local_rank": "local_rank", "rank": "rank"},
     constants={"torch.distributed.is_available": True},
     joins=STARTS,
     asks_joined=frozenset({"torch.distributed.is_initialized"}),

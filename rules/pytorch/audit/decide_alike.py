@@ -34,8 +34,9 @@ from collections.abc import Iterator
 
 from transpile.audit.model import Audit
 from transpile.audit.ranks import Ranks
-from transpile.facts.values import Opaque
+from transpile.facts.values import Opaque, Values
 from transpile.finding import Level
+from transpile.plan.graph import called_names, walk_back
 from transpile.result import Verdict
 from transpile.rule import Remark, Ruling
 from transpile.rules.pytorch._divergence import NOTHING_REDUCED, Cause, Divergence
@@ -50,6 +51,11 @@ CODES = {
     "AU108": "an error of one process is swallowed while the others wait",
 }
 SEEDS = ("torch.manual_seed", "random.seed", "numpy.random.seed", "torch.cuda.manual_seed")
+NUMBER_OR_NOT = frozenset(
+    f"{package}.{word}"
+    for package in ("math", "torch", "numpy")
+    for word in ("isnan", "isinf", "isfinite")
+)
 ON_DISK = (Cause.FILES, Cause.PRESENCE)
 
 
@@ -84,7 +90,9 @@ def conditions(audit: Audit) -> Iterator[Remark]:
             continue
         if cause in (Cause.BATCH, Cause.RESULTS) and splits_calls(audit):
             continue
-        certain = cause is not Cause.RESULTS or parted
+        if cause is Cause.NORM and asks_for_a_number(audit.facts.values_of(condition.test)):
+            continue
+        certain = cause is not Cause.NORM and (cause is not Cause.RESULTS or parted)
         yield Remark(
             "AU106" if certain else "AU107",
             Level.ERROR if certain else Level.WARNING,
@@ -93,6 +101,11 @@ def conditions(audit: Audit) -> Iterator[Remark]:
             reason(condition, cause, parted),
             "let all processes decide alike: all-reduce the number, or broadcast rank 0's answer",
         )
+
+
+def asks_for_a_number(values: Values) -> bool:
+    """Whether a condition asks whether something is a number at all, as last digits never say."""
+    return any(not NUMBER_OR_NOT.isdisjoint(called_names(value)) for value in walk_back(values))
 
 
 def reason(condition: Condition, cause: Cause, parted: bool) -> str:
