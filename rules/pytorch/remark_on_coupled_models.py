@@ -73,11 +73,11 @@ def is_accounted_for(plan: Plan, model: Model, node: object) -> bool:
     """
     if any(True for _ in couplings(plan)):
         return True
-    reduced = quantity(plan, plan.facts.values_of(node)).kind is not Kind.SAMPLE
+    reduced = quantity(plan, plan.facts.values_of(node)).kind is Kind.PART
     outputs = [
         quantity(plan, (one,)).kind for event in calls_of(model) for one in parts(event.result)
     ]
-    return reduced and any(kind is not Kind.SAMPLE for kind in outputs)
+    return reduced and Kind.PART in outputs
 
 
 def parts(values: Values) -> Iterator[Value]:

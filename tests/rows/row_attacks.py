@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from row_models import SERIES, Small
+from row_models import CONV, IMAGE, LINEAR, SERIES, Small
 
 #: None of them keeps its samples apart, whatever it looks like.
 ATTACKS = [
     Small(
-        "alias in place", ("h = self.fc(x)\n" "g = h\n" "g.sub_(h.mean(0))\n" "return h"), "LINEAR"
+        "alias in place", ("h = self.fc(x)\n" "g = h\n" "g.sub_(h.mean(0))\n" "return h"), LINEAR
     ),
-    Small(
-        "alias augassign", ("h = self.fc(x)\n" "g = h\n" "g -= h.mean(0)\n" "return h"), "LINEAR"
-    ),
+    Small("alias augassign", ("h = self.fc(x)\n" "g = h\n" "g -= h.mean(0)\n" "return h"), LINEAR),
     Small(
         "view in place",
         ("h = self.fc(x)\n" "v = h[:, 0]\n" "v.add_(h[:, 1].sum())\n" "return h"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "out=",
@@ -25,62 +23,64 @@ ATTACKS = [
             "torch.sub(h, h.mean(0), out=o)\n"
             "return o"
         ),
-        "LINEAR",
+        LINEAR,
     ),
-    Small("torch.Tensor.mean", ("h = self.fc(x)\n" "return h - torch.Tensor.mean(h, 0)"), "LINEAR"),
-    Small("getattr torch", ("h = self.fc(x)\n" "return getattr(torch, 'softmax')(h, 0)"), "LINEAR"),
-    Small("getattr tensor", ("h = self.fc(x)\n" "return h - getattr(h, 'mean')(0)"), "LINEAR"),
-    Small("ctor dim", "return F.normalize(self.fc(x), dim=self.dim)", ("LINEAR\n" "self.dim = 0")),
+    Small("torch.Tensor.mean", ("h = self.fc(x)\n" "return h - torch.Tensor.mean(h, 0)"), LINEAR),
+    Small("getattr torch", ("h = self.fc(x)\n" "return getattr(torch, 'softmax')(h, 0)"), LINEAR),
+    Small("getattr tensor", ("h = self.fc(x)\n" "return h - getattr(h, 'mean')(0)"), LINEAR),
+    Small(
+        "ctor dim", "return F.normalize(self.fc(x), dim=self.dim)", (LINEAR + "\n" "self.dim = 0")
+    ),
     Small(
         "lambda attr",
         "return self.act(self.fc(x))",
-        ("LINEAR\n" "self.act = lambda h: h - h.mean(0)"),
+        (LINEAR + "\n" "self.act = lambda h: h - h.mean(0)"),
     ),
     Small(
-        "flatten softmax", ("h = self.fc(x)\n" "return h.view(-1).softmax(0).view_as(h)"), "LINEAR"
+        "flatten softmax", ("h = self.fc(x)\n" "return h.view(-1).softmax(0).view_as(h)"), LINEAR
     ),
     Small(
         "reshape -1 cumsum",
         ("h = self.fc(x)\n" "return h.reshape(-1).cumsum(0).reshape(h.shape)"),
-        "LINEAR",
+        LINEAR,
     ),
-    Small("T softmax", "return self.fc(x).t().softmax(1).t()", "LINEAR"),
+    Small("T softmax", "return self.fc(x).t().softmax(1).t()", LINEAR),
     Small(
         "permute mean",
         ("h = self.fc(x).permute(1, 0)\n" "return (h - h.mean(1, keepdim=True)).permute(1, 0)"),
-        "LINEAR",
+        LINEAR,
     ),
-    Small("layer norm over all", ("h = self.fc(x)\n" "return F.layer_norm(h, h.shape)"), "LINEAR"),
+    Small("layer norm over all", ("h = self.fc(x)\n" "return F.layer_norm(h, h.shape)"), LINEAR),
     Small(
         "lstm unsqueeze0",
         ("h = self.fc(x).unsqueeze(0)\n" "return self.rnn(h)[0][0]"),
-        ("LINEAR\n" "self.rnn = nn.LSTM(3, 3, batch_first=True)"),
+        (LINEAR + "\n" "self.rnn = nn.LSTM(3, 3, batch_first=True)"),
     ),
     Small(
         "lstm unsqueeze1",
         ("h = self.fc(x).unsqueeze(1)\n" "return self.rnn(h)[0][:, 0]"),
-        ("LINEAR\n" "self.rnn = nn.LSTM(3, 3)"),
+        (LINEAR + "\n" "self.rnn = nn.LSTM(3, 3)"),
     ),
     Small(
         "conv over samples",
         ("h = self.fc(x).t().unsqueeze(0)\n" "return F.conv1d(h, self.w, padding=1)[0].t()"),
-        ("LINEAR\n" "self.w = nn.Parameter(torch.randn(3, 3, 3))"),
+        (LINEAR + "\n" "self.w = nn.Parameter(torch.randn(3, 3, 3))"),
     ),
     Small(
         "avgpool over samples",
         ("h = self.fc(x).t().unsqueeze(0)\n" "return F.avg_pool1d(h, 3, 1, 1)[0].t()"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "std_mean",
         ("s, m = torch.std_mean(self.fc(x), 0)\n" "return (self.fc(x) - m) / s"),
-        "LINEAR",
+        LINEAR,
     ),
-    Small("linalg norm", ("h = self.fc(x)\n" "return h / torch.linalg.norm(h)"), "LINEAR"),
+    Small("linalg norm", ("h = self.fc(x)\n" "return h / torch.linalg.norm(h)"), LINEAR),
     Small(
         "linalg vector norm",
         ("h = self.fc(x)\n" "return h / torch.linalg.vector_norm(h, dim=0)"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "nograd ema",
@@ -90,7 +90,7 @@ ATTACKS = [
             "    self.m.copy_(0.9 * self.m + 0.1 * h.mean(0))\n"
             "return h - self.m"
         ),
-        ("LINEAR\n" "self.register_buffer('m', torch.zeros(3))"),
+        (LINEAR + "\n" "self.register_buffer('m', torch.zeros(3))"),
     ),
     Small(
         "nograd ema data",
@@ -99,12 +99,12 @@ ATTACKS = [
             "self.m.data = 0.9 * self.m.data + 0.1 * h.mean(0)\n"
             "return h - self.m"
         ),
-        ("LINEAR\n" "self.m = nn.Parameter(torch.zeros(3))"),
+        (LINEAR + "\n" "self.m = nn.Parameter(torch.zeros(3))"),
     ),
     Small(
         "list state",
         ("h = self.fc(x)\n" "self.kept.append(h.detach())\n" "return h + self.kept[0].mean(0)"),
-        ("LINEAR\n" "self.kept = []"),
+        (LINEAR + "\n" "self.kept = []"),
     ),
     Small(
         "list state 2",
@@ -115,15 +115,17 @@ ATTACKS = [
             "self.kept.append(h.detach())\n"
             "return h"
         ),
-        ("LINEAR\n" "self.kept = []"),
+        (LINEAR + "\n" "self.kept = []"),
     ),
     Small(
         "dict state",
         ("h = self.fc(x)\n" "self.kept['h'] = h.detach()\n" "return h + self.kept.get('h', 0)"),
-        ("LINEAR\n" "self.kept = {}"),
+        (LINEAR + "\n" "self.kept = {}"),
     ),
     Small(
-        "counter", ("self.n += x.size(0)\n" "return self.fc(x) / self.n"), ("LINEAR\n" "self.n = 0")
+        "counter",
+        ("self.n += x.size(0)\n" "return self.fc(x) / self.n"),
+        (LINEAR + "\n" "self.n = 0"),
     ),
     Small(
         "closure list",
@@ -135,7 +137,7 @@ ATTACKS = [
             "h = f(self.fc(x))\n"
             "return h - acc[0]"
         ),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "nonlocal",
@@ -148,7 +150,7 @@ ATTACKS = [
             "h = f(self.fc(x))\n"
             "return h - m"
         ),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "generator",
@@ -159,7 +161,7 @@ ATTACKS = [
             "a, b = g(self.fc(x))\n"
             "return a - b"
         ),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "partial",
@@ -168,19 +170,19 @@ ATTACKS = [
             "f = functools.partial(torch.softmax, dim=0)\n"
             "return f(self.fc(x))"
         ),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "map",
         ("h = self.fc(x)\n" "a = list(map(lambda t: t.mean(0), [h]))\n" "return h - a[0]"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "as_strided",
         ("h = self.fc(x)\n" "return h.as_strided((3, 6), (1, 3)).softmax(1)"),
-        "LINEAR",
+        LINEAR,
     ),
-    Small("unfold samples", ("h = self.fc(x)\n" "return h.unfold(0, 2, 1).sum(-1)"), "LINEAR"),
+    Small("unfold samples", ("h = self.fc(x)\n" "return h.unfold(0, 2, 1).sum(-1)"), LINEAR),
     Small(
         "expand pair",
         (
@@ -188,12 +190,12 @@ ATTACKS = [
             "n = h.size(0)\n"
             "return (h.unsqueeze(0).expand(n, n, 3) - h.unsqueeze(1)).sum(1)"
         ),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "repeat pair",
         ("h = self.fc(x)\n" "n = h.size(0)\n" "return h.repeat(n, 1).view(n, n, 3).mean(1)"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "repeat interleave pair",
@@ -202,27 +204,27 @@ ATTACKS = [
             "n = h.size(0)\n"
             "return h.repeat_interleave(n, 0).view(n, n, 3).mean(0)"
         ),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "repeat reinterpret",
         ("h = self.fc(x)\n" "n = h.size(0)\n" "return h.repeat(2, 1).view(n, 2, 3).mean(1)"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "cat view wrong",
         ("h = self.fc(x)\n" "n = h.size(0)\n" "return torch.cat([h, -2 * h]).view(n, 2, 3).sum(1)"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "cat chunk softmax0",
         ("h = torch.cat([x, x])\n" "a, b = self.fc(h).softmax(0).chunk(2)\n" "return a"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "stack0 reshape",
         ("h = self.fc(x)\n" "n = h.size(0)\n" "return torch.stack([h, -2 * h]).view(n, -1)"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "stack0 view mean",
@@ -231,7 +233,7 @@ ATTACKS = [
             "n = h.size(0)\n"
             "return torch.stack([h, h * 2, h * 3]).reshape(n, 3, 3).mean(1)"
         ),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "transpose merge view",
@@ -239,90 +241,88 @@ ATTACKS = [
             "B, T, C = x.shape\n"
             "return self.fc(x.transpose(0, 1).reshape(T * B, C)).view(B, T, -1).mean(1)"
         ),
-        "LINEAR",
+        LINEAR,
         SERIES,
     ),
     Small(
         "transpose merge reshape -1",
         ("B, T, C = x.shape\n" "return self.fc(x.transpose(0, 1).reshape(-1, C)).view(B, -1)"),
-        "LINEAR",
+        LINEAR,
         SERIES,
     ),
     Small(
         "flatten samples with channel last",
         "return self.fc(x.transpose(0, 1).flatten(0, 1)).view(x.size(0), -1)",
-        "LINEAR",
+        LINEAR,
         SERIES,
     ),
     Small(
         "view(T*B) order",
         ("B, T, C = x.shape\n" "return x.view(T, B * C).mean(0).view(B, C)"),
-        "LINEAR",
+        LINEAR,
         SERIES,
     ),
-    Small("mask by batch stat", ("h = self.fc(x)\n" "m = h > h.mean()\n" "return h * m"), "LINEAR"),
-    Small("where stat", ("h = self.fc(x)\n" "return torch.where(h.sum(0) > 0, h, -h)"), "LINEAR"),
-    Small("clamp by stat", ("h = self.fc(x)\n" "return torch.minimum(h, h.amax(0))"), "LINEAR"),
-    Small("clamp max kw", ("h = self.fc(x)\n" "return h.clamp(max=h.mean(0))"), "LINEAR"),
+    Small("mask by batch stat", ("h = self.fc(x)\n" "m = h > h.mean()\n" "return h * m"), LINEAR),
+    Small("where stat", ("h = self.fc(x)\n" "return torch.where(h.sum(0) > 0, h, -h)"), LINEAR),
+    Small("clamp by stat", ("h = self.fc(x)\n" "return torch.minimum(h, h.amax(0))"), LINEAR),
+    Small("clamp max kw", ("h = self.fc(x)\n" "return h.clamp(max=h.mean(0))"), LINEAR),
     Small(
         "scatter reduce",
         (
             "h = self.fc(x)\n"
             "return h.scatter_reduce(0, h.argmax(1, keepdim=True).expand(-1, 3), h, 'sum')"
         ),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "gather samples",
         ("h = self.fc(x)\n" "return h.gather(0, h.argmax(1, keepdim=True).expand(-1, 3))"),
-        "LINEAR",
+        LINEAR,
     ),
-    Small("index rows", ("h = self.fc(x)\n" "return h[h.argmax(1)]"), "LINEAR"),
+    Small("index rows", ("h = self.fc(x)\n" "return h[h.argmax(1)]"), LINEAR),
     Small(
         "index select",
         ("h = self.fc(x)\n" "return h.index_select(0, torch.tensor([1, 0, 2, 3, 4, 5]))"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "arange reversed",
         ("h = self.fc(x)\n" "n = h.size(0)\n" "return h[torch.arange(n - 1, -1, -1)]"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "arange plus 1 mod",
         ("h = self.fc(x)\n" "n = h.size(0)\n" "return h[(torch.arange(n) + 1) % n]"),
-        "LINEAR",
+        LINEAR,
+    ),
+    Small("arange flip", ("h = self.fc(x)\n" "return h[torch.arange(h.size(0)).flip(0)]"), LINEAR),
+    Small(
+        "arange floor div", ("h = self.fc(x)\n" "return h[torch.arange(h.size(0)) // 2]"), LINEAR
     ),
     Small(
-        "arange flip", ("h = self.fc(x)\n" "return h[torch.arange(h.size(0)).flip(0)]"), "LINEAR"
+        "arange place 2d", ("h = self.fc(x)\n" "return h[torch.arange(h.size(0)) % 2, 0]"), LINEAR
     ),
-    Small(
-        "arange floor div", ("h = self.fc(x)\n" "return h[torch.arange(h.size(0)) // 2]"), "LINEAR"
-    ),
-    Small(
-        "arange place 2d", ("h = self.fc(x)\n" "return h[torch.arange(h.size(0)) % 2, 0]"), "LINEAR"
-    ),
-    Small("linspace", "return self.fc(x) * torch.linspace(0, 1, x.size(0)).unsqueeze(1)", "LINEAR"),
+    Small("linspace", "return self.fc(x) * torch.linspace(0, 1, x.size(0)).unsqueeze(1)", LINEAR),
     Small(
         "eye",
         (
             "h = self.fc(x)\n"
             "return torch.eye(x.size(0)) @ h.cumsum(1) + torch.ones(x.size(0), x.size(0)) @ h"
         ),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
-        "ones matmul", ("h = self.fc(x)\n" "return h - torch.ones(1, x.size(0)) @ h / 6"), "LINEAR"
+        "ones matmul", ("h = self.fc(x)\n" "return h - torch.ones(1, x.size(0)) @ h / 6"), LINEAR
     ),
     Small(
         "while stat",
         ("h = self.fc(x)\n" "while h.abs().max() > 1:\n" "    h = h / 2\n" "return h"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "for count",
         ("h = self.fc(x)\n" "for _ in range(x.size(0)):\n" "    h = h * 1.1\n" "return h"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "try",
@@ -334,21 +334,19 @@ ATTACKS = [
             "    pass\n"
             "return h"
         ),
-        "LINEAR",
+        LINEAR,
     ),
-    Small(
-        "item if", ("h = self.fc(x)\n" "s = 1 if h.sum() > 0 else -1\n" "return h * s"), "LINEAR"
-    ),
-    Small("item arith", ("h = self.fc(x)\n" "s = h.sum().item()\n" "return h * s"), "LINEAR"),
+    Small("item if", ("h = self.fc(x)\n" "s = 1 if h.sum() > 0 else -1\n" "return h * s"), LINEAR),
+    Small("item arith", ("h = self.fc(x)\n" "s = h.sum().item()\n" "return h * s"), LINEAR),
     Small(
         "numpy",
         ("import numpy as np\n" "h = self.fc(x)\n" "return h * float(np.mean(h.detach().numpy()))"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "and or",
         ("h = self.fc(x)\n" "b = h.sum() > 0 and True\n" "return h * 2 if b else h"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "comprehension if",
@@ -357,7 +355,7 @@ ATTACKS = [
             "parts = [p for p in h.unbind(1) if p.sum() > 0]\n"
             "return torch.stack(parts + [h[:, 0]], 1)"
         ),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "sorted list",
@@ -366,17 +364,17 @@ ATTACKS = [
             "parts = sorted(h.unbind(1), key=lambda p: p.sum())\n"
             "return torch.stack(parts, 1)"
         ),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "max builtin",
         ("h = self.fc(x)\n" "parts = max(h.unbind(1), key=lambda p: p.sum())\n" "return parts"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "dict key",
         ("h = self.fc(x)\n" "d = {True: h, False: -h}\n" "return d[bool(h.sum() > 0)]"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "topk idx",
@@ -387,41 +385,41 @@ ATTACKS = [
             "h[i] = 0\n"
             "return h"
         ),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "hook",
         "return self.fc(x)",
-        ("LINEAR\n" "self.fc.register_forward_hook(lambda m, i, o: o - o.mean(0))"),
+        (LINEAR + "\n" "self.fc.register_forward_hook(lambda m, i, o: o - o.mean(0))"),
     ),
     Small(
         "parametrized forward patch",
         "return self.fc(x)",
-        ("LINEAR\n" "self.fc.forward = lambda h: h - h.mean(0)"),
+        (LINEAR + "\n" "self.fc.forward = lambda h: h - h.mean(0)"),
     ),
-    Small("global state", ("global KEPT\n" "KEPT = self.fc(x)\n" "return KEPT"), "LINEAR"),
+    Small("global state", ("global KEPT\n" "KEPT = self.fc(x)\n" "return KEPT"), LINEAR),
     Small(
-        "class attr", ("h = self.fc(x)\n" "Net.kept = h.mean(0)\n" "return h - Net.kept"), "LINEAR"
+        "class attr", ("h = self.fc(x)\n" "Net.kept = h.mean(0)\n" "return h - Net.kept"), LINEAR
     ),
     Small(
         "bn eval-less groups",
         "return self.bn(self.fc(x).view(1, -1, 3).transpose(1, 2))[0].t()",
-        ("LINEAR\n" "self.bn = nn.InstanceNorm1d(3)"),
+        (LINEAR + "\n" "self.bn = nn.InstanceNorm1d(3)"),
     ),
-    Small("kthvalue", ("h = self.fc(x)\n" "return h - h.kthvalue(2, dim=0).values"), "LINEAR"),
+    Small("kthvalue", ("h = self.fc(x)\n" "return h - h.kthvalue(2, dim=0).values"), LINEAR),
     Small(
         "cosine dim0",
         ("h = self.fc(x)\n" "return h * F.cosine_similarity(h, h + 1, dim=0)"),
-        "LINEAR",
+        LINEAR,
     ),
-    Small("logsumexp all", ("h = self.fc(x)\n" "return h - torch.logsumexp(h, (0, 1))"), "LINEAR"),
-    Small("sum tuple", ("h = self.fc(x)\n" "return h - h.sum((0,))"), "LINEAR"),
-    Small("sum list neg", ("h = self.fc(x)\n" "return h[:, :] - h.sum([-2])"), "LINEAR"),
-    Small("prod builtin sum over rows", ("h = self.fc(x)\n" "return h - sum(h)"), "LINEAR"),
+    Small("logsumexp all", ("h = self.fc(x)\n" "return h - torch.logsumexp(h, (0, 1))"), LINEAR),
+    Small("sum tuple", ("h = self.fc(x)\n" "return h - h.sum((0,))"), LINEAR),
+    Small("sum list neg", ("h = self.fc(x)\n" "return h[:, :] - h.sum([-2])"), LINEAR),
+    Small("prod builtin sum over rows", ("h = self.fc(x)\n" "return h - sum(h)"), LINEAR),
     Small(
         "sum of iter",
         ("h = self.fc(x)\n" "t = 0\n" "for row in h:\n" "    t = t + row\n" "return h - t"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "reduce",
@@ -430,7 +428,7 @@ ATTACKS = [
             "h = self.fc(x)\n"
             "return h - reduce(lambda a, b: a + b, list(h))"
         ),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "mha cross whole",
@@ -439,35 +437,35 @@ ATTACKS = [
             "k = h.unsqueeze(0).expand(x.size(0), -1, -1)\n"
             "return self.att(h.unsqueeze(1), k, k)[0]"
         ),
-        ("LINEAR\n" "self.att = nn.MultiheadAttention(3, 1, batch_first=True)"),
+        (LINEAR + "\n" "self.att = nn.MultiheadAttention(3, 1, batch_first=True)"),
     ),
-    Small("sdpa", ("h = self.fc(x)\n" "return F.scaled_dot_product_attention(h, h, h)"), "LINEAR"),
+    Small("sdpa", ("h = self.fc(x)\n" "return F.scaled_dot_product_attention(h, h, h)"), LINEAR),
     Small(
         "sdpa 3d t",
         ("h = self.fc(x)[:, :].unsqueeze(0)\n" "return F.scaled_dot_product_attention(h, h, h)[0]"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "pool samples adaptive",
         ("h = self.fc(x).t()[None]\n" "return F.adaptive_avg_pool1d(h, 1)[0].t() + self.fc(x)"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "interpolate samples",
         ("h = self.fc(x).t()[None]\n" "return F.interpolate(h, scale_factor=2)[0].t()[::2]"),
-        "LINEAR",
+        LINEAR,
     ),
-    Small("fft", ("h = self.fc(x)\n" "return torch.fft.fft(h, dim=0).real"), "LINEAR"),
-    Small("fft2", ("h = self.fc(x)\n" "return torch.fft.fft2(h).real"), "LINEAR"),
-    Small("diff", ("h = self.fc(x)\n" "return torch.diff(h, dim=0, prepend=h[:1])"), "LINEAR"),
-    Small("vmap", ("h = self.fc(x)\n" "return torch.vmap(lambda r: r - h.mean(0))(h)"), "LINEAR"),
+    Small("fft", ("h = self.fc(x)\n" "return torch.fft.fft(h, dim=0).real"), LINEAR),
+    Small("fft2", ("h = self.fc(x)\n" "return torch.fft.fft2(h).real"), LINEAR),
+    Small("diff", ("h = self.fc(x)\n" "return torch.diff(h, dim=0, prepend=h[:1])"), LINEAR),
+    Small("vmap", ("h = self.fc(x)\n" "return torch.vmap(lambda r: r - h.mean(0))(h)"), LINEAR),
     Small(
         "einops",
         (
             "from einops import rearrange\n"
             "return rearrange(self.fc(x), '(b c) d -> b (c d)', c=2)"
         ),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "autograd in forward",
@@ -475,22 +473,22 @@ ATTACKS = [
             "h = self.fc(x)\n"
             "return torch.autograd.grad(h.sum(), self.fc.weight, create_graph=True)[0].sum() * h"
         ),
-        "LINEAR",
+        LINEAR,
     ),
-    Small("call super", "return super().__call__(x)", "LINEAR"),
+    Small("call super", "return super().__call__(x)", LINEAR),
     Small(
         "weights from samples",
         ("h = self.fc(x)\n" "w = h.t() @ h\n" "return F.linear(h, w)"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "conv weights",
         ("h = self.conv(x)\n" "return F.conv2d(h, h[:4, :, :3, :3])"),
-        "CONV",
-        SERIES,
+        CONV,
+        IMAGE,
     ),
     Small(
-        "embedding lookup own", ("h = self.fc(x)\n" "return F.embedding(h.argmax(1), h)"), "LINEAR"
+        "embedding lookup own", ("h = self.fc(x)\n" "return F.embedding(h.argmax(1), h)"), LINEAR
     ),
     Small(
         "default arg",
@@ -501,28 +499,28 @@ ATTACKS = [
             "h = self.fc(x)\n"
             "return h - f(h)"
         ),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "setattr",
         ("h = self.fc(x)\n" "setattr(self, 'm', h.mean(0))\n" "return h - self.m"),
-        ("LINEAR\n" "self.m = 0"),
+        (LINEAR + "\n" "self.m = 0"),
     ),
     Small(
         "__dict__",
         ("h = self.fc(x)\n" "self.__dict__['m'] = h.mean(0)\n" "return h - self.m"),
-        ("LINEAR\n" "self.m = 0"),
+        (LINEAR + "\n" "self.m = 0"),
     ),
     Small(
         "chunk unsqueeze bn",
         ("h = self.fc(x)\n" "return F.instance_norm(h.t().unsqueeze(0))[0].t()"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "prelu fine but group",
         ("h = self.conv(x)\n" "B, C, H, W = h.shape\n" "return h.view(C, B, H, W).mean(1)"),
-        "CONV",
-        SERIES,
+        CONV,
+        IMAGE,
     ),
     Small(
         "minibatch discrimination",
@@ -536,7 +534,7 @@ ATTACKS = [
     Small(
         "minibatch stddev",
         ("s = self.fc(x).std(0).mean()\n" "return torch.cat([x, s.expand(x.size(0), 1)], 1)"),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
         "stylegan group",
@@ -547,8 +545,8 @@ ATTACKS = [
             "y = y - y.mean(0)\n"
             "return h + y.mean((0, 3, 4, 5)).mean()"
         ),
-        "CONV",
-        SERIES,
+        CONV,
+        IMAGE,
     ),
     Small(
         "ghost bn",
@@ -557,7 +555,7 @@ ATTACKS = [
             "parts = [self.bn(p) for p in h.chunk(2, 0)]\n"
             "return torch.cat(parts)"
         ),
-        ("LINEAR\n" "self.bn = nn.BatchNorm1d(3)"),
+        (LINEAR + "\n" "self.bn = nn.BatchNorm1d(3)"),
     ),
     Small(
         "temporal shift merged",
@@ -567,14 +565,14 @@ ATTACKS = [
             "v = h.view(n, 2, 3)\n"
             "return v.flip(1).view(-1, 3)"
         ),
-        "LINEAR",
+        LINEAR,
     ),
     Small(
-        "segments", ("h = self.fc(x).view(-1, 2, 3)\n" "return h.flip(1).reshape(-1, 3)"), "LINEAR"
+        "segments", ("h = self.fc(x).view(-1, 2, 3)\n" "return h.flip(1).reshape(-1, 3)"), LINEAR
     ),
     Small(
         "segments symbol",
         ("h = self.fc(x).view(-1, self.k, 3)\n" "return h.mean(1)"),
-        ("LINEAR\n" "self.k = 2"),
+        (LINEAR + "\n" "self.k = 2"),
     ),
 ]
