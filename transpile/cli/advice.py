@@ -100,6 +100,12 @@ What the script imports may have distributed it, and that module was not found. 
 once more would average gradients twice. Put the module beside the script, or take out what is
 distributed.
 """,
+    "DT018": """\
+The output is audited before it is written, and its processes would wait for ever or train apart in
+the place that the message names, so nothing is written. `disttranspile explain` with the code in
+the message says more. Convert the script by hand, or write it with --allow-partial and mend that
+place.
+""",
     "DT020": """\
 The conversion would change a file that belongs to no folder of this project, which others may
 use. Copy it into the project, or make the folder above both one project.
