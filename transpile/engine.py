@@ -10,6 +10,7 @@ from typing import Any
 import libcst as cst
 
 from transpile import catalog
+from transpile.astray import astray
 from transpile.changes import ChangeList, Insert
 from transpile.closing import Asked, among_imports, met_by_some, too_early, unclaimed
 from transpile.describe import describe
@@ -150,7 +151,7 @@ def follow(project: Project, table: Table, read: Source, options: Options, sight
         )
         for where, why in project.unreadable
     ]
-    notes.extend(unread)
+    notes.extend((*unread, *astray(project)))
     if options.respect_distributed:
         why = distributed_already(plan)
         if why:

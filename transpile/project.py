@@ -62,6 +62,8 @@ class Project:
         self._instead: dict[Path, bytes] = {}
         self._parsed: dict[Path, Source] = {}
         self.unreadable: list[tuple[str, str]] = []
+        #: Packages that the script imports and does not find, to where they stand above it.
+        self.astray: dict[str, str] = {}
         #: Folders that a script's own search path lacks: the project is installed from there.
         self.installed_from: set[Path] = set()
         #: Folders that are on the search path only once a function has run.
@@ -98,6 +100,8 @@ class Project:
             return None
         if name not in self._found:
             self._found[name] = self._load(name)
+            if self._found[name] is None:
+                self._note_astray(name)
         return self._found[name]
 
     def text_of(self, name: str) -> Text | None:
@@ -234,15 +238,27 @@ class Project:
         """The folders above a script that its imports presuppose, other than by ``sys.path``.
 
         Where they name the folder that the script stands in, it is run from above, as ``python -m
-        package.script``. Where a folder above can be installed, its packages may be.
+        package.script``; so it is where it stands in a package beside theirs. Where a folder above
+        can be installed, its packages may be.
         """
         assert self.folder is not None
         above = [self.folder, *list(self.folder.parents)[:HIGHEST]]
         for folder, parent in pairwise(above):
             if self._is_near(parent) and (
-                folder.name == package or any((parent / name).is_file() for name in _INSTALLERS)
+                folder.name == package
+                or any((parent / name).is_file() for name in _INSTALLERS)
+                or ((folder / "__init__.py").is_file() and holds(parent, package))
             ):
                 yield parent
+
+    def _note_astray(self, name: str) -> None:
+        """Remember a module that is not found, but stands in a folder above the script."""
+        assert self.folder is not None
+        package = name.partition(".")[0]
+        for parent in list(self.folder.parents)[:HIGHEST]:
+            if self._is_near(parent) and holds(parent, package):
+                self.astray.setdefault(package, self.shown(parent / package))
+                return
 
     def _candidates(self, name: str) -> Iterator[tuple[Path, Path, bool]]:
         """Where a module may stand: its root, its file, and whether that begins a package."""
@@ -290,6 +306,14 @@ def _home() -> Path | None:
         return Path.home().resolve()
     except (RuntimeError, OSError):
         return None
+
+
+def holds(folder: Path, package: str) -> bool:
+    """Whether a module or package of that name stands in a folder."""
+    if not package.isidentifier():
+        return False
+    places = (folder / package / "__init__.py", folder / f"{package}.py")
+    return any(place.is_file() for place in places)
 
 
 def is_fit(path: Path, root: Path) -> bool:
