@@ -279,7 +279,8 @@ class Attributes(Running):
                 if len(operands) == 2:
                     return self.operate(value.name, *operands)
                 return self.library.operator(self, value.name, operands)
-            return PLAIN
+            # ``self.shortcut = not same and nn.Conv2d(...)``: whatever of it is called.
+            return choice(*operands) if value.name in ("And", "Or") else PLAIN
         if value.kind == "call":
             given = self.lifted_arguments(value.arguments)
             for name in called_names(value):

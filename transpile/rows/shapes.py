@@ -38,6 +38,8 @@ class Unclear(Exception):
 
 
 Dims = tuple[Dim, ...]
+#: So many samples in one row are no batch: the tensor has other axes than those supposed.
+MOST_IN_A_ROW = 100
 
 
 def position(axis: int, rank: int) -> int:
@@ -190,6 +192,9 @@ def open_axis(total: Dim, lead: Factor | None, tail: Factor | None) -> Dim:
     if inner is not None:
         return Dim(inner, True, outer, total.doubt)
     if total.size is not None and tail is not None and tail.over(total.size) is not None:
+        several = tail.over(total.size)
+        if several is not None and not several.symbols and several.number >= MOST_IN_A_ROW:
+            raise Impossible
         raise Mixed("a row takes up several samples")
     return Dim(None, True, outer, doubt=True)
 

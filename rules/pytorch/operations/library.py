@@ -66,6 +66,8 @@ class TorchLibrary:
             return given.items[0]
         if name.startswith("torch.utils.checkpoint.checkpoint") and given.items:
             return run.call(given.items[0], Given(given.items[1:]))
+        if name == "torch.nn.parallel.data_parallel" and len(given.items) > 1:
+            return run.call(given.items[0], Given(given.items[1:2]))
         if package == "random" or name.startswith("numpy.random."):
             run.noise = True
             return Number(drawn=True)
@@ -194,6 +196,8 @@ class TorchLibrary:
                 return measure(base, "dim", Given())
             if word in PLAIN_ATTRIBUTES:
                 return PLAIN
+        if isinstance(base, Held) and is_dict_of_layers(base) and word not in DICT_METHODS:
+            return item_of_layers(run, base, (Constant(word),))
         if isinstance(base, Held) and word in ("weight", "bias", "in_features", "out_features",
                                                "running_mean", "running_var", "training",
                                                "in_proj_weight", "weight_ih_l0"):  # fmt: skip
@@ -294,6 +298,15 @@ class TorchLibrary:
                     continue
                 return layers_of(run, layer, run.lifted_arguments(layer.arguments))
         return None
+
+
+DICT_METHODS = frozenset({"keys", "values", "items", "update", "pop", "forward"})
+
+
+def is_dict_of_layers(held: Held) -> bool:
+    """Whether objects are dicts of layers."""
+    names = [name for value in held.values for name in called_names(origin(value))]
+    return bool(names) and all(name == "torch.nn.ModuleDict" for name in names)
 
 
 #: What the script puts in the place of a part of a library's layer.
