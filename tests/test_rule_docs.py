@@ -15,7 +15,7 @@ from transpile import Options, catalog
 from transpile.edit import apply_edits
 from transpile.engine import changes_of
 from transpile.facts.interpreter import interpret
-from transpile.plan.model import Plan
+from transpile.plan.model import Plan, Way
 from transpile.plan.roles.build import build_plan
 from transpile.prelude import prelude_edits
 from transpile.project import Project
@@ -64,7 +64,7 @@ def plan_of(rule: Rule, script: str) -> Plan:
     table = catalog.table(rule.framework)
     project = Project(source, None)
     facts = interpret(project.entry, table.dialect, project.find)
-    way = "data" if "data" in rule.ways else "calls"
+    way: Way = "data" if "data" in rule.ways else "calls"
     return build_plan(facts, table, OPTIONS.get(key_of(rule), Options()), way)
 
 

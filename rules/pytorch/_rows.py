@@ -86,7 +86,9 @@ def rows_of_call(plan: Plan, model: Value, event: Event) -> CallRows:
             # What it takes along the first axis alone may be what it is given.
             if shapes <= taken:
                 return found
-            found = replace(found, verdict="coupled", reason=OTHER_AXIS, cause="layout")
+            # Where calls are split, the first batch tells; where batches are shared out, nothing does.
+            verdict: Verdict = "check" if plan.way == "calls" else "coupled"
+            found = replace(found, verdict=verdict, reason=OTHER_AXIS, cause="layout")
         shapes = shapes or taken
         tried.append(found)
     return min(tried, key=lambda one: (ORDER[one.verdict], one.cause != "layout"))

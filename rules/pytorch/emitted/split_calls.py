@@ -156,26 +156,27 @@ class SplitCalls(DistributedDataParallel):
             )
 
 
-def axes_of(rows, whole, start):
-    """Return along which axes the outputs of some rows are rows of the outputs of all."""
+def axes_of(rows, whole, start, differences):
+    """Return along which axes the outputs of some rows are rows of the outputs of all.
+
+    Whether they differ from those is appended to `differences`, for each of the outputs.
+    """
     if isinstance(whole, dict):
-        return {key: axes_of(rows[key], whole[key], start) for key in whole}
+        return {
+            key: axes_of(rows[key], whole[key], start, differences) for key in whole
+        }
     if isinstance(whole, (list, tuple)):
-        return tuple(axes_of(one, other, start) for one, other in zip(rows, whole))
+        pairs = zip(rows, whole)
+        return tuple(axes_of(one, other, start, differences) for one, other in pairs)
     if not isinstance(whole, torch.Tensor):
-        same, axes = rows == whole, []
-    else:
-        axes = [
-            axis for axis in range(whole.dim()) if rows.size(axis) != whole.size(axis)
-        ]
-        part = whole.narrow(axes[0], start, rows.size(axes[0])) if axes else whole
-        same = part.shape == rows.shape and torch.allclose(
-            part.double(), rows.double(), rtol=1e-3, atol=1e-5
-        )
-    if not same:
-        raise RuntimeError(
-            "the samples of this model depend on each other: do not split its calls"
-        )
+        differences.append(rows != whole)
+        return None
+    axes = [axis for axis in range(whole.dim()) if rows.size(axis) != whole.size(axis)]
+    part = whole.narrow(axes[0], start, rows.size(axes[0])) if axes else whole
+    same = part.shape == rows.shape and torch.allclose(
+        part.double(), rows.double(), rtol=1e-3, atol=1e-5
+    )
+    differences.append(not same)
     return axes[0] if axes else None
 
 
@@ -206,17 +207,16 @@ class CheckedSplitCalls(SplitCalls):
                 **each_tensor(own_rows, kwargs, self.keywords),
             )
             whole = self.module(*args, **kwargs)
-        problem = None
-        try:
-            self.outputs = axes_of(rows, whole, start)
-        except RuntimeError as error:
-            problem = error
+        differences = []
+        self.outputs = axes_of(rows, whole, start, differences)
         # The first rows may be right where the last are not: all ranks stop, or none.
         device = next(self.module.parameters()).device
-        problems = torch.tensor(float(problem is not None), device=device)
-        dist.all_reduce(problems)
-        if problems > 0:
-            raise problem or RuntimeError("another rank's samples depend on each other")
+        wrong = torch.tensor(float(any(differences)), device=device)
+        dist.all_reduce(wrong)
+        if wrong.item() > 0:
+            raise RuntimeError(
+                "samples of this model depend on each other: do not split its calls"
+            )
         self.module.load_state_dict(state)
         for module in training:
             module.training = True
