@@ -86,7 +86,7 @@ def rows_of_call(plan: Plan, model: Value, event: Event) -> CallRows:
             # What it takes along the first axis alone may be what it is given.
             if shapes <= taken:
                 return found
-            # Where calls are split, the first batch tells; where batches are shared out, nothing does.
+            # Where calls are split, the first batch tells; where batches are shared, nothing does.
             verdict: Verdict = "check" if plan.way == "calls" else "coupled"
             found = replace(found, verdict=verdict, reason=OTHER_AXIS, cause="layout")
         shapes = shapes or taken
