@@ -11,6 +11,7 @@ from . import algebra, domain
 from .domain import Duty, Kind, Pending, Quantity, WeightedLoss
 from .looking import Looking
 from .losses import AVERAGED_BY_WEIGHT, FUNCTIONAL, SIZED, Settings, Signature, settings_of
+from .targets import are_probabilities
 
 
 class Losses(Looking):
@@ -56,6 +57,11 @@ class Losses(Looking):
             return each
         if setup.reduction == "sum":
             return algebra.total(each)
+        target = value.arguments.get("target", 1)
+        if signature.function == "cross_entropy" and target is not None:
+            if are_probabilities(target.values, self.plan):
+                # No target is left out, and weights do not count in what it is divided by.
+                return algebra.average(each)
         if signature.function in AVERAGED_BY_WEIGHT and (
             setup.weight is not False or setup.ignore_index or self.marks_left_out
         ):

@@ -79,6 +79,15 @@ class Leaves:
         known = [self.analysis.of((value,)) for value in values if not isinstance(value, Constant)]
         known = [one for one in known if one.kind is not Kind.NOTHING]
         own = [one for one in known if one.kind is Kind.PART]
+        selected = {each for one in own for each in one.pending if each.duty is Duty.MEAN}
+        if any(each.node is tensor for each in selected - self.inquiry.settled):
+            self.inquiry.doubt(
+                part, "it is a mean over some of the samples, and how many differs by process"
+            )
+            return
+        if own and self.is_number_at_times(values):
+            self.inquiry.doubt(part, "it is a plain number at times, and a tensor at others")
+            return
         degrees = {degree for one in own for degree in one.degrees}
         if len(degrees) != 1 or any(one.kind not in (Kind.PART, Kind.EQUAL) for one in known):
             reasons = [one.reason for one in known if one.kind is Kind.UNKNOWN]
@@ -119,6 +128,20 @@ class Leaves:
             evaluates=any(one.kind is Kind.EQUAL for one in known),
             plain=not any(one.tensor for one in own),
         )
+
+    def is_number_at_times(self, values: Values) -> bool:
+        """Whether a tensor is also a number of the script's own, or adds up what is."""
+        plain = any(isinstance(one, Constant) and one.value is not None for one in values)
+        for value in values:
+            if not isinstance(value, Opaque) or self.analysis.of((value,)).kind is not Kind.PART:
+                continue
+            if value.kind == "operation":
+                if isinstance(value.node, cst.AugAssign) and len(value.operands) == 2:
+                    if self.is_number_at_times(value.operands[1]):
+                        return True
+            elif plain and self.analysis.of((value,)).tensor:
+                return True
+        return False
 
     def tensor_leaf(self, part: Part) -> Iterator[Leaf]:
         """A tensor, or a number that was never one, that is reported as it is."""
