@@ -31,6 +31,7 @@ from .collation import collated
 from .contents import COUNTED, index_nodes, places
 from .domain import NOTHING, Duty, Kind, Pending, Quantity
 from .model_classes import find_model_classes
+from .pieces import leaves_out
 from .products import matrix_product
 from .shapes import PIECES
 from .training_code import training_functions
@@ -341,6 +342,8 @@ class Analysis(Accesses):
                 for container in operand
                 for one in container.every()  # type: ignore[union-attr]
             )
+            if single and any(map(leaves_out, operand)):
+                return domain.unknown("it counts the samples that are picked", whole=True)
             return domain.count() if single else domain.equal(tensor=False)
         if operand and all(id(one) in of_loaders(self.plan) for one in operand):
             return domain.equal(tensor=False)

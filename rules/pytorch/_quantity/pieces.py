@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from transpile.facts.values import Opaque, Values, only_constant
+from transpile.facts.values import Opaque, Sequence, Value, Values, only_constant
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
 
@@ -85,6 +85,17 @@ def is_interleaved(values: Values) -> bool:
         for value in walk_back(values)
         for name in (*called_names(value), *(word for word, _ in method_calls(value)))
     )
+
+
+def leaves_out(value: Value) -> bool:
+    """Whether a value is made by a comprehension that passes over some of what it goes over."""
+    node = value.node if isinstance(value, Sequence) else None
+    clause = node.for_in if isinstance(node, cst.BaseComp) else None
+    while clause is not None:
+        if clause.ifs:
+            return True
+        clause = clause.inner_for_in
+    return False
 
 
 def handed(value: Opaque) -> Values:
