@@ -7,7 +7,7 @@ the output then joins a group for both.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import libcst as cst
@@ -55,7 +55,7 @@ def find_place(plan: Plan) -> Place:
     """See :func:`model_place`."""
     if chosen_outside(plan) or foreign(plan):
         return "either"
-    said = list(words(plan))
+    said = list(words(plan, names_device))
     if not any(names_gpu(node) for _, node in said):
         return "cpu"
     if all(follows_availability(plan, module, node) for module, node in said) and all(
@@ -82,7 +82,7 @@ def foreign(plan: Plan) -> bool:
     return any(
         name not in own and name not in HARMLESS and name not in sys.stdlib_module_names
         for module in plan.facts.modules.values()
-        for node in module.source.nodes
+        for node in module.source.nodes_of(cst.Import, cst.ImportFrom)
         for name in imported(node)
     )
 
@@ -101,13 +101,18 @@ def imported(node: cst.CSTNode) -> Iterator[str]:
             yield name.value
 
 
-def words(plan: Plan) -> Iterator[tuple[Module, cst.CSTNode]]:
-    """What may name a device in the project: names, and strings that nobody just reads."""
+def words(
+    plan: Plan, matters: Callable[[cst.CSTNode], bool] = lambda node: True
+) -> Iterator[tuple[Module, cst.CSTNode]]:
+    """What may name a device in the project: names, and strings that nobody just reads.
+
+    Args:
+        plan: the plan.
+        matters: which of them are asked for; this costs less than to see who reads them.
+    """
     for module in plan.facts.modules.values():
-        for node in module.source.nodes:
-            if isinstance(node, (cst.Name, cst.FormattedStringText)):
-                yield module, node
-            elif isinstance(node, cst.SimpleString) and not tells(module, node):
+        for node in module.source.nodes_of(cst.Name, cst.FormattedStringText, cst.SimpleString):
+            if matters(node) and not (type(node) is cst.SimpleString and tells(module, node)):
                 yield module, node
 
 
@@ -123,6 +128,11 @@ def tells(module: Module, node: cst.CSTNode) -> bool:
         if isinstance(outer, (cst.Expr, cst.BaseCompoundStatement)):
             return isinstance(outer, cst.Expr)
     return False
+
+
+def names_device(node: cst.CSTNode) -> bool:
+    """Whether a word stands for a GPU, or may stand for the CPU."""
+    return names_gpu(node) or "cpu" in getattr(node, "value", "")
 
 
 def names_gpu(node: cst.CSTNode) -> bool:

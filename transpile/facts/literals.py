@@ -125,5 +125,7 @@ def literal(text: str) -> object:
     Raises:
         ValueError, SyntaxError: Python cannot read it.
     """
+    if text.isdecimal() and text.isascii() and (len(text) == 1 or text[0] != "0"):
+        return int(text)
     found: object = ast.literal_eval(text)
     return found
