@@ -48,8 +48,9 @@ class Calls(Statements):
     def call(self, callee: Known, given: Given) -> Known:
         """What a call gives, over all that may be called."""
         found: list[Known] = []
-        called = [one for one in options(callee) if not isinstance(one, (Constant, Number))]
-        called = called or list(options(callee))
+        called: list[Known] = [
+            one for one in options(callee) if not isinstance(one, (Constant, Number))
+        ] or list(options(callee))
         impossible = False
         for option in called:
             alternatives = option.values if isinstance(option, Held) else (None,)
