@@ -18,6 +18,7 @@ def describe(plan: Plan, rulings: Rulings) -> dict[str, Any]:
     """What the script is made of and what was decided, as JSON can hold it."""
     return {
         "framework": plan.table.framework,
+        "shard": plan.way,
         "modules": [module.source.path for module in plan.facts.modules.values()],
         "models": [
             {

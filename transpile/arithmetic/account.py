@@ -17,6 +17,12 @@ from transpile.records import dataclass
 from transpile.rule import Rulings
 
 
+SPLIT_CALLS = (
+    "every process draws whole batches; it computes its rows of each call of a split model, one in "
+    "as many as there are processes, and receives the outputs of all rows"
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Something that stops the converted script with so many processes.
@@ -60,17 +66,21 @@ def account(
         converted: there is a conversion; otherwise the script's own numbers are all there is.
     """
     before = Scenario(plan, rulings, vocabulary, 1, plan.options)
-    after = Scenario(plan, rulings, vocabulary, processes, plan.options)
+    splits_calls = plan.way == "calls"
+    # Where calls are split, every process draws whole batches and takes every step.
+    sharing = 1 if splits_calls else processes
+    after = Scenario(plan, rulings, vocabulary, sharing, plan.options)
     problems = tuple(problems_of(after, processes)) if converted else ()
     runs = converted and not problems
-    others = list(alternatives(plan.options, vocabulary)) if converted else []
+    compared = converted and not splits_calls
+    others = list(alternatives(plan.options, vocabulary)) if compared else []
     by_option = {
         words: figures_of(scenario)
         for words, options in others
         if not (scenario := Scenario(plan, rulings, vocabulary, processes, options)).indivisible()
     }
     changed = figures_of(after) if runs else {}
-    remarks: dict[str, None] = {}
+    remarks: dict[str, None] = {SPLIT_CALLS: None} if splits_calls and converted else {}
     sections: list[dict[str, Any]] = []
     for figure in before.figures():
         key = (figure.section, figure.quantity)

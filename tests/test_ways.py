@@ -1,0 +1,173 @@
+"""Which of the two exact ways is taken, and what is said of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from transpile import Options, Outcome, Result, convert
+
+HEAD = """\
+import random
+from collections import deque
+
+import numpy as np
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+x, y = torch.randn(24, 4), torch.randn(24, 1)
+loader = DataLoader(TensorDataset(x, y), batch_size=6)
+"""
+NET = "model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))\n"
+REST = """\
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for inputs, targets in loader:
+    outputs = model(inputs)
+    loss = {loss}
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+PLAIN = "nn.functional.mse_loss(outputs, targets)"
+COUPLED = f"{PLAIN} + (outputs.std() - targets.std()) ** 2"
+
+
+def script(loss: str = PLAIN, net: str = NET, rest: str = REST) -> str:
+    """A training script."""
+    return HEAD + net + rest.format(loss=loss)
+
+
+def codes(result: Result) -> set[str]:
+    """The codes of all findings."""
+    return {finding.code for finding in result.findings}
+
+
+def test_shares_of_batches_are_taken_where_they_are_shown_to_be_right() -> None:
+    result = convert(script())
+    assert result.outcome is Outcome.CONVERTED
+    assert "SplitCalls" not in result.text and "DistributedSampler" in result.text
+    assert result.plan["shard"] == "data"
+    assert codes(result) == set()
+
+
+def test_calls_are_split_where_the_loss_couples_samples_and_it_is_said_why() -> None:
+    result = convert(script(COUPLED))
+    assert "model = SplitCalls(model)" in result.text
+    assert "DistributedSampler" not in result.text
+    assert result.plan["shard"] == "calls"
+    (note,) = [finding for finding in result.findings if finding.code == "DT015"]
+    assert "PT403" in note.message or "PT603" in note.message
+
+
+def test_either_way_can_be_asked_for() -> None:
+    shared = convert(script(COUPLED), Options(shard="data"))
+    assert "SplitCalls" not in shared.text and "PT403" in codes(shared)
+    split = convert(script(), Options(shard="calls"))
+    assert "model = SplitCalls(model)" in split.text and "DT015" not in codes(split)
+
+
+def test_a_model_that_mixes_samples_has_no_exact_way() -> None:
+    mixing = """\
+class Mixing(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 1)
+
+    def forward(self, x):
+        return torch.softmax(self.layer(x), dim=0)
+
+
+model = Mixing()
+"""
+    result = convert(script(COUPLED, mixing), Options(shard="calls"))
+    assert result.outcome is Outcome.REFUSED
+    (error,) = [finding for finding in result.findings if finding.code == "PT352"]
+    assert "softmax" in error.message
+
+
+def test_one_of_two_models_may_be_computed_whole() -> None:
+    rest = REST.replace("model(inputs)", "gate(model(inputs))").replace(
+        "model.parameters()", "[*model.parameters(), *gate.parameters()]"
+    )
+    gate = """\
+class Gate(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(1))
+
+    def forward(self, x):
+        return self.scale * (x - x.mean(0))
+
+
+gate = Gate()
+"""
+    result = convert(script(PLAIN, NET + gate, rest), Options(shard="calls"))
+    assert "model = SplitCalls(model)" in result.text
+    assert "gate = DistributedDataParallel(gate)" in result.text
+    assert "PT353" in codes(result)
+
+
+FIXED = """\
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(9):
+    loss = nn.functional.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_rows_that_never_change_are_shared_out_only_where_it_is_asked_for() -> None:
+    refused = convert(script(rest=FIXED))
+    assert refused.outcome is Outcome.REFUSED and "DT016" in codes(refused)
+    assert "model = SplitCalls(model)" in convert(script(rest=FIXED), Options(shard="calls")).text
+
+
+DRAWN = FIXED.replace("model(x), y", "model(x[chosen]), y[chosen]").replace(
+    "    loss =", "    chosen = torch.from_numpy(numbers.permutation(24)[:6])\n    loss =", 1
+)
+
+
+@pytest.mark.parametrize(
+    ("made", "refused"),
+    [
+        ("np.random.default_rng()", True),
+        ("np.random.default_rng(None)", True),
+        ("np.random.RandomState()", True),
+        ("np.random.default_rng(7)", False),
+        ("np.random.RandomState(seed=7)", False),
+    ],
+)
+def test_generators_without_a_seed_draw_other_batches(made: str, refused: bool) -> None:
+    result = convert(script(rest=f"numbers = {made}\n{DRAWN}"), Options(shard="calls"))
+    assert ("PT356" in codes(result)) is refused
+    assert (result.outcome is Outcome.REFUSED) is refused
+
+
+def test_rank_0_draws_where_it_is_asked_to() -> None:
+    result = convert(script(COUPLED), Options(batches="broadcast"))
+    assert "for inputs, targets in batches_of_main_process(loader):" in result.text
+    assert "model = SplitCalls(model)" in result.text
+
+
+def test_a_model_call_that_one_process_makes_alone_is_an_error() -> None:
+    rest = REST + "with open('report.txt', 'w') as report:\n    report.write(str(model(x).sum()))\n"
+    result = convert(script(COUPLED, rest=rest), Options(shard="calls"))
+    _, guard, guarded = result.text.rpartition("if is_main_process():")
+    assert "DT010" in codes(result) or (guard and "model(x)" not in guarded)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"batch_size": "per-device"},
+        {"strategy": "fsdp"},
+        {"compression": "fp16"},
+    ],
+)
+def test_choices_that_need_shares_do_not_go_with_split_calls(choices: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="shard='calls'"):
+        Options(shard="calls", **choices)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="batches='broadcast'"):
+        Options(shard="data", batches="broadcast")
