@@ -16,7 +16,6 @@ from transpile.plan.model import Plan
 from transpile.records import dataclass
 from transpile.rule import Rulings
 
-
 SPLIT_CALLS = (
     "every process draws whole batches; it computes its rows of each call of a split model, one in "
     "as many as there are processes, and receives the outputs of all rows"
