@@ -218,7 +218,9 @@ class ValueDifferences:
                 return
             for callee in value.callee:
                 if isinstance(callee, Opaque) and callee.kind == "attribute":
-                    if callee.name in SIZES or (callee.name == "size" and is_first(value)):
+                    # Where calls are split, every process has whole batches, of one size.
+                    equal_size = self.plan.way == "calls" or is_first(value)
+                    if callee.name in SIZES or (callee.name == "size" and equal_size):
                         return
         if value.kind == "item" and is_shape(value) and only_constant(value.index) == Constant(0):
             if not self.counts_selected(value):
