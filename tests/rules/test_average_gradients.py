@@ -192,7 +192,7 @@ def test_half_precision_is_divided_before_it_is_added() -> None:
     half = torch.nn.Parameter(torch.zeros(3, dtype=torch.float16))
     whole, unused = torch.nn.Parameter(torch.zeros(2)), torch.nn.Parameter(torch.zeros(1))
     half.grad, whole.grad = torch.full((3,), 60000.0).half(), torch.ones(2)
-    space["average_gradients"](torch.optim.SGD([half, whole, unused], lr=1.0))  # type: ignore[operator]
+    space["average_gradients"](torch.optim.SGD([half, whole, unused], lr=1.0))
     assert half.grad.tolist() == [60000.0] * 3
     assert whole.grad.tolist() == [1.0, 1.0]
     assert unused.grad is None
