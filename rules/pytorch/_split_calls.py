@@ -70,7 +70,9 @@ def whole_because(plan: Plan, model: Model, rows: CallRows) -> str:
         return wrap
     if wrap.thawed:
         return "its parameters are frozen and unfrozen while it is trained"
-    if all(axis is None for axis in (*rows.inputs, *rows.keywords.values())):
+    axes = (*rows.inputs, *rows.keywords.values())
+    unpacked = any(event.arguments.unknown_because for event in model.forwards)
+    if not unpacked and all(axis is None for axis in axes):
         return "it is given nothing that has a row for each sample"
     return ""
 

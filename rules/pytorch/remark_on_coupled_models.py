@@ -1,8 +1,9 @@
-"""Warn of models that are shown to mix the samples of a batch.
+"""Warn of models that are not shown to keep the samples of a batch apart.
 
 What:
     A trained model in which an operation goes along the axis of the samples, keeps something of
-    them for the next call, or uses how many there are, is warned of with that operation.
+    them for the next call, or uses how many there are, is warned of with that operation; so is one
+    with a part of a library that nothing is known of.
 
 Why:
     Each process calls the model with its share of the batch. What mixes the samples of a share
@@ -34,9 +35,14 @@ from transpile.plan.model import Model, Plan
 from transpile.rule import Answer, Remark
 from transpile.rules.pytorch._quantity import Kind, quantity
 from transpile.rules.pytorch._quantity.couplings import couplings
-from transpile.rules.pytorch._rows import calls_of, rows_of
+from transpile.rules.pytorch._rows import CallRows, calls_of, rows_of
 
-CODES = {"PT413": "a model mixes the samples of a batch"}
+CODES = {
+    "PT413": "a model mixes the samples of a batch",
+    "PT414": "whether a model keeps the samples of a batch apart is not known",
+}
+#: Where calls are split, models are looked at for that.
+WAYS = ("data",)
 #: Reasons that make a share of the batch differ from the whole.
 CAUSES = frozenset({"samples", "state", "count"})
 
@@ -45,9 +51,11 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """A warning for each trained model that is shown to mix its samples."""
     seen: set[int] = set()
     for model in plan.trained_models:
+        rows = rows_of(plan, model)
+        if rows.verdict == "check" and rows.cause == "object":
+            yield unknown(plan, model, rows)
         if not isinstance(model.value, Instance):
             continue
-        rows = rows_of(plan, model)
         if rows.verdict != "coupled" or rows.cause not in CAUSES or not rows.agreed:
             continue
         if rows.node is None or rows.module is None or id(rows.node) in seen:
@@ -64,6 +72,23 @@ def decide(plan: Plan) -> Iterator[Answer]:
             f"{rows.reason}",
             "keep the samples apart, or compare a run with one process",
         )
+
+
+def unknown(plan: Plan, model: Model, rows: CallRows) -> Remark:
+    """The warning about something within a model that cannot be looked into."""
+    module, node = rows.module, rows.node
+    if module is None or node is None:
+        module = getattr(model.value, "module", plan.entry)
+        node = getattr(model.value, "node", None)
+    return Remark(
+        "PT414",
+        Level.WARNING,
+        module,
+        node,
+        f"a share of the batch trains this model as the whole does only if it keeps the samples "
+        f"apart: {rows.reason}",
+        "--shard calls checks it with the first batch",
+    )
 
 
 def is_accounted_for(plan: Plan, model: Model, node: object) -> bool:

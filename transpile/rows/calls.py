@@ -41,6 +41,9 @@ from .shapes import Impossible, Mixed, Unclear
 from .state import DEEPEST_CALLS, Frame, Given
 from .statements import Statements
 
+#: What is called, where the facts have no name for it.
+UNNAMED = "what is called"
+
 
 class Calls(Statements):
     """The part of a run that knows calls."""
@@ -71,6 +74,10 @@ class Calls(Statements):
         """What a call gave, or what is said where nothing is known of it."""
         if made is not None:
             return made
+        if what == UNNAMED:
+            module, node = self.site
+            called = node.func if isinstance(node, cst.Call) else node
+            what = module.source.code(called)
         return self.nothing_known(given, given.every(), f"nothing is known of '{what}'")
 
     def nothing_known(self, given: Given, every: tuple[Known, ...], reason: str) -> Known:
@@ -103,7 +110,7 @@ class Calls(Statements):
             return self.call_method(callee, given)
         if isinstance(callee, Constant) and callee.value is None:
             raise Impossible
-        return self.guarded(None, given, "what is called")
+        return self.guarded(None, given, UNNAMED)
 
     def call_method(self, callee: Method, given: Given) -> Known:
         """A call of a method of a tensor, a container or a library's object."""
@@ -165,7 +172,7 @@ class Calls(Statements):
             return self.call_opaque(value, given)
         if isinstance(value, UnknownFact):
             return self.guarded(None, given, value.reason)
-        return self.guarded(None, given, "what is called")
+        return self.guarded(None, given, UNNAMED)
 
     def call_library(self, name: str, given: Given) -> Known | None:
         """A call of a library's function."""
@@ -195,7 +202,7 @@ class Calls(Statements):
             first = layer.arguments.get("x", 0)
             if first is not None:
                 return self.call(self.lift(first.values), given)
-        what = names[0] if names else value.name or "what is called"
+        what = names[0] if names else value.name or UNNAMED
         return self.guarded(None, given, what)
 
     def call_layer(self, names: tuple[str, ...], layer: Value, made: Given, given: Given) -> Known:
@@ -221,7 +228,7 @@ class Calls(Statements):
     def call_base(self, value: Value, given: Given) -> Known:
         """A call of an object whose library base decides what is done."""
         if not isinstance(value, Instance):
-            return self.guarded(None, given, "what is called")
+            return self.guarded(None, given, UNNAMED)
         bases = tuple(name for name in value.cls.external_bases() if self.library.is_layer((name,)))
         if not bases:
             return self.guarded(None, given, value.cls.name)
@@ -338,7 +345,7 @@ class Calls(Statements):
             if given.more and (given.keywords.get("**") is not None or one.default is None):
                 rest = given.keywords.get("**", Number())
                 default = (
-                    choice(default, self.unknown("its arguments are unpacked"))
+                    choice(default, self.unknown("its arguments are unpacked", "arguments"))
                     if (self.sampled(rest) or one.default is None)
                     else default
                 )

@@ -136,8 +136,9 @@ class Problem:
         module: where that stands.
         node: the operation.
         rank: of how many axes the tensor is, where that is known.
-        cause: ``samples``, ``state``, ``count``, ``noise`` or ``layout``; ``object``
-            for one of a library's that no table knows.
+        cause: ``samples``, ``state``, ``count``, ``noise`` or ``layout``;
+            ``arguments`` where a call unpacks what it is given; ``object`` for one of a library's
+            that no table knows.
     """
 
     reason: str
