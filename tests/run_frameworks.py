@@ -19,8 +19,12 @@ import run
 from framework_environments import ENVIRONMENTS, Environment, find_python
 
 NO_TESTS_COLLECTED = 5
-#: Tests that start scripts of several frameworks.
-LAUNCHED = ["tests/launch/test_manifest_runs_elsewhere.py"]
+#: Tests that need no environment of their own, but more time than the first command has: scripts of
+#: several frameworks, and all PyTorch fixtures under the device rules of CUDA and NCCL.
+WITHOUT_ENVIRONMENT = {
+    "launched in pods": "tests/launch/test_manifest_runs_elsewhere.py",
+    "pretended GPUs": "tests/frameworks/pretended_gpus",
+}
 
 
 def main(arguments: list[str]) -> int:
@@ -50,9 +54,10 @@ def main(arguments: list[str]) -> int:
         status = status or (0 if failed == NO_TESTS_COLLECTED else failed)
         said.append(f"{name}: {'failed' if failed else 'passed'}")
     if not arguments:
-        failed = run.run(["pytest", *LAUNCHED, *run.parallel()])
-        status = status or failed
-        said.append(f"launched in pods: {'failed' if failed else 'passed'}")
+        for name, tests in WITHOUT_ENVIRONMENT.items():
+            failed = run.run(["pytest", tests, *run.parallel()])
+            status = status or failed
+            said.append(f"{name}: {'failed' if failed else 'passed'}")
     print(*said, sep="\n", flush=True)
     return status
 
