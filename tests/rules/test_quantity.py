@@ -632,3 +632,73 @@ def test_collate_function_decides_where_samples_are_counted(
     (backward,) = plan.backwards
     found = quantity(plan, backward.loss)
     assert (found.kind, found.degree) == (Kind.PART, kind)
+
+
+HELPERS = """\
+import torchvision
+
+
+def reduced(values, how="mean"):
+    return values.sum() if how == "sum" else values.mean()
+
+
+def handed(values, **more):
+    return reduced(values, **more)
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("((out - out.mean()) * (x - x.mean())).mean()", "unknown (it combines single samples"),
+        ("(out.mean() / out).mean()", "unknown (it combines single samples"),
+        ("out.mean().clamp(min=0.3)", "unknown ('clamp'"),
+        ("torchvision.ops.sigmoid_focal_loss(out, x)", "samples"),
+        ("torchvision.ops.sigmoid_focal_loss(out, x, reduction='mean')", "mean"),
+        ("torch.einsum('nd,nd->d', out, x)", "sum"),
+        ("torch.einsum('nd,nd->n', out, x)", "samples"),
+        ("out[:len(out) // 2].mean()", "unknown (it takes samples of a batch by their place"),
+        ("nn.BCEWithLogitsLoss(pos_weight=x.mean(0))(out, x)", "unknown (it combines"),
+        ("F.binary_cross_entropy_with_logits(out, x, pos_weight=x.mean(0))", "unknown (it comb"),
+        ("round(out.mean().item(), 2)", "unknown (it rounds"),
+        ("F.mse_loss(out, x, size_average=False)", "sum"),
+        ("F.mse_loss(out, x, reduce=False)", "samples"),
+        ("out.sum() / out.abs().sum()", "unknown (its denominator depends on the samples"),
+    ],
+)
+def test_each_of_these_rests_on_one_line_of_the_analysis(expression: str, expected: str) -> None:
+    check(expression, expected, HELPERS)
+
+
+WHERE_NEEDED = "options = {}\nif args.alpha:\n    options['how'] = 'sum'\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        WHERE_NEEDED + "q = reduced(out, **options)",
+        WHERE_NEEDED + "q = handed(out, **options)",
+        WHERE_NEEDED + "others = {}\nothers.update(options)\nq = reduced(out, **others)",
+        WHERE_NEEDED + "q = F.mse_loss(out, x, reduction=options.get('how', 'mean'))",
+        "options = {'how': 'sum'} if args.alpha else {}\nq = reduced(out, **options)",
+        WHERE_NEEDED.replace("how", "reduction") + "q = F.mse_loss(out, x, **options)",
+        WHERE_NEEDED.replace("how", "reduction") + "q = nn.MSELoss(**options)(out, x)",
+    ],
+)
+def test_an_argument_that_may_be_absent_leaves_its_default(body: str) -> None:
+    assert measured(body, HELPERS).kind is Kind.UNKNOWN
+
+
+def test_a_weight_that_may_be_absent_is_none_on_one_path() -> None:
+    body = "options = {}\nif args.alpha:\n    options['weight'] = weights\n"
+    found = measured(body + "q = F.cross_entropy(out, y, **options)")
+    assert "weights on one path" in found.reason
+
+
+def test_a_dict_that_is_shared_is_what_it_was_at_each_call() -> None:
+    made = "options = {'how': 'mean'}\n"
+    changed = "options['how'] = 'sum'\n"
+    check(made + "q = reduced(out, **options)\n" + changed + "reduced(out, **options)", "mean",
+          HELPERS)  # fmt: skip
+    check(made + "reduced(out, **options)\n" + changed + "q = reduced(out, **options)", "sum",
+          HELPERS)  # fmt: skip

@@ -161,7 +161,9 @@ def settings_of(
             return later[name]
         position = names.index(name) + offset if name in names else None
         found = arguments.get(name, position)
-        return found.values if found is not None else ()
+        if found is None:
+            return ()
+        return (*found.values, Constant(None)) if found.maybe else found.values
 
     reduction: str | None = "none" if signature.function in NOT_REDUCED else "mean"
     values = given("reduction")
