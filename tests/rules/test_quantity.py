@@ -508,6 +508,11 @@ def averaged(tensor):
     tensor = tensor.detach().clone()
     dist.all_reduce(tensor)
     return tensor / world_size()
+
+def agreed(tensor):
+    tensor = tensor.detach().clone()
+    dist.all_reduce(tensor, op=dist.ReduceOp.AVG)
+    return tensor
 """
 
 
@@ -519,6 +524,8 @@ def averaged(tensor):
         ("averaged(out.mean())", "independent"),
         ("averaged(out.mean()).item()", "independent"),
         ("averaged(m.sum())", "count"),
+        ("agreed(out.mean())", "independent"),
+        ("agreed(m.sum())", "count"),
         ("len(x) * world_size()", "independent"),
         ("args.batch_size // world_size()", "count"),
     ],
@@ -664,6 +671,14 @@ def handed(values, **more):
         ("F.mse_loss(out, x, size_average=False)", "sum"),
         ("F.mse_loss(out, x, reduce=False)", "samples"),
         ("out.sum() / out.abs().sum()", "unknown (its denominator depends on the samples"),
+        ("(m.sum() if args.alpha else 1)", "unknown (it is a sum over the batch on one path"),
+        ("torch.autograd.grad(out.mean(), x)[0].sum()", "mean"),
+        ("torch.autograd.grad(out.mean(), x)[0].pow(2).mean()", "unknown (a power of"),
+        ("torch.autograd.grad(out.sum(), x)[0].pow(2).mean()", "mean"),
+        (
+            "seen = set()\nfor label in y.tolist():\n    seen.add(label)\nq = len(seen)",
+            "unknown (the samples of this process alone decide",
+        ),
     ],
 )
 def test_each_of_these_rests_on_one_line_of_the_analysis(expression: str, expected: str) -> None:
