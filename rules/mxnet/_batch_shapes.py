@@ -66,7 +66,9 @@ def shaped_by(
 ) -> Iterator[tuple[Event, cst.BaseExpression]]:
     """The calls in training that shape something by a batch size, and where it stands in them."""
     losses = tuple(value for backward in plan.backwards for value in backward.loss)
-    reached = {id(value) for value in walk_back(losses)}
+    # Data stays whole, though its length may be a multiple of the batch size.
+    loaders = {id(loader.value) for loader in training_loaders(plan)}
+    reached = {id(value) for value in walk_back(losses, lambda value: id(value) not in loaders)}
     text = site.module.source.code(argument.node) if argument.node is not None else ""
     seen: set[int] = set()
     for event in plan.facts.events:

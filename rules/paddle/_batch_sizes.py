@@ -8,7 +8,7 @@ import libcst as cst
 
 from transpile.facts.values import Argument, Constant, Opaque, Sequence, Value
 from transpile.plan.batch_size_reads import Use, mentions, shapes
-from transpile.plan.batch_size_uses import Maker, sizes, uses
+from transpile.plan.batch_size_uses import Maker, reached_in_steps, sizes, uses
 from transpile.plan.graph import called_names, identity
 from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Plan
@@ -38,7 +38,7 @@ def places(plan: Plan) -> tuple[Use, ...]:
 
 def holds_share(plan: Plan, call: Opaque) -> bool:
     """Whether what a call makes is as large as this process's share of a batch, for training."""
-    if id(call) not in reached_by_losses(plan):
+    if id(call) not in reached_in_steps(plan):
         return False
     if "batch sizes" not in plan.memo:
         found = [*batch_sizes(plan)]

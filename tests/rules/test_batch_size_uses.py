@@ -192,3 +192,14 @@ def test_what_a_loader_is_given_is_divided_once(
     assert result.outcome is Outcome.CONVERTED
     assert result.text.count("split_batch(batch_size)") == divided + 1
     assert "Samples().loader(batch_size)" in result.text
+
+
+@pytest.mark.parametrize("length", ["6 * batch_size", "batch_size"])
+def test_a_dataset_stays_whole_whose_length_is_a_multiple_of_the_batch_size(length: str) -> None:
+    text = SCRIPT.format(batch="pass", first="batch_size = 8", size="batch_size", after="pass")
+    assert "torch.randn(48, 6)" in text
+    found = convert(text.replace("48", length))
+    assert found.outcome is Outcome.CONVERTED
+    assert f"TensorDataset(torch.randn({length}, 6), torch.randn({length}, 6))" in found.text
+    within = found.text.split("def main", 1)[-1]
+    assert "batch_size=split_batch(batch_size)" in within

@@ -120,3 +120,13 @@ def test_a_tracker_around_training_is_a_manager_in_all_workers() -> None:
     text = convert(script).text
     assert "with SummaryWriter() if is_main_process() else ExitStack() as writer:" in text
     assert "        if is_main_process():\n            writer.add_scalar('e', 1)" in text
+
+
+def test_data_stays_whole_whose_length_is_a_multiple_of_the_batch_size() -> None:
+    loader = """\
+x = mx.nd.random.normal(shape=(6 * batch_size, 3))
+loader = gluon.data.DataLoader(gluon.data.ArrayDataset(x, x), batch_size=batch_size)
+"""
+    result = convert(HEAD + "batch_size = 8\n" + loader + TRAINER + LOOP + STEP)
+    assert "split_batch(batch_size)" in result.text
+    assert "shape=(6 * batch_size, 3)" in result.text

@@ -137,3 +137,11 @@ model.fit(data, batch_size=SIZE, epochs=1)
 def test_the_number_of_samples_stays_that_of_the_share_where_it_is_a_shape() -> None:
     found = result("unused = predict(x, x.shape[0])")
     assert "unused = predict(x, x.shape[0])" in found.text
+
+
+@pytest.mark.parametrize("length", ["6 * batch_size", "batch_size"])
+def test_a_dataset_stays_whole_whose_length_is_a_multiple_of_the_batch_size(length: str) -> None:
+    loader = "batch_size=batch_size"
+    text = SCRIPT.format(batch="pass", first="batch_size = 8", loader=loader, after="pass")
+    found = convert(text.replace("48", length))
+    assert found.text.count(f"paddle.randn([{length}, 6])") == 2

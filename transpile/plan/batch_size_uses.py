@@ -26,7 +26,6 @@ from transpile.plan.batch_size_reads import (
 )
 from transpile.plan.graph import identity, walk_back
 from transpile.plan.holders import trace
-from transpile.plan.learning import reached_by_losses
 from transpile.plan.model import Plan
 from transpile.plan.places import ancestors, function_of
 
@@ -77,7 +76,7 @@ def all_uses(
     sources = {identity(value) for value in argument.values if isinstance(value, given_as)}
     if not sources or argument.node is None:
         return
-    reached = reached_by_losses(plan) - before
+    reached = reached_in_steps(plan) - before
     for event in plan.facts.events:
         if event.kind != "call" or not isinstance(event.node, cst.Call):
             continue
@@ -94,6 +93,24 @@ def all_uses(
                 yield read_at(plan, event, node, given)
         yield from numbers_like(plan, event, argument.values)
     yield from places_in_batches(plan, sources, reached)
+
+
+def reached_in_steps(plan: Plan) -> set[int]:
+    """The identities of what a backward pass depends on other than as data of a loader.
+
+    A dataset stays whole, though its length may be a multiple of the batch size.
+    """
+    if "reached in steps" not in plan.memo:
+        losses = tuple(value for backward in plan.backwards for value in backward.loss)
+        loaders = {id(loader.value) for loader in plan.training_loaders}
+        plan.memo["reached in steps"] = {
+            id(value)
+            for value in walk_back(
+                losses, lambda value: not isinstance(value, Instance) and id(value) not in loaders
+            )
+        }
+    found: set[int] = plan.memo["reached in steps"]
+    return found
 
 
 def given_numbers(event: Event) -> Iterator[tuple[cst.Name, Values]]:
