@@ -171,3 +171,80 @@ def test_choices_that_need_shares_do_not_go_with_split_calls(choices: dict[str, 
         Options(shard="calls", **choices)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="batches='broadcast'"):
         Options(shard="data", batches="broadcast")
+
+
+@pytest.mark.parametrize(
+    ("before", "within"),
+    [
+        ("", "random.seed()"),
+        ("", "torch.seed()"),
+        ("", "torch.manual_seed(int(time.time()))"),
+        ("numbers = random.Random(time.time())", ""),
+        ("numbers = random.Random(); numbers.seed(time.time_ns())", ""),
+    ],
+)
+def test_seeds_of_the_clock_draw_other_batches(before: str, within: str) -> None:
+    rest = f"""\
+import time
+random.seed(0)
+np.random.seed(0)
+numbers = random
+{before}
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(9):
+    {within or "pass"}
+    chosen = numbers.sample(range(24), 6)
+    loss = nn.functional.mse_loss(model(x[chosen]), y[chosen])
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+    result = convert(script(rest=rest), Options(shard="calls"))
+    assert "PT356" in codes(result)
+
+
+KEEPING = """\
+class Keeping(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.kept = nn.Linear(4, 1), 0
+        self.kept = 0
+
+    def forward(self, x):
+        x = self.layer(x)
+        self.kept = x.pow(2).mean()
+        return x
+
+
+model = Keeping()
+"""
+
+
+@pytest.mark.parametrize("read", ["model.kept", "getattr(model, 'kept')"])
+def test_what_a_call_keeps_beside_its_outputs_is_that_of_its_own_rows(read: str) -> None:
+    result = convert(script(f"{PLAIN} + {read}", KEEPING), Options(shard="calls"))
+    assert result.outcome is Outcome.REFUSED and "PT352" in codes(result)
+    unread = convert(script(PLAIN, KEEPING), Options(shard="calls"))
+    assert unread.outcome is Outcome.CONVERTED
+
+
+def test_hooks_see_the_rows_of_one_process() -> None:
+    hook = "seen = []\nmodel[1].register_forward_hook(lambda layer, given, out: seen.append(out))\n"
+    loss = f"{PLAIN} + seen[-1].sum()"
+    result = convert(script(loss, NET + hook), Options(shard="calls"))
+    assert result.outcome is Outcome.REFUSED and "PT352" in codes(result)
+
+
+@pytest.mark.parametrize(
+    ("of", "refused"),
+    [("list(model.parameters())", True), ("model[0].weight", True), ("inputs", False)],
+)
+def test_gradients_of_parameters_in_a_loss_are_those_of_own_rows(of: str, refused: bool) -> None:
+    rest = REST.replace(
+        "    optimizer.zero_grad",
+        f"    loss = loss + torch.autograd.grad(loss, {of}, create_graph=True)"
+        "[0].pow(2).sum()\n    optimizer.zero_grad",
+    ).replace("    outputs =", "    inputs.requires_grad_(True)\n    outputs =")
+    result = convert(script(rest=rest), Options(shard="calls"))
+    assert (result.outcome is Outcome.REFUSED) is refused
+    assert ("PT352" in codes(result)) is refused

@@ -8,13 +8,15 @@ from enum import Enum
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.facts.values import Constant, Function, Instance, Opaque, Unknown, Value
+from transpile.facts.values import Constant, Function, Instance, Opaque, Unknown, Value, Values
 from transpile.facts.walk import descendants
+from transpile.plan.gate import hand_written
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.learning import outputs, training_forwards
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.wraps import Wrap, find_wrap
 from transpile.records import dataclass
+from transpile.rows.verdict import hook
 from transpile.rules.pytorch._rows import Axes, CallRows, rows_of
 
 #: What gives the same on all ranks for what it is given, but for random numbers.
@@ -65,6 +67,12 @@ def whole_because(plan: Plan, model: Model, rows: CallRows) -> str:
     if rows.verdict == "coupled":
         mixing: str = rows.reason
         return mixing
+    seen_within = hook(plan.facts)
+    if seen_within is not None:
+        # What a hook keeps or changes are this process's rows, whatever the outputs are.
+        return f"{seen_within.reason}, and sees the rows of one process alone"
+    if parameter_gradients(plan, model):
+        return "gradients of its parameters are taken by function, where no wrap averages them"
     wrap: Wrap | str = find_wrap(plan, model)
     if isinstance(wrap, str):
         return wrap
@@ -75,6 +83,49 @@ def whole_because(plan: Plan, model: Model, rows: CallRows) -> str:
     if not unpacked and all(axis is None for axis in axes):
         return "it is given nothing that has a row for each sample"
     return ""
+
+
+def parameter_gradients(plan: Plan, model: Model) -> bool:
+    """Whether gradients are taken through calls of a model by function, not for data alone.
+
+    Through a split call each process has W times the gradients of its own rows, and what is done
+    with them is another thing than what is done with their mean.
+    """
+    own = {id(value) for event in model.forwards for value in outputs(event)}
+    every = {id(value) for one in plan.models for event in one.forwards for value in outputs(event)}
+
+    def through(values: Values) -> Iterator[Value]:
+        return walk_back(values, lambda value: not isinstance(value, (Instance, Function)))
+
+    def before_calls(values: Values) -> Iterator[Value]:
+        return walk_back(
+            values, lambda v: id(v) not in every and not isinstance(v, (Instance, Function))
+        )
+
+    for value in hand_written(plan):
+        of = [
+            argument.values
+            for name in called_names(value)
+            if name in plan.table.gradients_of
+            if (argument := value.arguments.get(*plan.table.gradients_of[name])) is not None
+        ]
+        of_models = not of or any(
+            isinstance(behind, Instance) or behind is model.value or is_layer(behind)
+            for values in of
+            for behind in before_calls(values)
+        )
+        given = tuple(one for argument in value.arguments.items for one in argument.values)
+        if of_models and any(id(behind) in own for behind in through(given)):
+            return True
+    return False
+
+
+def is_layer(value: Value) -> bool:
+    """Whether a value is a layer or parameter of the library."""
+    return any(
+        name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper()
+        for name in called_names(value)
+    )
 
 
 def split_arguments(plan: Plan, wrap: Wrap) -> list[str] | None:

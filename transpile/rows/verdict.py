@@ -7,6 +7,7 @@ from typing import Literal, Union
 
 import libcst as cst
 
+from transpile.facts.interpreter import Facts
 from transpile.facts.values import Constant
 from transpile.facts.walk import children
 from transpile.records import dataclass
@@ -162,21 +163,40 @@ HOOKS = frozenset(
 
 def hook_problems(run: Run) -> list[Problem]:
     """Hooks, which may change what layers give."""
-    for event in run.facts.calls:
+    found = hook(run.facts)
+    return [found] if found is not None else []
+
+
+def hook(facts: Facts) -> Unknown | None:
+    """The first hook that sees what a layer is given or gives."""
+    for event in facts.calls:
         for callee in event.callee:
             word = getattr(callee, "name", "")
             if isinstance(word, str) and word.rpartition(".")[2] in HOOKS:
                 reason = f"'{word.rpartition('.')[2]}' lets other code change what a layer gives"
-                return [Unknown(reason, event.module, event.node)]
-    return []
+                return Unknown(reason, event.module, event.node)
+    return None
+
+
+#: Words of code that reads attributes by their names as strings.
+BY_NAME = re.compile(r"\b(getattr|vars|attrgetter|__dict__)\b")
 
 
 def is_read_elsewhere(run: Run, word: str) -> bool:
     """Whether an attribute is read outside of the code that was followed."""
-    total = sum(
-        len(re.findall(rf"\.{re.escape(word)}\b", module.source.text))
-        for module in run.facts.modules.values()
-    )
+    read = re.compile(rf"\.{re.escape(word)}\b(?!\s*=[^=])")
+    quoted = re.compile(rf"[\"']{re.escape(word)}[\"']")
+    total = 0
+    for module in run.facts.modules.values():
+        text = module.source.text
+        if BY_NAME.search(text) and quoted.search(text):
+            return True
+        total += len(read.findall(text))
+    return total > reads_within(run, word)
+
+
+def reads_within(run: Run, word: str) -> int:
+    """How often an attribute is read in the code that was followed."""
     within = 0
     seen: set[int] = set()
     for function in run.functions.values():
@@ -188,13 +208,7 @@ def is_read_elsewhere(run: Run, word: str) -> bool:
             seen.add(id(node))
             if isinstance(node, cst.Attribute) and node.attr.value == word:
                 within += 1
+            if isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Attribute):
+                within -= node.target.attr.value == word
             pending.extend(children(node))
-    return total > within + initialised(run, word)
-
-
-def initialised(run: Run, word: str) -> int:
-    """How often an attribute is set, rather than read, outside of the followed code."""
-    return sum(
-        len(re.findall(rf"\bself\.{re.escape(word)}\s*=[^=]", module.source.text))
-        for module in run.facts.modules.values()
-    )
+    return within

@@ -1,5 +1,7 @@
 """The wrap that splits the calls of a model over the processes, and what it is made of."""
 
+import dataclasses
+
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
@@ -61,7 +63,10 @@ class GatherRows(torch.autograd.Function):
 
 
 def each_tensor(function, value, axes):
-    """Give each tensor of nested values to a function, with the axis that counts samples."""
+    """Give each tensor of nested values to a function, with the axis that counts samples.
+
+    So is what may hold tensors that cannot be seen, such as a distribution.
+    """
     if axes is None:
         return value
     if isinstance(value, torch.Tensor):
@@ -79,7 +84,12 @@ def each_tensor(function, value, axes):
         inside += (0,) * (len(value) - len(inside))
         items = [each_tensor(function, item, axis) for item, axis in zip(value, inside)]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    return value
+    if dataclasses.is_dataclass(value):
+        found = {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+        return dataclasses.replace(value, **each_tensor(function, found, axes))
+    if value is None or isinstance(value, (bool, int, float, str, torch.device)):
+        return value
+    return function(value, axes)
 
 
 class SplitCalls(DistributedDataParallel):
@@ -99,21 +109,25 @@ class SplitCalls(DistributedDataParallel):
         given = []
         for value, axes in ((args, self.inputs), (kwargs, self.keywords)):
             each_tensor(lambda tensor, axis: given.append((tensor, axis)), value, axes)
+        if not all(isinstance(each, torch.Tensor) for each, _ in given):
+            return self.module(*args, **kwargs)
         # A single row of numbers is a sample without a batch, as where an agent acts.
         is_batch = any(
             each.dim() > 1 or not each.is_floating_point() for each, _ in given
         )
-        if self.dims is None and torch.is_grad_enabled() and is_batch:
-            self.dims = [tensor.dim() for tensor, _ in given]
+        dims = [tensor.dim() for tensor, _ in given]
         sizes = {tensor.size(axis) for tensor, axis in given if tensor.dim() > axis}
+        if self.dims is None and torch.is_grad_enabled() and is_batch:
+            # Sizes that differ here, as that of a mask does, are equal later by chance alone.
+            self.dims = dims if len(sizes) == 1 else "never split"
         if (
-            [tensor.dim() for tensor, _ in given] != self.dims
+            dims != self.dims
             or len(sizes) != 1
             or 0 in sizes
         ):
             return self.module(*args, **kwargs)
         self.calls += 1
-        if self.calls <= 3:
+        if self.calls <= 3 or self.calls % 100 == 0:
             self.compare([tensor for tensor, _ in given])
         return self.split(args, kwargs, sizes.pop())
 
@@ -125,6 +139,8 @@ class SplitCalls(DistributedDataParallel):
 
         def gather_rows(tensor, axis):
             rows = max(rows_of_ranks(total)[dist.get_rank()], 1)
+            if not isinstance(tensor, torch.Tensor):
+                raise TypeError(f"the rows of {type(tensor)} cannot be put together")
             if tensor.dim() <= axis or tensor.size(axis) != rows:
                 raise ValueError(
                     f"an output of shape {tuple(tensor.shape)} has no row per sample"
@@ -145,7 +161,9 @@ class SplitCalls(DistributedDataParallel):
     def compare(self, tensors):
         """Stop the job where this rank was given another batch than the others."""
         device = next(self.parameters()).device
-        found = [each.detach().double().sum().to(device) for each in tensors]
+        flat = [each.detach().double().flatten().to(device) for each in tensors]
+        # Places count, too: the same rows in another order are another batch.
+        found = [torch.linspace(1, 2, each.numel()).to(each) @ each for each in flat]
         sums = torch.nan_to_num(torch.stack(found))
         most, least = sums.clone(), sums.clone()
         dist.all_reduce(most, op=dist.ReduceOp.MAX)
@@ -161,6 +179,8 @@ def axes_of(rows, whole, start, differences):
 
     Whether they differ from those is appended to `differences`, for each of the outputs.
     """
+    if dataclasses.is_dataclass(whole) and not isinstance(whole, dict):
+        rows, whole = vars(rows), vars(whole)
     if isinstance(whole, dict):
         return {
             key: axes_of(rows[key], whole[key], start, differences) for key in whole
@@ -201,14 +221,17 @@ class CheckedSplitCalls(SplitCalls):
             name: tensor.clone() for name, tensor in self.module.state_dict().items()
         }
         self.module.eval()
+        differences, cause = [], None
         with torch.no_grad():
-            rows = self.module(
-                *each_tensor(own_rows, args, self.inputs),
-                **each_tensor(own_rows, kwargs, self.keywords),
-            )
             whole = self.module(*args, **kwargs)
-        differences = []
-        self.outputs = axes_of(rows, whole, start, differences)
+            try:
+                rows = self.module(
+                    *each_tensor(own_rows, args, self.inputs),
+                    **each_tensor(own_rows, kwargs, self.keywords),
+                )
+                self.outputs = axes_of(rows, whole, start, differences)
+            except Exception as error:
+                differences, cause = [True], error
         # The first rows may be right where the last are not: all ranks stop, or none.
         device = next(self.module.parameters()).device
         wrong = torch.tensor(float(any(differences)), device=device)
@@ -216,7 +239,7 @@ class CheckedSplitCalls(SplitCalls):
         if wrong.item() > 0:
             raise RuntimeError(
                 "samples of this model depend on each other: do not split its calls"
-            )
+            ) from cause
         self.module.load_state_dict(state)
         for module in training:
             module.training = True
