@@ -85,7 +85,9 @@ def each_tensor(function, value, axes):
         items = [each_tensor(function, item, axis) for item, axis in zip(value, inside)]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     if dataclasses.is_dataclass(value):
-        found = {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+        found = {
+            each.name: getattr(value, each.name) for each in dataclasses.fields(value)
+        }
         return dataclasses.replace(value, **each_tensor(function, found, axes))
     if value is None or isinstance(value, (bool, int, float, str, torch.device)):
         return value
@@ -120,11 +122,7 @@ class SplitCalls(DistributedDataParallel):
         if self.dims is None and torch.is_grad_enabled() and is_batch:
             # Sizes that differ here, as that of a mask does, are equal later by chance alone.
             self.dims = dims if len(sizes) == 1 else "never split"
-        if (
-            dims != self.dims
-            or len(sizes) != 1
-            or 0 in sizes
-        ):
+        if dims != self.dims or len(sizes) != 1 or 0 in sizes:
             return self.module(*args, **kwargs)
         self.calls += 1
         if self.calls <= 3 or self.calls % 100 == 0:
