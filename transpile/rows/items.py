@@ -97,6 +97,9 @@ def picked(run: Running, base: Tensor, index: tuple[Known, ...]) -> Tensor:
         dim = base.dims[place]
         place += 1
         if is_slice(entry):
+            bounds = (entry.get(name) for name in ("lower", "upper", "step"))  # type: ignore[union-attr]
+            if not base.whole and any(isinstance(b, Number) and b.drawn for b in bounds):
+                raise Mixed("one random draw serves all samples of the batch", "noise")
             dims.append(sliced(dim, entry))  # type: ignore[arg-type]
         elif isinstance(entry, (Constant, Number)) or is_scalar(run, entry):
             if dim.samples:

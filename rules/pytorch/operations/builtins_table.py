@@ -194,13 +194,15 @@ def numeric(run: Running, word: str, given: Given) -> Known:
             return Constant(int(value.value))
         return value
     numbers = [number_of(one) for one in given.items]
+    settled = [run.settle(one) for one in given.items]
     if word in ("max", "min") and all(isinstance(one, Constant) for one in given.items):
         values = [one.value for one in given.items if isinstance(one, Constant)]
         if all(isinstance(one, (int, float)) for one in values):
             return Constant((max if word == "max" else min)(values))  # type: ignore[type-var]
     return Number(
         counted=any(one.counted or one.samples for one in numbers),
-        drawn=any(one.drawn for one in numbers),
+        drawn=any(one.drawn for one in numbers)
+        or any(isinstance(one, Tensor) and one.drawn for one in settled),
     )
 
 

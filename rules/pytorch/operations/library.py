@@ -143,13 +143,15 @@ class TorchLibrary:
             return method_of_object(run, held, word, given)
         if isinstance(held, (Number, Constant)):
             if isinstance(held, Number) and (held.samples or held.counted):
-                return Number(counted=True)
-            return PLAIN
+                return Number(counted=True, drawn=held.drawn)
+            return Number(drawn=True) if isinstance(held, Number) and held.drawn else PLAIN
         if not isinstance(held, Tensor):
             return None
         if word in ("size", "dim", "ndimension", "nelement", "numel", "__len__"):
             return measure(held, word, given)
         if word in ("backward", "item", "tolist", "numpy", "cpu_") and held.whole:
+            if held.drawn and word != "backward":
+                return Number(drawn=True) if word == "item" else held
             return PLAIN
         if word in ("item", "tolist", "numpy"):
             raise Mixed(f"'.{word}' takes the values of all samples out of the tensor")
