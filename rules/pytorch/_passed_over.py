@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from transpile.facts.events import Loop
 from transpile.facts.module import Module
 from transpile.facts.values import Class, Constant, Function, Instance, Opaque, Value
 from transpile.facts.walk import descendants
-from transpile.plan.graph import called_names
+from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.parts import walk_parts
 
@@ -49,6 +50,7 @@ class Passes:
         self.part = part
         self.name = name
         self.values = part.attributes[name]
+        self.one_pass_at_a_time = one_pass_at_a_time(plan, part)
         self.methods = [
             function
             for ancestor in part.cls.ancestry()
@@ -73,6 +75,8 @@ class Passes:
                     continue
                 parent = function.module.source.parent(node)
                 if isinstance(parent, cst.Subscript) and parent.value is node and self.contains():
+                    if self.is_chosen_by_caller(function, parent):
+                        return True
                     picked.add(self.index(parent))
                     paths.append(self.arms(function.module, node))
                     continue
@@ -94,6 +98,23 @@ class Passes:
     def contains(self) -> bool:
         """Whether the attribute holds several layers, which are called one by one."""
         return any(CONTAINERS.intersection(called_names(value)) for value in self.values)
+
+    def is_chosen_by_caller(self, function: Function, node: cst.Subscript) -> bool:
+        """Whether a layer is picked by what each pass is given, and is one of several."""
+        if function.name != "forward" or not self.one_pass_at_a_time:
+            return False
+        given = {
+            parameter.name.value
+            for parameter in descendants(function.node.params)
+            if isinstance(parameter, cst.Param)
+        }
+        names = {
+            inner.value
+            for element in node.slice
+            for inner in descendants(element)
+            if isinstance(inner, cst.Name)
+        }
+        return bool(given & names) and not isinstance(self.index(node), (int, str))
 
     def index(self, node: cst.Subscript) -> object:
         """The number by which a layer is picked; None where it goes through all or is not known."""
@@ -188,6 +209,28 @@ class Passes:
                         if isinstance(node.value, (cst.IfExp, cst.BooleanOperation, cst.Name)):
                             return True
         return False
+
+
+def one_pass_at_a_time(plan: Plan, part: Instance) -> bool:
+    """Whether a model is called once for each backward pass, at one place.
+
+    DistributedDataParallel looks for what the last of several calls does without.
+    """
+    calls = [
+        event
+        for event in plan.facts.events
+        if event.kind == "call" and not event.detached and any(v is part for v in event.callee)
+    ]
+    for backward in plan.backwards:
+        around = {id(frame.node) for frame in backward.event.stack if isinstance(frame, Loop)}
+        behind = set(map(id, walk_back(backward.loss)))
+        inside = [event for event in calls if any(id(v) in behind for v in event.result)]
+        if len({id(event.node) for event in inside}) > 1:
+            return False
+        for event in inside:
+            if any(isinstance(f, Loop) and id(f.node) not in around for f in event.stack):
+                return False
+    return bool(calls)
 
 
 def leaves(node: cst.If) -> bool:

@@ -108,3 +108,33 @@ def test_a_model_of_the_project_picked_by_name_may_be_any(
     result = convert(source, path="train.py", folder=tmp_path)
     assert result.text is not None and "DistributedDataParallel(model" in result.text
     assert ("find_unused_parameters=True" in result.text) is looks
+
+
+PICKED = """\
+
+class Picked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(3, 3)
+        self.heads = nn.ModuleDict({"one": nn.Linear(3, 1), "two": nn.Linear(3, 1)})
+
+    def forward(self, x, name):
+        return self.heads[name](self.body(x))
+"""
+
+
+@pytest.mark.parametrize(
+    ("prediction", "looks"),
+    [
+        ('model(x, "one" if x.sum() > 0 else "two")', True),
+        ('sum(model(x, name) for name in ("one", "two"))', False),
+        ('model(x, "one") + model(x, "two")', False),
+    ],
+)
+def test_a_head_that_each_pass_is_told_leaves_the_others_out(prediction: str, looks: bool) -> None:
+    """The second step of the job failed; after several calls only the last would be looked at."""
+    source = script(top=PICKED, model="model = Picked()")
+    source = source.replace(
+        "nn.functional.mse_loss(model(x), y)", f"({prediction} - y).pow(2).mean()"
+    )
+    assert ("find_unused_parameters=True" in " ".join(new_lines(source))) is looks

@@ -103,8 +103,36 @@ class BuiltinCalls(Expressions):
 
     def builtin_zip(self, arguments: Arguments, node: cst.CSTNode) -> Values:
         """``zip(*iterables)``."""
+        if arguments.unknown_because:
+            return (self.columns(arguments, node),)
         operands = tuple(argument.values for argument in arguments.positional())
         return (self.opaque("operation", node, "zip", operands),)
+
+    def columns(self, arguments: Arguments, node: cst.CSTNode) -> Sequence:
+        """``zip(*rows)``: what stands at each place of the rows, however many rows there are."""
+        rows = join(
+            *(self.elements(argument.values, node) for argument in arguments.positional()),
+            arguments.rest or unknown(arguments.unknown_because or ""),
+        )
+        known = [row.elements for row in rows if isinstance(row, Sequence) and not row.rest]
+        if len(known) < len(rows) or len({len(row) for row in known}) != 1:
+            column = self.column(node, None, self.elements(rows, node))
+            return self.builtin_sequence(node, "generator", [], (column,))
+        columns: list[Values] = [
+            (self.column(node, place, join(*values)),)
+            for place, values in enumerate(zip(*known, strict=True))
+        ]
+        return self.builtin_sequence(node, "generator", columns)
+
+    def column(self, node: cst.CSTNode, place: int | None, values: Values) -> Sequence:
+        """What stands at one place of all rows, or at any."""
+        key = ("column", id(node), self.context, place)
+        made = self.nodes.get(key)
+        if not isinstance(made, Sequence):
+            made = Sequence("tuple", node, [])
+            self.nodes[key] = made
+        made.rest = join(made.rest, values)
+        return made
 
     def builtin_iter(self, arguments: Arguments, node: cst.CSTNode) -> Values:
         """``iter(iterable)``."""
@@ -158,10 +186,12 @@ class BuiltinCalls(Expressions):
     def builtin_map(self, arguments: Arguments, node: cst.CSTNode) -> Values:
         """``map(function, *iterables)``."""
         ordered = arguments.positional()
-        if len(ordered) < 2:
+        if not ordered or (len(ordered) < 2 and not arguments.unknown_because):
             return unknown("map() without an iterable")
         given = tuple(Argument(self.elements(a.values, node), None) for a in ordered[1:])
-        result = self.invoke(ordered[0].values, Arguments(given), node)
+        rest = self.elements(arguments.rest, node)
+        spread = Arguments(given, arguments.unknown_because, rest)
+        result = self.invoke(ordered[0].values, spread, node)
         return (self.builtin_sequence(node, "generator", [], result),)
 
     def builtin_filter(self, arguments: Arguments, node: cst.CSTNode) -> Values:

@@ -5,7 +5,18 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.state import State
-from transpile.facts.values import Constant, Entry, Mapping, Sequence, Values, join, only_constant
+from transpile.facts.values import (
+    Constant,
+    Entry,
+    Generator,
+    Mapping,
+    Opaque,
+    Sequence,
+    Value,
+    Values,
+    join,
+    only_constant,
+)
 
 
 class Containers(State):
@@ -93,9 +104,27 @@ class Containers(State):
                 if value.open_because and not mapping.open_because:
                     mapping.open_because = value.open_because
                 mapping.rest = join(mapping.rest, value.rest)
-            elif not mapping.open_because:
+                continue
+            held = join(mapping.rest, self.paired(value, mapping.node))
+            if held != mapping.rest:
+                mapping.rest = held
+                self.heap_version += 1
+            if not mapping.open_because:
                 mapping.open_because = "it is updated from something that is not known here"
                 self.heap_version += 1
+
+    def paired(self, value: Value, node: cst.CSTNode) -> Values:
+        """What stands behind the keys in pairs of keys and values."""
+        pairs = isinstance(value, (Sequence, Generator)) or (
+            isinstance(value, Opaque) and value.kind == "operation"
+        )
+        found: Values = ()
+        for pair in self.elements((value,), node) if pairs else ():
+            if isinstance(pair, Sequence) and not pair.rest and len(pair.elements) == 2:
+                found = join(found, pair.elements[1])
+            else:
+                found = join(found, self.elements((pair,), node))
+        return found
 
     def concatenate(self, node: cst.CSTNode, left: Values, right: Values) -> Values | None:
         """The sum of lists or tuples of the script."""

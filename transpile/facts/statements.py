@@ -333,7 +333,8 @@ class Statements(Definitions):
 
     def match_statement(self, node: cst.Match) -> bool:
         """``match``: every case may run."""
-        self.evaluate(node.subject)
+        subject = self.evaluate(node.subject)
+        self.record("test", node.subject, subject)
         scope = self.activation.scope
         before = dict(scope.names)
         merged = dict(before)
@@ -342,7 +343,9 @@ class Statements(Definitions):
             scope.names.clear()
             scope.names.update(before)
             for name in captured_names(case.pattern):
-                self.bind_name(name, unknown("a name that a pattern binds"))
+                self.bind_name(name, captured(case.pattern, name, subject))
+            if case.guard is not None:
+                self.record("test", case.guard, self.evaluate(case.guard))
             if self.branch(case, "case", lambda case=case: self.execute_body(case.body)):  # type: ignore[misc]
                 merged = merge(merged, scope.names)
         replace(scope, merged)
@@ -364,6 +367,14 @@ def merge(first: dict[str, Values], second: dict[str, Values]) -> dict[str, Valu
         elif old is not values and old != values:
             merged[name] = join(old, values)
     return merged
+
+
+def captured(pattern: cst.CSTNode, name: str, subject: Values) -> Values:
+    """What a ``match`` pattern binds a name to, as far as it is the subject itself."""
+    if isinstance(pattern, cst.MatchAs) and pattern.name is not None:
+        if pattern.name.value == name:
+            return subject
+    return join(subject, unknown("a name that a pattern binds"))
 
 
 def captured_names(pattern: cst.CSTNode) -> list[str]:

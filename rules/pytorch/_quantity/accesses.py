@@ -175,8 +175,7 @@ class Accesses(Calls):
         if value.inner:
             found = self.look(value.inner)
             return self.from_model(found, value) if self.is_model_call(value.operands[0]) else found
-        constant = value.index[0] if len(value.index) == 1 else None
-        position = constant.value if isinstance(constant, Constant) else None
+        position = key_of(value)
         inner = inner_entries(value.operands[0], position)
         if inner:
             return self.look(inner)
@@ -236,6 +235,14 @@ def is_access(value: Value) -> bool:
 def has_several(node: cst.CSTNode) -> bool:
     """Whether ``base[first, second]`` has several indices, which only a tensor takes."""
     return isinstance(node, cst.Subscript) and len(node.slice) > 1
+
+
+def key_of(value: Opaque) -> object:
+    """The name of an attribute, or the key or position of an item; None where it is not known."""
+    if value.kind == "attribute":
+        return value.name
+    constant = value.index[0] if len(value.index) == 1 else None
+    return constant.value if isinstance(constant, Constant) else None
 
 
 def inner_entries(base: Values, key: object) -> Values:

@@ -26,7 +26,7 @@ from transpile.records import replace
 from transpile.rules.pytorch._made_of import of_loaders
 
 from . import algebra, domain
-from .accesses import Accesses
+from .accesses import Accesses, inner_entries, key_of
 from .collation import collated
 from .contents import COUNTED, index_nodes, places
 from .domain import NOTHING, Duty, Kind, Pending, Quantity
@@ -163,6 +163,8 @@ class Analysis(Accesses):
         yield from parents(value)
         yield self.stored.get(id(value), ())
         yield from (placed.by for placed in self.places.get(id(value), ()))
+        if isinstance(value, Opaque) and value.kind in ("attribute", "item"):
+            yield inner_entries(value.operands[0], key_of(value))
         if isinstance(value, Opaque) and type(value.node) is cst.Subscript:
             for node in index_nodes(value.node):
                 yield self.plan.facts.values_of(node)

@@ -67,6 +67,7 @@ class Shown:
                 for argument in event.arguments.items:
                     node = argument.node if isinstance(argument.node, cst.BaseExpression) else None
                     yield from self.split(argument.values, node, event.module, event)
+                yield from self.split(event.arguments.rest, None, event.module, event)
             elif event.kind == "call":
                 yield from self.closures(event)
 
