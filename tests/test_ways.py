@@ -248,3 +248,11 @@ def test_gradients_of_parameters_in_a_loss_are_those_of_own_rows(of: str, refuse
     result = convert(script(rest=rest), Options(shard="calls"))
     assert (result.outcome is Outcome.REFUSED) is refused
     assert ("PT352" in codes(result)) is refused
+
+
+@pytest.mark.parametrize(
+    "choices", [{"batch_size": "per-device"}, {"strategy": "fsdp"}, {"compression": "fp16"}]
+)
+def test_what_needs_shares_is_never_answered_with_split_calls(choices: dict[str, str]) -> None:
+    result = convert(script(COUPLED), Options(**choices))  # type: ignore[arg-type]
+    assert "SplitCalls" not in result.text
