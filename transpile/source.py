@@ -99,7 +99,16 @@ class Source:
         """The nodes of some kinds, in the order of the text."""
         if len(kinds) == 1:
             return self._by_kind.get(kinds[0], ())  # type: ignore[return-value]
-        return [node for node in self.places.nodes if type(node) in kinds]  # type: ignore[misc]
+        found = self._by_kinds.get(kinds)
+        if found is None:
+            found = [node for node in self.places.nodes if type(node) in kinds]
+            self._by_kinds[kinds] = found
+        return found  # type: ignore[return-value]
+
+    @cached_property
+    def _by_kinds(self) -> dict[tuple[type[libcst.CSTNode], ...], list[libcst.CSTNode]]:
+        """The nodes of several classes, as far as they were asked for."""
+        return {}
 
     @cached_property
     def _by_kind(self) -> dict[type[libcst.CSTNode], list[libcst.CSTNode]]:

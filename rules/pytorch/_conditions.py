@@ -96,6 +96,8 @@ class Bindings:
 
 
 ELSEWHERE = frozenset({cst.FunctionDef, cst.ClassDef, cst.Lambda})
+LEAVING = frozenset({cst.Break, cst.Continue})
+LOOPS = frozenset({cst.For, cst.While})
 
 
 def read_names(owner: cst.CSTNode) -> Names:
@@ -182,18 +184,17 @@ def leaving_tests(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
     stack: list[tuple[cst.CSTNode, tuple[cst.CSTNode, ...], bool]] = [(statement, (), False)]
     while stack:
         node, tests, in_loop = stack.pop()
-        if isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+        kind = type(node)
+        if kind in ELSEWHERE:
             continue
-        if isinstance(node, cst.Return) or (
-            isinstance(node, (cst.Break, cst.Continue)) and not in_loop
-        ):
+        if kind is cst.Return or (kind in LEAVING and not in_loop):
             yield from tests
             continue
-        if isinstance(node, cst.If):
-            tests = (*tests, node.test)
-        if isinstance(node, (cst.For, cst.While)):
+        if kind is cst.If:
+            tests = (*tests, node.test)  # type: ignore[attr-defined]
+        if kind in LOOPS:
             in_loop = True
-        if isinstance(node, (cst.BaseExpression,)):
+        if issubclass(kind, cst.BaseExpression):
             continue
         stack.extend((child, tests, in_loop) for child in children(node))
 

@@ -231,11 +231,10 @@ DRAWING_IN_PLACE = frozenset(
 def uses_accelerator(plan: Plan) -> bool:
     """Whether the script leaves open what kind of GPU there is."""
     return any(
-        isinstance(node, cst.Attribute)
-        and node.attr.value == "accelerator"
+        node.attr.value == "accelerator"
         and External("torch.accelerator") in plan.facts.values_of(node)
         for module in plan.facts.modules.values()
-        for node in module.source.nodes
+        for node in module.source.nodes_of(cst.Attribute)
     )
 
 
@@ -247,9 +246,7 @@ def draws_on_gpu(plan: Plan) -> bool:
         # What is drawn behind a model's call is to be the same on all processes.
         return True
     for module in plan.facts.modules.values():
-        for node in module.source.nodes:
-            if not isinstance(node, cst.Call):
-                continue
+        for node in module.source.nodes_of(cst.Call):
             name = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
             text = name.value if isinstance(name, cst.Name) else ""
             given = [argument.keyword for argument in node.args if argument.keyword is not None]

@@ -347,6 +347,11 @@ class Scope:
 
 def join(*several: Iterable[Value]) -> Values:
     """The alternatives of all arguments, each once, in the order met."""
+    if len(several) == 2:
+        # Most often one value meets itself, or nothing.
+        old, new = several
+        if type(old) is tuple and type(new) is tuple and len(old) <= 1 >= len(new):
+            return (old if not new or old == new else (*old, *new)) if old else new
     kept: list[Value] = []
     # Many are told apart by their hashes: comparing each with each would take too long.
     seen: dict[Value, None] | None = None
