@@ -99,6 +99,8 @@ def audited(
             note(path, "AU003", f"{why}: what it does with models and data is not looked at")
         )
     for check in catalog.checks(framework):
+        if errors_only and check.only_warns:
+            continue
         findings.extend(filter(None, map(finding_of, check.decide(seen))))
     return tuple(sorted(set(findings), key=lambda finding: finding.sort_key))
 

@@ -99,7 +99,8 @@ def audit_vocabulary(framework: str) -> AuditVocabulary | None:
 def checks(framework: str | None = None) -> tuple[Check, ...]:
     """The checks of a framework's audit, or of all, in the order of their names.
 
-    A check is a module of ``transpile.rules.<framework>.audit`` with ``CODES`` and ``decide``.
+    A check is a module of ``transpile.rules.<framework>.audit`` with ``CODES`` and ``decide``; it
+    has ``ONLY_WARNS = True`` where none of its remarks is an error.
     """
     if framework is None:
         return tuple(check for name in frameworks() for check in checks(name))
@@ -112,5 +113,6 @@ def checks(framework: str | None = None) -> tuple[Check, ...]:
             module = import_module(f"{package.__name__}.{info.name}")
             name = info.name.replace("_", "-")
             doc = module.__doc__ or ""
-            found.append(Check(name, dict(module.CODES), module.decide, doc, framework))
+            only_warns: bool = getattr(module, "ONLY_WARNS", False)
+            found.append(Check(name, dict(module.CODES), module.decide, doc, framework, only_warns))
     return tuple(sorted(found, key=lambda check: check.name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,13 @@ def test_docstring_has_every_heading(check: Check) -> None:
     assert check.doc.strip().splitlines()[0].endswith(".")
     for heading in HEADINGS:
         assert re.search(rf"^{heading}:\n    \S", check.doc, re.MULTILINE), heading
+
+
+@pytest.mark.parametrize("check", catalog.checks(), ids=lambda check: check.name)
+def test_what_is_left_out_where_errors_alone_matter_finds_none(check: Check) -> None:
+    module = sys.modules[check.decide.__module__]
+    text = Path(str(module.__file__)).read_text("utf-8")
+    assert check.only_warns == ("Level.ERROR" not in text)
 
 
 @pytest.mark.parametrize("script", ["train.py", "train_dist.py"])

@@ -19,6 +19,7 @@ class Check:
         decide: what it has to say.
         doc: the module's docstring.
         framework: whose scripts it looks at.
+        only_warns: nothing that it says is an error.
     """
 
     name: str
@@ -26,3 +27,4 @@ class Check:
     decide: Callable[[Audit], Iterable[Remark]]
     doc: str
     framework: str
+    only_warns: bool = False

@@ -48,6 +48,7 @@ CODES = {
     "AU406": "a checkpoint has the keys of the wrap",
     "AU407": "what is loaded goes to the device that it was saved from",
 }
+ONLY_WARNS = True
 FILES = (Kind.WRITE, Kind.OPEN, Kind.CONTAINER, Kind.LOG_FILE)
 SPOKEN = (Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.PROGRESS)
 #: Making a folder that may exist harms nobody.

@@ -40,6 +40,7 @@ from transpile.rules.pytorch._vocabulary import VOCABULARY
 from transpile.rules.pytorch.audit._data import engines, loaders_of
 
 CODES = {"AU601": "a number of one process's share is reported as that of all data"}
+ONLY_WARNS = True
 REPORTS = (Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.TRACK)
 #: Collectives whose result is whole on one process at least.
 GATHERING = ("torch.distributed.reduce", "torch.distributed.gather")

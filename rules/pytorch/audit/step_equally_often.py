@@ -43,6 +43,7 @@ from transpile.rules.pytorch.audit._data import SAMPLER
 from transpile.rules.pytorch.audit._meetings import meetings
 
 CODES = {"AU109": "a loop may go round more often on one process than on another"}
+ONLY_WARNS = True
 JOINS = frozenset({"torch.distributed.algorithms.Join", "torch.distributed.algorithms.join.Join"})
 
 
