@@ -41,6 +41,12 @@ for epoch in range(2):
         ("print(dict(enumerate(losses)))", ["loss"]),
         ("table = {}; table.update([('l', losses[-1])]); print(table)", ["loss"]),
         (
+            "t = dict.fromkeys(('l', 'e'), 0.0); t['l'] += losses[-1]; "
+            "print(*(v for k, v in t.items()))",
+            ["loss"],
+        ),
+        ("t = dict.fromkeys(range(2), 0.0); t[epoch] += losses[-1]; print(*t.values())", ["loss"]),
+        (
             "match losses[-1]:\n        case v if v > 1:\n            print('high')\n"
             "        case v:\n            print('low', v)",
             ["loss"],

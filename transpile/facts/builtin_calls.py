@@ -37,6 +37,8 @@ class BuiltinCalls(Expressions):
             return (self.passing_iterator(arguments.items[0].values, node),)
         if name == "collections.defaultdict":
             return self.dict_of_lists(arguments, node)
+        if name == "builtins.dict.fromkeys" and not arguments.unknown_because:
+            return self.dict_from_keys(arguments, node)
         if name == "collections.deque" and not arguments.unknown_because:
             first = arguments.get("iterable", 0)
             given = (Argument(first.values, first.node),) if first is not None else ()
@@ -218,6 +220,15 @@ class BuiltinCalls(Expressions):
                 self.store_item(made, (Constant(argument.keyword),), argument.values, argument.node)
         if arguments.unknown_because:
             made.open_because = arguments.unknown_because
+        return (made,)
+
+    def dict_from_keys(self, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``dict.fromkeys(keys, value)``."""
+        made = self.new_mapping(node)
+        keys, value = arguments.get("iterable", 0), arguments.get("value", 1)
+        values = value.values if value is not None else (Constant(None),)
+        for key in self.elements(keys.values, node) if keys is not None else ():
+            self.store_item(made, (key,), values, value.node if value is not None else None)
         return (made,)
 
     def dict_of_lists(self, arguments: Arguments, node: cst.CSTNode) -> Values | None:
