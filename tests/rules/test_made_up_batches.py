@@ -113,6 +113,11 @@ def batches():
         yield np.random.rand(size, 4).astype("float32")
 
 
+def piece():
+    first = np.random.randint(0, len(data) - size)
+    return data[first : first + size]
+
+
 feed = Feed()
 stream = batches()
 critic = nn.Linear(4, 1)
@@ -132,6 +137,7 @@ for step in range(20):
     [
         "source.next_batch(size)",
         "next(stream)",
+        "piece()",
         "np.random.rand(size, 4).astype('float32')",
         "random.rand(size, 4).astype('float32')",
     ],

@@ -22,6 +22,7 @@ from transpile.facts.values import (
     Value,
     Values,
 )
+from transpile.plan.batch_sources import CHOICES, cut_by_index, enters
 from transpile.plan.cut_bounds import same
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Backward, Cut, Plan
@@ -76,7 +77,10 @@ def find_fresh_batches(plan: Plan, backward: Backward, happening: dict[int, Even
         backward.cut_problem = SEVERAL
     if seeded_within(plan, loops):
         backward.cut_problem = SEEDED
-    if not backward.cut_problem and any(drawn_otherwise(plan, backward, loops[-1], happening)):
+    if not backward.cut_problem and (
+        any(drawn_otherwise(plan, backward, loops[-1], happening))
+        or cut_by_index(plan, backward, list(walk_back(backward.loss, enters)), CHOICES)
+    ):
         backward.cut_problem = OTHERWISE
     for cut in cuts:
         for value in cut.values:
