@@ -14,6 +14,7 @@ from transpile.rules.pytorch._multiples import reduced, tensor_behind
 from transpile.rules.pytorch._quantity import Duty, Pending, analysis
 from transpile.rules.pytorch._rewritten_losses import loss_obstacle, rewritten_loss
 from transpile.rules.pytorch._selected_means import rewritten_mean
+from transpile.rules.pytorch._shuffled_evaluations import SHUFFLED, evaluates_shuffled
 from transpile.rules.pytorch._uneven_rounds import UNEVEN, is_uneven
 
 
@@ -24,9 +25,14 @@ def obstacle(plan: Plan, pending: Pending) -> str:
     if is_uneven(plan, pending.module, pending.node):
         uneven: str = UNEVEN
         return uneven
+    if pending.duty in (Duty.MEAN, Duty.DENOMINATOR) and evaluates_shuffled(
+        plan, pending.module, pending.node
+    ):
+        shuffled: str = SHUFFLED
+        return shuffled
     if pending.duty is Duty.LOSS:
         assert pending.loss is not None
-        why: str = loss_obstacle(plan, pending.loss)
+        why: str = loss_obstacle(plan, pending.module, pending.loss)
         return why
     if pending.duty is Duty.MEAN:
         return ""

@@ -18,6 +18,11 @@ from transpile.plan.model import Plan
 from transpile.rule import Change, Helper, In
 from transpile.rules.pytorch._multiples import is_simple, needs_parentheses, surrounded
 from transpile.rules.pytorch._quantity import WeightedLoss
+from transpile.rules.pytorch._shuffled_evaluations import (
+    SHUFFLED,
+    evaluates_shuffled,
+    takes_gradients,
+)
 
 #: Losses of classes, which can be rebuilt with all of their settings.
 CLASS_LOSSES = frozenset({"torch.nn.functional.cross_entropy", "torch.nn.functional.nll_loss"})
@@ -36,9 +41,14 @@ def argument(call: cst.Call, name: str, position: int) -> cst.Arg | None:
     return None
 
 
-def loss_obstacle(plan: Plan, loss: WeightedLoss) -> str:
+def loss_obstacle(plan: Plan, module: Module, loss: WeightedLoss) -> str:
     """Why the call of a loss cannot be rewritten; empty where it can."""
     call = loss.call
+    counts_entries = not loss.weight and not loss.ignore_index
+    if counts_entries and evaluates_shuffled(plan, module, call):
+        return str(SHUFFLED)
+    if takes_gradients(plan, module, call):
+        return str(SHUFFLED)
     target = argument(call, "target", 1)
     if target is None or any(given.star for given in call.args):
         return "the arguments of the loss are unpacked from something else"
@@ -102,6 +112,8 @@ def rewritten_loss(plan: Plan, module: Module, loss: WeightedLoss) -> Iterator[C
             yield In(module, edit)
     of = text_of(module, target.value)
     helper = "reduce_mean"
+    if evaluates_shuffled(plan, module, call):
+        helper = "reduce_mean_in_training"
     if loss.weight and loss.ignore_index:
         counted = f"{weight}[{of}[{of} != {ignore}]].sum()"
     elif loss.weight:

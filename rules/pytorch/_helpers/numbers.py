@@ -76,6 +76,15 @@ def $reduce_mean(tensor):
         (DIST,),
         ("reduce_sum",),
     ),
+    "reduce_mean_in_training": HelperSource(
+        '''
+def $reduce_mean_in_training(tensor):
+    """Return its mean over all processes where gradients are taken; the tensor itself elsewhere."""
+    return $reduce_mean(tensor) if $torch.is_grad_enabled() else tensor
+''',
+        (TORCH,),
+        ("reduce_mean",),
+    ),
     "mean_size": HelperSource(
         '''
 def $mean_size(tensor):
