@@ -82,6 +82,9 @@ def whole_because(plan: Plan, model: Model, rows: CallRows) -> str:
     unpacked = any(event.arguments.unknown_because for event in model.forwards)
     if not unpacked and all(axis is None for axis in axes):
         return "it is given nothing that has a row for each sample"
+    for event in training_forwards(plan, model):
+        if any(is_array(argument.values) for argument in event.arguments.items):
+            return "it is given arrays of NumPy, not tensors"
     return ""
 
 
@@ -125,6 +128,16 @@ def is_layer(value: Value) -> bool:
     return any(
         name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper()
         for name in called_names(value)
+    )
+
+
+def is_array(values: tuple[Value, ...]) -> bool:
+    """Whether an argument is certainly an array of NumPy, which a split call hands on whole."""
+    return bool(values) and all(
+        isinstance(value, Opaque)
+        and value.kind == "call"
+        and any(name.startswith("numpy.") for name in called_names(value))
+        for value in values
     )
 
 
