@@ -161,12 +161,27 @@ def decide(plan: Plan) -> Iterator[Answer]:
     decisions = Decisions(plan)
     yield from done(plan, decisions)
     for decision in decisions.collect():
+        if within_wrap(plan, decisions.happens(decision)):
+            continue
         ruling = answer(plan, decision, decisions)
         yield ruling
         if decision.cause is Cause.BATCH and is_of_rank_0(ruling):
             yield partial(decision.module, decision.test, decision.matter)
     yield from numbers(plan, decisions.divergence)
     yield from padded_rounds(plan, decisions.divergence)
+
+
+def within_wrap(plan: Plan, events: list[Event]) -> bool:
+    """Whether something happens in methods of a wrap of the script's own.
+
+    Such a wrap is there to make the processes agree.
+    """
+    return any(
+        call.function.owner is not None
+        and not plan.table.wrappers.isdisjoint(call.function.owner.external_bases())
+        for event in events
+        for call in event.calls()
+    )
 
 
 def is_of_rank_0(ruling: Ruling | Remark) -> bool:

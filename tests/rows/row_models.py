@@ -368,7 +368,7 @@ CHECK = [
     (Small("library layer", "return self.enc(self.fc(x))",
            LINEAR + "\nself.enc = lib.Encoder(3)", runs=False), "lib.encoder"),
     (Small("own function of gradients", "return Own.apply(self.fc(x))", LINEAR, runs=False),
-     "called"),
+     "own.apply"),
     (Small("fixed batch", "return self.fc(x).view(6, 3)", LINEAR), "number of samples"),
     (Small("samples one by one", "return torch.stack([self.fc(row) for row in x])", LINEAR),
      "one by one"),

@@ -42,7 +42,7 @@ def codes(
 
 
 def test_counts_that_weigh_the_loss_are_told() -> None:
-    assert codes(before=COUNT + WEIGH) == ["PT215"]
+    assert "PT215" in codes(before=COUNT + WEIGH)
 
 
 def test_counts_that_weigh_nothing_are_no_matter() -> None:

@@ -514,8 +514,8 @@ for (x,) in DataLoader(TensorDataset(torch.randn(64, 6)), batch_size=8):
 def test_a_number_that_a_model_makes_of_batch_means_is_told_and_not_summed() -> None:
     result = convert(PERPLEXITY)
     assert "print_once(perplexity.item())" in result.text
-    assert [finding.code for finding in result.findings] == ["PT603"]
-    assert "'log' of a number over the batch" in result.findings[0].message
+    assert [finding.code for finding in result.findings] == ["PT413", "PT603"]
+    assert "'log' of a number over the batch" in result.findings[1].message
 
 
 def test_sizes_that_grow_alike_are_compared_as_they_are() -> None:

@@ -192,9 +192,10 @@ def test_script_without_it_is_not_touched_by_the_rule() -> None:
 
 
 def test_own_gpus_is_what_was_given_without_a_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
-    space: dict[str, Any] = {"os": os, "torch": torch}
+    space: dict[str, Any] = {"os": os, "torch": torch, "own_gpu": lambda: 3}
     code = Template(prelude_of("pytorch")["own_gpus"].code)
-    exec(code.substitute(own_gpus="own_gpus", os="os", torch="torch"), space)
+    names = {name: name for name in ("own_gpus", "own_gpu", "os", "torch")}
+    exec(code.substitute(names), space)
     own_gpus = space["own_gpus"]
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 3)
