@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import libcst as cst
 
 from transpile.facts.module import Module
@@ -301,9 +303,9 @@ class Attributes(Running):
                 return self.library.item(self, base, (self.lift(value.index),))
         return None
 
+    @abstractmethod
     def operate(self, word: str, left: Known, right: Known) -> Known:
         """An operator on two values."""
-        raise NotImplementedError
 
     def lifted_arguments(self, arguments: Arguments) -> Given:
         """The arguments of a call outside the followed code."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import libcst as cst
 
 from transpile.facts.values import (
@@ -411,9 +413,9 @@ class Calls(Statements):
                 elements.extend([*found[0], *([found[1]] if found[1] is not None else [])])
         return [], choice(*elements) if elements else PLAIN
 
+    @abstractmethod
     def library_elements(self, value: Value) -> tuple[list[Known], Known | None] | None:
         """The layers in a container of layers."""
-        raise NotImplementedError
 
 
 def writes_in_place(word: str) -> bool:
