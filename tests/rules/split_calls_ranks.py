@@ -241,6 +241,21 @@ def another_batch_stops_all_ranks(helper: ModuleType) -> None:
 
 
 @case
+def what_is_trained_whole_is_compared_too(helper: ModuleType) -> None:
+    split = helper.SplitCalls(Net())
+    other = numbers(3) + dist.get_rank() * 1e-2
+    fails(RuntimeError, "another batch", lambda: split(other))
+    with torch.no_grad():
+        split(other)
+
+
+@case
+def training_without_tensors_stops(helper: ModuleType) -> None:
+    split = helper.SplitCalls(Net())
+    fails(ValueError, "no tensors", lambda: split([1.0, 2.0, 3.0]))
+
+
+@case
 def an_output_without_rows_is_refused(helper: ModuleType) -> None:
     for total in (9, 12):
         split = helper.SplitCalls(Shape())

@@ -105,14 +105,15 @@ class SplitCalls(DistributedDataParallel):
     def __init__(self, model, inputs=0, keywords=0, outputs=0, **options):
         super().__init__(model, **options)
         self.inputs, self.keywords, self.outputs = inputs, keywords, outputs
-        self.dims, self.calls = None, 0
+        self.dims, self.calls, self.whole_calls = None, 0, 0
 
     def forward(self, *args, **kwargs):
         given = []
         for value, axes in ((args, self.inputs), (kwargs, self.keywords)):
             each_tensor(lambda tensor, axis: given.append((tensor, axis)), value, axes)
-        if not all(isinstance(each, torch.Tensor) for each, _ in given):
-            return self.module(*args, **kwargs)
+        tensors = [each for each, _ in given if isinstance(each, torch.Tensor)]
+        if len(tensors) < len(given):
+            return self.call_whole(tensors, args, kwargs)
         # A single row of numbers is a sample without a batch, as where an agent acts.
         is_batch = any(
             each.dim() > 1 or not each.is_floating_point() for each, _ in given
@@ -123,11 +124,23 @@ class SplitCalls(DistributedDataParallel):
             # Sizes that differ here, as that of a mask does, are equal later by chance alone.
             self.dims = dims if len(sizes) == 1 else "never split"
         if dims != self.dims or len(sizes) != 1 or 0 in sizes:
-            return self.module(*args, **kwargs)
+            return self.call_whole(tensors, args, kwargs)
         self.calls += 1
         if self.calls <= 3 or self.calls % 100 == 0:
-            self.compare([tensor for tensor, _ in given])
+            self.compare(tensors)
         return self.split(args, kwargs, sizes.pop())
+
+    def call_whole(self, tensors, args, kwargs):
+        """Call the model with all rows, which is right only if all ranks have the same."""
+        if torch.is_grad_enabled():
+            if not tensors:
+                raise ValueError(
+                    "a split model is trained on inputs that are no tensors"
+                )
+            self.whole_calls += 1
+            if self.whole_calls <= 3 or self.whole_calls % 100 == 0:
+                self.compare(tensors)
+        return self.module(*args, **kwargs)
 
     def split(self, args, kwargs, total):
         """Call the model with this rank's rows, and gather the rows of its outputs."""
