@@ -48,7 +48,7 @@ from transpile.self_audit import checked
 from transpile.shared_helpers import HelperModule, shared_helpers
 from transpile.source import Source, read_source
 from transpile.unreached import unreached
-from transpile.ways import Attempt, choose, first_way, may_split_calls
+from transpile.ways import Attempt, choose, first_way, may_split_calls, settles
 
 #: Codes of findings that belong to no framework.
 CODES = {
@@ -172,7 +172,7 @@ def follow(project: Project, table: Table, read: Source, options: Options, sight
         return first.result
     other = decide_and_edit(build_plan(facts, table, options, "calls"), project, options, notes)
     other = checked(other, project, options)
-    if other.refused:
+    if not settles(first, other):
         first = checked(first, project, options)
     return choose(first, other, plan.entry.source.path)
 

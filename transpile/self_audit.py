@@ -10,7 +10,7 @@ from transpile.project import Project
 from transpile.records import replace
 from transpile.result import Outcome, Result
 from transpile.source import read_source
-from transpile.ways import Attempt
+from transpile.ways import Attempt, with_finding
 
 
 def checked(attempt: Attempt, project: Project, options: Options) -> Attempt:
@@ -18,7 +18,10 @@ def checked(attempt: Attempt, project: Project, options: Options) -> Attempt:
     result = attempt.result
     if result.outcome is not Outcome.CONVERTED or attempt.refused:
         return attempt
-    errors = errors_of(result, project, options)
+    try:
+        errors = errors_of(result, project, options)
+    except (TooComplex, RecursionError):
+        return Attempt(with_finding(result, unaudited(project)), attempt.doubts)
     if not errors:
         return attempt
     findings = tuple(sorted({*result.findings, *errors}, key=lambda each: each.sort_key))
@@ -31,7 +34,11 @@ def checked(attempt: Attempt, project: Project, options: Options) -> Attempt:
 
 
 def errors_of(result: Result, project: Project, options: Options) -> list[Finding]:
-    """What the audit calls an error in an output."""
+    """What the audit calls an error in an output.
+
+    Raises:
+        TooComplex, RecursionError: the audit cannot follow the output.
+    """
     framework = result.plan["framework"]
     if catalog.audit_vocabulary(framework) is None:
         return []
@@ -40,11 +47,21 @@ def errors_of(result: Result, project: Project, options: Options) -> list[Findin
     path = project.entry.source.path
     instead = {file.path: file.data for file in result.modules if file.is_changed}
     output = project.become(read_source(result.data, path), instead)
-    try:
-        found = audited(output, framework, options, errors_only=True)
-    except (TooComplex, RecursionError):
-        return []
+    found = audited(output, framework, options, errors_only=True)
     return [error(each) for each in found if each.level is Level.ERROR]
+
+
+def unaudited(project: Project) -> Finding:
+    """The note on an output that the audit cannot follow, though the conversion could."""
+    return Finding(
+        "DT018",
+        Level.NOTE,
+        project.entry.source.path,
+        0,
+        0,
+        "the output is too complex for the audit, which was left out",
+        "run original and output with `disttranspile verify`",
+    )
 
 
 def error(found: Finding) -> Finding:

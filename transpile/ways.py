@@ -56,6 +56,17 @@ def may_split_calls(plan: Plan, options: Options) -> bool:
     )
 
 
+def settled(data: Attempt, calls: Attempt) -> list[Finding]:
+    """The doubts of sharing out data that sharing out calls does not have."""
+    left = {(finding.code, finding.line) for finding in calls.result.findings}
+    return [doubt for doubt in data.doubts if (doubt.code, doubt.line) not in left]
+
+
+def settles(data: Attempt, calls: Attempt) -> bool:
+    """Whether sharing out calls is the better way where sharing out data leaves doubts."""
+    return not calls.refused and bool(settled(data, calls))
+
+
 def choose(data: Attempt, calls: Attempt, path: str) -> Result:
     """The better of two attempts, with a word on why.
 
@@ -64,10 +75,8 @@ def choose(data: Attempt, calls: Attempt, path: str) -> Result:
         calls: what became of it with calls of its models shared out.
         path: how findings name the script.
     """
-    left = {(f.code, f.line) for f in calls.result.findings}
-    doubts = [doubt for doubt in data.doubts if (doubt.code, doubt.line) not in left]
-    if not calls.refused and doubts:
-        return with_finding(calls.result, split_calls(doubts[0], path))
+    if settles(data, calls):
+        return with_finding(calls.result, split_calls(settled(data, calls)[0], path))
     known = {finding.code for finding in data.result.findings}
     refusals = [f for f in calls.result.findings if f.level is Level.ERROR and f.code not in known]
     if not refusals:

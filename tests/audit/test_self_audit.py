@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cases import Case, cases, converted
 
-from transpile import Level, Options, Outcome, convert, engine, self_audit
+from transpile import Level, Options, Outcome, Result, convert, engine, self_audit
 from transpile.auditing import audit
+from transpile.facts.state import TooComplex
+from transpile.finding import Finding
 from transpile.project import Project
 from transpile.source import read_source
 
@@ -99,3 +102,32 @@ def test_the_check_is_made_once_for_each_output(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(engine, "checked", counted)
     assert converted(CALLS[0]).outcome is Outcome.CONVERTED
     assert len(seen) == 1
+
+
+def test_what_is_given_out_is_audited_though_both_ways_leave_the_same_doubt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Gradients that hooks bend are a doubt of either way, so that data is shared out."""
+    read: list[str] = []
+    errors = self_audit.errors_of
+
+    def noting(result: Result, *rest: Any) -> list[Finding]:
+        read.append(result.text)
+        return errors(result, *rest)
+
+    monkeypatch.setattr(self_audit, "errors_of", noting)
+    hooks = "for each in model.parameters():\n    each.register_hook(lambda g: g.clamp(-1, 1))\n"
+    result = convert(SCRIPT.replace("for epoch", f"{hooks}for epoch", 1))
+    assert [each.code for each in result.findings if each.level > Level.NOTE] == ["PT409"]
+    assert "SplitCalls" not in result.text
+    assert result.text in read
+
+
+def test_an_output_that_cannot_be_audited_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    def give_up(*given: object) -> list[Finding]:
+        raise TooComplex
+
+    monkeypatch.setattr(self_audit, "errors_of", give_up)
+    result = convert(SCRIPT)
+    assert result.outcome is Outcome.CONVERTED
+    assert [(each.code, each.level) for each in result.findings] == [("DT018", Level.NOTE)]
