@@ -13,6 +13,9 @@ from transpile import Options, convert
     [
         ({"after": "print((each > 1).double()[y == 0].mean().item())"}, True),
         ({"before": "part = 0\nif epoch:\n    part = each.mean()", "after": "print(part)"}, True),
+        ({"after": "print(sum(1 for k in y if k > 1))"}, True),
+        ({"after": "print(sum(2.0 for k in y.tolist() if k))"}, True),
+        ({"after": "print(sum(k for k in [1, 2, 3] if k > epoch))"}, False),
         ({"before": "part = each.mean()", "after": "print(part)"}, False),
         ({"state": "total = 0", "after": "total += loss", "epoch": "print(total)"}, False),
     ],

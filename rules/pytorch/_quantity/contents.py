@@ -52,6 +52,8 @@ def places(plan: Plan) -> dict[int, list[Placed]]:
                     source = event.module.source
                     line, _ = source.position(source.span(event.node).start)
                     found.setdefault(id(cell), []).append(Placed(by, line))
+        for cell, placed in picked(plan):
+            found.setdefault(id(cell), []).append(placed)
         plan.memo["places in containers"] = found
     known: dict[int, list[Placed]] = plan.memo["places in containers"]
     return known
@@ -83,6 +85,21 @@ def written(plan: Plan, event: Event) -> Iterator[tuple[Value, Values]]:
         if not is_array(cell):
             for test in conditions(event, cell):
                 yield cell, plan.facts.values_of(test)
+
+
+def picked(plan: Plan) -> Iterator[tuple[Value, Placed]]:
+    """The containers and streams that comprehensions fill on conditions, each with one of those."""
+    for module in plan.facts.modules.values():
+        for kind in (cst.GeneratorExp, cst.ListComp, cst.SetComp, cst.DictComp):
+            for node in module.source.nodes_of(kind):
+                line, _ = module.source.position(module.source.span(node).start)
+                loop: cst.CompFor | None = node.for_in
+                while loop is not None:
+                    for condition in loop.ifs:
+                        by = plan.facts.values_of(condition.test)
+                        for cell in plan.facts.values_of(node) if by else ():
+                            yield cell, Placed(by, line)
+                    loop = loop.inner_for_in
 
 
 def conditions(event: Event, cell: Value) -> Iterator[cst.CSTNode]:

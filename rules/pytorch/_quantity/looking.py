@@ -54,6 +54,10 @@ class Looking(ABC):
         """Whether a value is a batch of a training loader (True) or another (False); else None."""
 
     @abstractmethod
+    def filled_by_samples(self, value: Value) -> Quantity | None:
+        """A container whose contents samples decide on; None for others."""
+
+    @abstractmethod
     def known_models(self) -> set[int]:
         """The class definitions of models."""
 

@@ -29,7 +29,11 @@ class Numbers(Models):
         """The sum of the elements of a sequence, or of a tensor."""
         found = domain.NOTHING
         for value in values:
-            if isinstance(value, Sequence):
+            picked = self.filled_by_samples(value)
+            if picked is not None:
+                # How many there are to add up is the samples' choice.
+                found = algebra.add(found, picked)
+            elif isinstance(value, Sequence):
                 for element in (*value.elements, value.rest):
                     found = algebra.add(found, self.look(element))
             elif isinstance(value, Mapping):
