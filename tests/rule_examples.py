@@ -78,6 +78,7 @@ OPTIONS = {
 }
 #: Rules that change nothing, to the script around their example, of which the user makes the other.
 BY_HAND = {
+    "remark-on-forward-hooks": HEAD + LOADER + MODEL + CRITERION + "@\n",
     "remark-on-other-devices": HEAD + "@\n" + LOADER + MODEL + CRITERION + TRAINING,
     "refuse-private-chance": HEAD
     + MODEL
