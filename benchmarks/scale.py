@@ -1,11 +1,11 @@
-"""How the cost of a conversion grows: with lines, with modules, and with files that do not train.
+"""What a conversion costs, and how that grows: with lines, modules, and files that do not train.
 
     python benchmarks/scale.py [--quick] [--keep]
 
-Prints, from one run, processor time as ratios that another machine gives, too: of a long script to
-a short one by the line, of projects to the parsing of their modules, and of files that do not train
-to the start of Python; and the peak memory. Beside each stands the figure of the last release, from
-``figures.json``, which ``--keep`` writes anew.
+Prints, from one run, processor time as ratios that another machine gives, too: of scripts to the
+least that they could cost, of a long script to a short one by the line, of projects to the parsing
+of their modules, and of files that do not train to the start of Python; and the peak memory. Beside
+each stands the figure of the last release, from ``figures.json``, which ``--keep`` writes anew.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from conversion_cost import LINES, alternate, processes
 from training_script import training_script
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -82,6 +83,12 @@ def measured(folder: Path, quick: bool) -> Iterator[tuple[str, float]]:
     start, _ = run([sys.executable, "-c", IMPORT])
     version, _ = run([sys.executable, "-m", "transpile", "--version"])
     yield "--version / import libcst", version / start
+    for lines in LINES:
+        path = folder / f"floor_{lines}.py"
+        path.write_text(training_script(lines), "utf-8")
+        costs = alternate(processes(path, str(folder)), 3)
+        yield f"{lines} lines / floor", costs["convert"] / costs["floor"]
+        yield f"{lines} lines / black", costs["convert"] / costs["black"]
     short = per_line(folder, 500)
     for lines in (2000,) if quick else (2000, 8000):
         yield f"a line of {lines} / a line of 500", per_line(folder, lines) / short

@@ -19,7 +19,7 @@ from pathlib import Path
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-#: Steps that start things up: the first batches are compared, buckets of gradients made anew.
+#: Steps that start things up: the first batches are compared, buckets of gradients recreated.
 WARM_UP = 5
 
 
