@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from command_runs import Command, Run
 from framework_environments import ENVIRONMENTS
 
 from transpile.cli import main
 from transpile.verify import Auditor
-
-
-@dataclass(frozen=True)
-class Run:
-    """What the command did."""
-
-    status: int
-    output: bytes
-    errors: str
-
-
-Command = Callable[..., Run]
 
 
 @pytest.fixture(scope="session")

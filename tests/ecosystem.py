@@ -10,6 +10,7 @@ and output are run as one and as two processes on stand-in data, and audited:
 
 `folder` there names the part of the repository to copy, `start` the folder to start in. The scripts
 see this interpreter's packages and the environment, `STANDIN_TRAIN` and `STANDIN_TEST` among it.
+With `--pretend-cuda N` they see N GPUs that are not there, under the device rules of CUDA and NCCL.
 Runs code of other people: only for repositories that you trust.
 """
 
@@ -59,7 +60,13 @@ def main(arguments: list[str]) -> int:
     print(f"{len(scripts)} files in {time.monotonic() - started:.0f} s", flush=True)
     runs = []
     if commands:
-        for run in run_all(commands, {root.name: root for root in roots}, limit=options.limit):
+        for run in run_all(
+            commands,
+            {root.name: root for root in roots},
+            limit=options.limit,
+            pretend_cuda=options.pretend_cuda,
+            noise=options.noise,
+        ):
             runs.append(run)
             print("\n".join(run_lines(run)), file=sys.stderr, flush=True)
     record = Record(tuple(converted), tuple(runs))
@@ -92,6 +99,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         default=100,
         help="seconds: processor time of a conversion, time of a run [100]",
     )
+    parser.add_argument(
+        "--pretend-cuda", type=int, default=0, metavar="N", help="runs see N pretended GPUs"
+    )
+    parser.add_argument("--noise", action="store_true", help="whose last digits differ")
     return parser.parse_args(arguments)
 
 

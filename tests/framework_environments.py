@@ -1,4 +1,4 @@
-"""The environments in which the tests run scripts of other frameworks than PyTorch."""
+"""The environments of what the tests run beside PyTorch: other frameworks, and launchers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ class Environment:
         python: major and minor version of the interpreter that the framework's wheels need.
         requirements: what pip installs.
         on_request: it is so large that it is made only where it is named.
+        tests_below: its tests below ``tests/``, where they have no folder of their own.
     """
 
     name: str
     python: str
     requirements: tuple[str, ...]
     on_request: bool = False
+    tests_below: str = ""
 
     @property
     def folder(self) -> Path:
@@ -54,8 +56,8 @@ class Environment:
 
     @property
     def tests(self) -> Path:
-        """The folder of its tests."""
-        return ROOT / "tests" / "frameworks" / self.name
+        """Where its tests are."""
+        return ROOT / "tests" / (self.tests_below or f"frameworks/{self.name}")
 
 
 ENVIRONMENTS = {
@@ -68,6 +70,9 @@ ENVIRONMENTS = {
             "3.10",
             ("paddlepaddle==2.6.2", "numpy==1.26.4", "protobuf==3.20.3", "setuptools==65.5.0"),
         ),
+        Environment("tensorflow", "3.11", ("tensorflow-cpu==2.21.0", "tf_keras==2.21.0")),
+        Environment("ray", "3.11", ("ray[default]==2.60.0",), tests_below="launch/test_ray.py"),
+        Environment("sky", "3.11", ("skypilot==0.14.1",), tests_below="launch/test_sky.py"),
         Environment("fluid", "3.7", ("paddlepaddle==1.8.5", "protobuf==3.20.3")),
         Environment(
             "fluid_nccl2",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import socket
 import subprocess
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +85,19 @@ def run_in_slurm(interpreter: Path, folder: Path, *words: str) -> str:
     return log.read_text()
 
 
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as each:
-        each.bind(("127.0.0.1", 0))
-        return int(each.getsockname()[1])
+def free_port(adjacent: int = 8) -> int:
+    """A port that nobody listens on, nor on the next ones.
+
+    It is below the ports that the system itself gives to connections, of which any may take the
+    next one meanwhile.
+    """
+    for _ in range(100):
+        first = random.randrange(10_000, 32_000)
+        with ExitStack() as stack:
+            try:
+                for port in range(first, first + adjacent):
+                    stack.enter_context(socket.socket()).bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return first
+    raise OSError("no free ports were found")

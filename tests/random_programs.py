@@ -7,6 +7,10 @@ Each program runs as one process and, converted, as one, two and three. One that
 a warning is made smaller while it still does, and kept in the folder. Ends with the table of
 outcomes by construct; the status is 1 if a program went wrong. `--without loss.classes=focal`
 leaves a construct out. With `--scripts` these are taken in place of random programs.
+
+With `--pretend-cuda` the programs put their models onto GPUs, by flags or without, with mixed
+precision or without, and run on two pretended ones; converted, as one process and as two. Those
+that decide by a result run once more with results that differ from process to process.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +42,7 @@ def main(arguments: list[str]) -> int:
     options = parse(arguments)
     prepare()
     if options.scripts:
-        return check_scripts(options.scripts, options.shard)
+        return check_scripts(options.scripts, options.shard, options.pretend_cuda)
     started = time.monotonic()
     seeds = [
         range(options.seed + job, options.seed + options.count, options.jobs)
@@ -46,7 +50,8 @@ def main(arguments: list[str]) -> int:
     ]
     table = Table()
     wrong = 0
-    for made, checked in results(seeds, options.shard, tuple(options.without)):
+    how = How(options.shard, tuple(options.without), options.pretend_cuda)
+    for made, checked in results(seeds, how):
         table.add(made, checked)
         if options.verbose:
             print(made.seed, checked.outcome, checked.details, flush=True)
@@ -56,18 +61,18 @@ def main(arguments: list[str]) -> int:
             wrong += 1
             print(f"seed {made.seed}: {checked.outcome}: {checked.details}", flush=True)
             if options.keep:
-                print(f"    kept as {keep(made, checked, options.keep, options.shard)}", flush=True)
+                print(f"    kept as {keep(made, checked, options.keep, how)}", flush=True)
     print(table)
     took = time.monotonic() - started
     print(f"{options.count} programs from seed {options.seed} in {took:.0f} s, {wrong} wrong")
     return int(wrong > 0)
 
 
-def check_scripts(scripts: list[Path], way: str) -> int:
+def check_scripts(scripts: list[Path], way: str, gpus: bool) -> int:
     """Say what comes of some scripts, a line for each."""
     wrong = False
     for path in scripts:
-        checked = check(path.read_text("utf-8"), options_of(way), way=way)
+        checked = check(path.read_text("utf-8"), options_of(way), way=way, gpus=gpus)
         wrong = wrong or checked.is_wrong
         print(f"{path.name}: {checked.outcome}: {' '.join(checked.details.split())}", flush=True)
     return int(wrong)
@@ -85,6 +90,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--without", action="append", default=[], metavar="CONSTRUCT")
     parser.add_argument("--scripts", nargs="+", type=Path)
     parser.add_argument("--keep", type=Path, help="folder for what goes wrong, made small")
+    parser.add_argument("--pretend-cuda", action="store_true", help="on two pretended GPUs")
     parser.add_argument("--verbose", action="store_true", help="a line for each program")
     return parser.parse_args(arguments)
 
@@ -109,40 +115,57 @@ def options_of(way: str) -> Options:
     return Options(**chosen)
 
 
-def results(
-    seeds: list[range], way: str, without: tuple[str, ...]
-) -> Iterator[tuple[Program, Checked]]:
+@dataclass(frozen=True)
+class How:
+    """How programs are made and converted.
+
+    Args:
+        way: the value of ``--shard``.
+        without: constructs that are left out.
+        gpus: whether they run on pretended GPUs.
+    """
+
+    way: str
+    without: tuple[str, ...] = ()
+    gpus: bool = False
+
+
+def results(seeds: list[range], how: How) -> Iterator[tuple[Program, Checked]]:
     """Every program with what came of it; several workers if there are several ranges."""
     if len(seeds) == 1:
         for seed in seeds[0]:
-            yield examined(seed, way, without)
+            yield examined(seed, how)
         return
     with multiprocessing.get_context("fork").Pool(len(seeds)) as pool:
-        tasks = [(seed, way, without) for turn in zip(*seeds, strict=False) for seed in turn]
+        tasks = [(seed, how) for turn in zip(*seeds, strict=False) for seed in turn]
         yield from pool.imap_unordered(_examined, tasks)
 
 
-def _examined(task: tuple[int, str, tuple[str, ...]]) -> tuple[Program, Checked]:
+def _examined(task: tuple[int, How]) -> tuple[Program, Checked]:
     return examined(*task)
 
 
-def examined(seed: int, way: str, without: tuple[str, ...] = ()) -> tuple[Program, Checked]:
+def examined(seed: int, how: How) -> tuple[Program, Checked]:
     """The program of a seed and what comes of it."""
-    made = program(seed, without=without)
-    return made, outcome_of(made, way)
+    made = program(seed, without=how.without, gpus=how.gpus)
+    return made, outcome_of(made, how)
 
 
-def outcome_of(made: Program, way: str) -> Checked:
+def outcome_of(made: Program, how: How) -> Checked:
     """What comes of a program."""
-    return check(made.text, options_of(way), made.inexact, way)
+    return check(made.text, options_of(how.way), made.inexact, how.way, how.gpus)
 
 
-def keep(made: Program, checked: Checked, folder: Path, way: str) -> Path:
+def keep(made: Program, checked: Checked, folder: Path, how: How) -> Path:
     """Make a failing program small and write it and its output."""
-    small = shrunk(made, lambda other: outcome_of(other, way).kind == checked.kind)
-    last = outcome_of(small, way)
+    # Each attempt at what hangs takes as long as a hang is waited for.
+    attempts = 6 if checked.outcome == "hang" else 80
+    small = shrunk(
+        made, lambda other: outcome_of(other, how).kind == checked.kind, attempts=attempts
+    )
+    last = outcome_of(small, how)
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{way}_{made.seed}.py"
+    path = folder / f"{how.way}{'_gpus' if how.gpus else ''}_{made.seed}.py"
     path.write_text(f"# {last.outcome}: {' '.join(last.details.split())[:300]}\n{small.text}")
     path.with_suffix(".out").write_text(last.converted)
     return path

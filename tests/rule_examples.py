@@ -55,6 +55,9 @@ for epoch in range(3):
 """ + STEP
 SETTING = HEAD + LOADER + MODEL + CRITERION
 
+#: An example that needs nothing but itself.
+ABOVE = HEAD + "@\n" + LOADER + MODEL + CRITERION + TRAINING
+
 #: Rules whose example shows the work of another rule, too.
 TOGETHER = {
     "agree-on-names": "write-once",
@@ -229,6 +232,16 @@ for epoch in range(3):
     + CRITERION
     + TRAINING,
     "remark-on-gradient-hooks": SETTING + "@\n",
+    "remark-on-equal-noise": SETTING
+    + """\
+optimizer = SGD(model.parameters(), lr=0.1)
+generator = torch.Generator().manual_seed(1)
+for x, y in train_loader:
+    @
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""",
     "refuse-sample-gradients": HEAD
     + MODEL
     + CRITERION
@@ -305,6 +318,14 @@ class EarlyStopping:
     @
 """,
     "agree-on-names": SETTING + "@\n" + TRAINING,
+    "agree-on-paths": "from datetime import datetime\n\n"
+    + SETTING
+    + "@\n"
+    + TRAINING
+    + """\
+torch.save(model.state_dict(), f"{folder}/best.pt")
+model.load_state_dict(torch.load(f"{folder}/best.pt"))
+""",
     "agree-on-order": SETTING
     + """\
 with open("notes.txt") as notes:
@@ -330,6 +351,14 @@ for epoch in range(3):
     @
     train_loader = DataLoader(samples, batch_size=32)
     for x, y in train_loader:
+"""
+    + STEP,
+    "agree-on-draws": "import random\n"
+    + SETTING
+    + """\
+for epoch in range(3):
+    for x, y in train_loader:
+        @
 """
     + STEP,
     "agree-on-splits": HEAD.replace(
@@ -451,9 +480,7 @@ def make_loaders(args):
     + CRITERION
     + TRAINING
     + "    for x, y in val_loader:\n        model(x)\n",
-    "reduce-reported-numbers": SETTING
-    + TRAINING.replace("for epoch in range(3):\n", "for epoch in range(3):\n    total_loss = 0\n")
-    + "        @\n    print(total_loss)\n",
+    "reduce-reported-numbers": SETTING + "for epoch in range(3):\n    @\n",
     "replace-data-parallel": HEAD + LOADER + "model = Net().cuda()\n@\n" + CRITERION + TRAINING,
     "scale-learning-rate": HEAD
     + ARGUMENTS
@@ -522,6 +549,21 @@ stream = Stream()
     + MODEL
     + CRITERION
     + TRAINING.replace("train_loader", "loader"),
+    "leave-out-gradients": HEAD
+    + LOADER
+    + CRITERION
+    + """\
+generator, discriminator = nn.Linear(2, 4), Net()
+generator_optimizer = SGD(generator.parameters(), lr=0.1)
+discriminator_optimizer = SGD(discriminator.parameters(), lr=0.1)
+for epoch in range(3):
+    for x, real in train_loader:
+        noise = torch.randn(len(x), 2)
+        generator_optimizer.zero_grad()
+        @
+        criterion(discriminator(x), real).backward()
+        discriminator_optimizer.step()
+""",
     "skip-synchronisation": HEAD
     + "loader = DataLoader(train_set, batch_size=32)\n"
     + MODEL

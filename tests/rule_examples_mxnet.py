@@ -78,6 +78,8 @@ args = """,
     )
     + "module.fit(train_iter, num_epoch=1, kvstore=kv)\n@\n",
     "mxnet/divide-batch": HEAD + SYMBOL + "@\nmodule.fit(train_iter, num_epoch=1)\n",
+    "mxnet/split-calls": HEAD + LOADER + "@\n" + TRAINING,
+    "mxnet/leave-together": HEAD + LOADER + TRAINER + TRAINING + "@\n",
     "mxnet/log-on-one-worker": HEAD
     + "@\n"
     + LOADER
@@ -120,4 +122,14 @@ args = """,
     + TRAINING
     + 'net.save_parameters("best.params")\n@\n',
     "mxnet/write-on-one-worker": HEAD + LOADER + TRAINER + TRAINING + "@\n",
+}
+#: Rules that only say something, which their after does not need any more.
+BY_HAND = {
+    "mxnet/remark-on-batch-norm": HEAD.replace(
+        "net.init", "net = gluon.nn.Sequential()\n@\nnet.init"
+    )
+    + LOADER
+    + TRAINER
+    + TRAINING,
+    "mxnet/remark-on-gpus": "import os\n" + HEAD + "@\n" + LOADER + TRAINER + TRAINING,
 }

@@ -55,7 +55,10 @@ for epoch in range(3):
 SETTING = HEAD + LOADER + MODEL + CRITERION
 
 #: Rules whose example shows the work of another rule, too.
-TOGETHER = {"paddle/wait-before-reading": "paddle/write-once"}
+TOGETHER = {
+    "paddle/split-calls": "paddle/wrap-model",
+    "paddle/wait-before-reading": "paddle/write-once",
+}
 #: Rules that do something only when asked to.
 OPTIONS = {
     "paddle/shard-evaluation": Options(evaluation="shard"),
@@ -277,6 +280,7 @@ def train(model, train_loader):
     "wait-before-reading": SETTING + TRAINING + "@\n",
     "wrap-model": PLAIN + LOADER + "@\n" + CRITERION + TRAINING,
     "wrap-optimizer": PLAIN + LOADER + "model = Net()\n@\n" + CRITERION + TRAINING,
+    "split-calls": HEAD.replace("BatchNorm1D", "LayerNorm") + LOADER + "@\n" + CRITERION + TRAINING,
     "write-once": HEAD + ARGUMENTS + LOADER + MODEL + CRITERION + TRAINING + "@\n",
 }
 EXAMPLES = {f"paddle/{name}": text for name, text in BY_NAME.items()}

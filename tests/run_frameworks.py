@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
     said = []
     for name in names:
         environment = ENVIRONMENTS[name]
-        if not environment.tests.is_dir():
+        if not environment.tests.exists():
             said.append(f"{name}: has no tests")
             continue
         missing = prepare(environment)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from transpile import verify
 from transpile.cli import main
 from transpile.verify import AuditReport, Check, LaunchError, RunReport, Status
+from transpile.verify.evidence import Iteration, RankEvidence, RunEvidence
 
 
 @pytest.fixture
@@ -58,8 +61,9 @@ def test_the_choices_reach_the_audit(
 ) -> None:
     received = stand_in(monkeypatch, report(Status.PASSED))
     words = "--world-sizes 1,3 --printed-numbers --batch-size per-device --timeout 7 --cuda"
-    words += f" --single-precision --seed-dir {tmp_path} -- --epochs 2"
+    words += f" --steps 20 --single-precision --seed-dir {tmp_path} -- --epochs 2"
     assert main(["verify", *scripts, *words.split()]) == 0
+    assert callable(received.pop("tell"))
     assert received == {
         "original": Path("train.py"),
         "converted": Path("train_dist.py"),
@@ -69,11 +73,13 @@ def test_the_choices_reach_the_audit(
         "batch_size": "per-device",
         "tolerance": 1e-5,
         "printed_numbers": True,
+        "steps": 20,
         "double": False,
         "workdir_seed": tmp_path,
         "cuda": True,
         "pretend_cuda": 0,
         "noise": False,
+        "python": None,
     }
 
 
@@ -130,3 +136,56 @@ def test_a_script_that_does_not_join_fails_a_real_audit(
     output = capfd.readouterr().out
     assert "2 processes" in output
     assert "failed: " in output
+
+
+def test_the_report_is_given_as_json(
+    scripts: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    stand_in(monkeypatch, report(Status.FAILED))
+    assert main(["verify", *scripts, "--output-format", "json"]) == 1
+    found = json.loads(capfd.readouterr()[0])
+    assert found["passed"] is False
+    (run,) = found["runs"]
+    assert run["world_size"] == 2
+    assert run["checks"] == [{"name": "exit status", "status": "failed", "detail": "seen"}]
+
+
+def test_the_report_is_written_as_a_page(
+    scripts: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    passes = (Iteration(0, 0, 0, 4, False, ((0, 1), (1, 0)), steps=2),)
+    alone = RankEvidence(0, iterations=passes, losses=(4.0, 2.0), step_seconds=(1.0, 2.0))
+    pair = tuple(
+        RankEvidence(rank, losses=(4.0 + rank, None, 1.0 - rank), step_seconds=(0.5,))
+        for rank in range(2)
+    )
+    judged = (
+        RunReport("original", 0, (Check("exit status", Status.PASSED, "a <tag>"),)),
+        RunReport("2 processes", 2, (Check("global batch", Status.FAILED, "rank 1"),)),
+    )
+    seen = (RunEvidence(0, (alone,)), RunEvidence(2, pair))
+    stand_in(monkeypatch, AuditReport(judged, seen))
+    assert main(["verify", *scripts, "--report", "out.html"]) == 1
+    page = Path("out.html").read_text("utf-8")
+    tree = ElementTree.fromstring(page.partition("\n")[2].replace('<meta charset="utf-8">', ""))
+    cells = [[cell.text for cell in row] for row in tree.iter("tr")]
+    assert ["passed", "exit status", "a <tag>"] in cells
+    assert ["failed", "global batch", "rank 1"] in cells
+    assert ["original", "0", "1", "2", "4", "2", "4"] in cells
+    curves = [(line.get("points") or "").split() for line in tree.iter("polyline")]
+    assert [len(curve) for curve in curves] == [2, 2]
+    # Of two processes, both means over them: 4.5 first and 0.5 in the end, which is the lowest.
+    first, last = (float(point.split(",")[1]) for point in curves[1])
+    assert first < float(curves[0][0].split(",")[1]) < last
+    assert len(list(tree.iter("line"))) == 4
+
+    assert main(["verify", *scripts, "--report", "missing/out.html"]) == 2
+    assert "missing/out.html: cannot be written" in capfd.readouterr()[1]
+
+
+def test_another_interpreter_runs_the_scripts(
+    scripts: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received = stand_in(monkeypatch, report(Status.PASSED))
+    assert main(["verify", *scripts, "--python", "/opt/python"]) == 0
+    assert received["python"] == "/opt/python"

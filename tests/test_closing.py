@@ -11,12 +11,12 @@ from transpile import Options, Verdict, catalog
 from transpile.closing import met_by_some
 from transpile.facts.interpreter import interpret
 from transpile.facts.module import Module
+from transpile.plan.effects.treatment import Run
 from transpile.plan.model import Plan
 from transpile.plan.roles.build import build_plan
-from transpile.plan.treatment import Run
 from transpile.project import Project
 from transpile.rule import Helper, Ruling
-from transpile.source import read_source
+from transpile.text.source import read_source
 
 SCRIPT = """\
 from helpers import average

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transpile.edit import (
+from transpile.text.edit import (
     ChangeList,
     CommaList,
     Edit,
@@ -22,7 +22,7 @@ from transpile.edit import (
     apply_with_inverse,
     wrap,
 )
-from transpile.span import Span
+from transpile.text.span import Span
 
 
 def applied(text: str, edits: Sequence[Edit]) -> str:

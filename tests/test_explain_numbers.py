@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Command
+from command_runs import Command
 from hypothesis import given
 from hypothesis import strategies as st
 

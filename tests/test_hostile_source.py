@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from transpile.source import SourceError, read_source
+from transpile.text.source import SourceError, read_source
 
 LIMIT_SECONDS = 2.0
 
@@ -224,7 +224,7 @@ def test_the_deepest_blocks_are_read_on_a_small_stack() -> None:
     """Some main threads have one mebibyte; to overflow it kills the process."""
     program = (
         "import sys, threading\n"
-        "from transpile.source import read_source\n"
+        "from transpile.text.source import read_source\n"
         "threading.stack_size(1024 * 1024)\n"
         "thread = threading.Thread(target=read_source, args=(sys.stdin.buffer.read(), 'x'))\n"
         "thread.start()\nthread.join()\nprint('read')\n"

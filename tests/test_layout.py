@@ -9,7 +9,6 @@ from textwrap import dedent
 import libcst
 import pytest
 
-from transpile.edit import Edit, apply_edits, apply_with_inverse
 from transpile.layout import (
     add_argument,
     append_to_body,
@@ -28,7 +27,8 @@ from transpile.layout import (
     wrap_expression,
 )
 from transpile.layout.lines import Statement
-from transpile.source import Source, read_source
+from transpile.text.edit import Edit, apply_edits, apply_with_inverse
+from transpile.text.source import Source, read_source
 
 
 def read(text: str) -> Source:

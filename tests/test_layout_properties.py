@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transpile.edit import Edit, EditConflict, apply_edits, apply_with_inverse
 from transpile.layout import (
     add_argument,
     append_to_body,
@@ -30,7 +29,8 @@ from transpile.layout import (
 )
 from transpile.layout.lines import Statement
 from transpile.layout.statements import body_statements
-from transpile.source import Source, read_source
+from transpile.text.edit import Edit, EditConflict, apply_edits, apply_with_inverse
+from transpile.text.source import Source, read_source
 
 SNIPPETS = (
     "import os\nimport torch\n",

@@ -10,9 +10,9 @@ import pytest
 
 from transpile import Outcome, convert
 from transpile.launch.job import Job
-from transpile.places import locate
 from transpile.project import Project
-from transpile.source import read_source
+from transpile.text.places import locate
+from transpile.text.source import read_source
 
 TRAIN = """\
 import torch

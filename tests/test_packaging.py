@@ -72,11 +72,11 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheel: Path) -> None:
     assert rest == {"transpile/py.typed"}
 
 
-def test_the_readme_converts_from_python_in_a_clone(tmp_path: Path) -> None:
+def test_the_documentation_converts_from_python_in_a_clone(tmp_path: Path) -> None:
     """Where the current folder hides what is installed, the clone's own rules are found."""
     clone = copy_project(tmp_path)
     (clone / "train.py").write_bytes((ROOT / "fixtures/pytorch/main_sgd/train.py").read_bytes())
-    section = README.partition("## From Python")[2]
+    section = (ROOT / "docs" / "python.md").read_text("utf-8")
     example = section.partition("```python\n")[2].partition("```")[0]
     shown = "\nimport transpile.rules\nprint(result.outcome.value, transpile.rules.__file__)"
     done = subprocess.run(
@@ -134,7 +134,7 @@ def test_importing_the_library_costs_nothing() -> None:
 
 def test_requirements_are_pinned_for_tests(project: dict[str, Any]) -> None:
     extras = project["project"]["optional-dependencies"]
-    for extra in ("verify", "test", "dev"):
+    for extra in ("docs", "test", "dev"):
         for requirement in extras[extra]:
             name = requirement.split(";")[0].strip()
             assert re.fullmatch(r"disttranspile\[\w+\]|[\w.-]+==[\w.]+", name), requirement
@@ -150,10 +150,12 @@ def test_the_checks_before_a_commit_use_the_same_tools(project: dict[str, Any]) 
         assert set(hook["additional_dependencies"]) <= pins
 
 
-def test_the_readme_lists_every_option() -> None:
-    from transpile.cli.convert import command
+def test_the_documentation_lists_every_option() -> None:
+    from transpile.cli.commands.convert import command
 
-    rows = re.findall(r"^\| `(-[^|]+)` \|", README, re.MULTILINE)
+    pages = [ROOT / "docs" / "options.md", *sorted((ROOT / "docs" / "frameworks").glob("*.md"))]
+    options = "\n".join(page.read_text("utf-8") for page in pages)
+    rows = re.findall(r"^\| `(-[^|]+)` \|", options, re.MULTILINE)
     documented = set(re.findall(r"--[\w-]+", " ".join(rows)))
     offered = {
         opt
@@ -167,7 +169,7 @@ def test_the_readme_lists_every_option() -> None:
 def test_the_conversion_in_the_readme_is_a_true_one() -> None:
     from transpile.report.diff import unified_diff
 
-    (shown,) = re.findall(r"```diff\n(.*?)```", README, re.DOTALL)
+    shown = re.findall(r"```diff\n(.*?)```", README, re.DOTALL)[0]
     (path,) = re.findall(r"^--- a/(.*)$", shown, re.MULTILINE)
     before = (ROOT / path).read_bytes()
     after = transpile.convert(before, path=str(ROOT / path)).data

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from programs import check
 from programs.choices import Choices
 from programs.comparison import distance, text_difference
 from programs.program import Program, program
 from programs.shrink import shrunk
+
+from transpile import Options, convert
 
 COMMAND = Path(__file__).with_name("random_programs.py")
 FOUND = Path(__file__).with_name("programs") / "found"
@@ -44,11 +50,44 @@ def test_programs_that_went_wrong_once() -> None:
     assert wrong == []
 
 
-def test_every_program_is_python_and_the_same_each_time() -> None:
+def test_random_programs_are_converted_rightly_or_warned_of() -> None:
+    """A few of them; the command takes as many as it is told to."""
+    ended = run("--count", "40", "--seed", "0", "--shard", "auto", "--verbose")
+    assert ended.returncode == 0, ended.stdout[-4000:] + ended.stderr[-2000:]
+    outcomes = re.findall(r"^\d+ (\w.*?) *$", ended.stdout, re.MULTILINE)
+    assert sum(outcome.startswith(("clean", "order")) for outcome in outcomes) > 25, ended.stdout
+
+
+def test_random_programs_run_on_pretended_gpus() -> None:
+    """A few of them, flags and mixed precision among them; those that decide also with noise."""
+    ended = run("--pretend-cuda", "--count", "12", "--shard", "auto", "--verbose")
+    assert ended.returncode == 0, ended.stdout[-4000:] + ended.stderr[-2000:]
+    outcomes = re.findall(r"^\d+ (\w.*?) *$", ended.stdout, re.MULTILINE)
+    assert sum(outcome.startswith(("clean", "order")) for outcome in outcomes) > 7, ended.stdout
+
+
+def test_a_program_fails_on_gpus_that_its_output_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All processes on the first GPU: that must not pass for right."""
+    made = program(2, {"gpu.device": "available"}, gpus=True)
+
+    def mistaken(*args: Any, **kwargs: Any) -> Any:
+        result = convert(*args, **kwargs)
+        own = "    return rank % torch.cuda.device_count()"
+        assert own in result.text
+        return replace(result, text=result.text.replace(own, "    return 0"))
+
+    monkeypatch.setattr(check, "convert", mistaken)
+    checked = check.check(made.text, Options(), made.inexact, gpus=True)
+    assert checked.outcome == "crash"
+    assert "Duplicate GPU" in checked.details
+
+
+@pytest.mark.parametrize("gpus", [False, True])
+def test_every_program_is_python_and_the_same_each_time(gpus: bool) -> None:
     for seed in range(150):
-        text = program(seed).text
+        text = program(seed, gpus=gpus).text
         ast.parse(text)
-        assert program(seed).text == text
+        assert program(seed, gpus=gpus).text == text
 
 
 def test_a_choice_does_not_change_the_others() -> None:

@@ -9,7 +9,7 @@ import pytest
 from transpile import convert
 from transpile.project import Project
 from transpile.search_path import added_folders
-from transpile.source import Source, read_source
+from transpile.text.source import Source, read_source
 
 
 def source_of(text: str, path: str = "train.py") -> Source:

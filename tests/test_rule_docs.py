@@ -9,10 +9,11 @@ import pytest
 import rule_examples_fluid
 import rule_examples_mxnet
 import rule_examples_paddle
-from rule_examples import BY_HAND, EXAMPLES, OPTIONS, TOGETHER
+import rule_examples_singa
+import rule_examples_tensorflow
+from rule_examples import ABOVE, BY_HAND, EXAMPLES, OPTIONS, TOGETHER
 
 from transpile import Options, catalog
-from transpile.edit import apply_edits
 from transpile.engine import changes_of
 from transpile.facts.interpreter import interpret
 from transpile.plan.model import Plan, Way
@@ -20,7 +21,8 @@ from transpile.plan.roles.build import build_plan
 from transpile.prelude import prelude_edits
 from transpile.project import Project
 from transpile.rule import Helper, In, Rule, Ruling, Rulings
-from transpile.source import read_source
+from transpile.text.edit import apply_edits
+from transpile.text.source import read_source
 
 HEADINGS = ("What", "Why", "Before", "After", "Refuses when", "Source")
 EXAMPLES = {
@@ -28,15 +30,24 @@ EXAMPLES = {
     **rule_examples_paddle.EXAMPLES,
     **rule_examples_mxnet.EXAMPLES,
     **rule_examples_fluid.EXAMPLES,
+    **rule_examples_singa.EXAMPLES,
+    **rule_examples_tensorflow.EXAMPLES,
 }
-BY_HAND = {**BY_HAND, **rule_examples_paddle.BY_HAND}
+BY_HAND = {
+    **BY_HAND,
+    **rule_examples_paddle.BY_HAND,
+    **rule_examples_mxnet.BY_HAND,
+    **rule_examples_singa.BY_HAND,
+    **rule_examples_tensorflow.BY_HAND,
+}
 OPTIONS = {
     **OPTIONS,
     **rule_examples_paddle.OPTIONS,
     **rule_examples_fluid.OPTIONS,
     **rule_examples_mxnet.OPTIONS,
+    **rule_examples_singa.OPTIONS,
 }
-TOGETHER = {**TOGETHER, **rule_examples_paddle.TOGETHER}
+TOGETHER = {**TOGETHER, **rule_examples_paddle.TOGETHER, **rule_examples_singa.TOGETHER}
 
 
 def key_of(rule: Rule) -> str:
@@ -45,6 +56,10 @@ def key_of(rule: Rule) -> str:
 
 
 RULES = {key_of(rule): rule for rule in catalog.rules()}
+# An example of PyTorch that nothing is said of stands above a short training script.
+for _name, _rule in RULES.items():
+    if _rule.framework == "pytorch" and _name not in BY_HAND:
+        EXAMPLES.setdefault(_name, ABOVE)
 
 
 def section(rule: Rule, heading: str) -> str:

@@ -8,8 +8,8 @@ import itertools
 import libcst
 import pytest
 
-from transpile.source import Source, SourceError, read_source
-from transpile.span import Span
+from transpile.text.source import Source, SourceError, read_source
+from transpile.text.span import Span
 
 
 def read(text: str, encoding: str = "utf-8") -> Source:

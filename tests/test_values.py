@@ -13,7 +13,7 @@ from transpile.facts.values import (
     Value,
     join,
 )
-from transpile.source import read_source
+from transpile.text.source import read_source
 
 NODE = read_source(b"pass\n", "train.py").tree
 REST = Unknown("too many different values meet here")

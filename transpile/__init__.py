@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from transpile.finding import Finding, Level
     from transpile.options import Options
     from transpile.result import Decision, Outcome, Result, Verdict
-    from transpile.source import SourceError
+    from transpile.text.source import SourceError
 
 __version__ = "0.1.0"
 
@@ -45,7 +45,7 @@ _HOME = {
     "Verdict": "transpile.result",
     "Finding": "transpile.finding",
     "Level": "transpile.finding",
-    "SourceError": "transpile.source",
+    "SourceError": "transpile.text.source",
 }
 
 # In a clone the rules stand beside this folder; from there, too, they are ``transpile.rules``.

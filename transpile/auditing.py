@@ -13,13 +13,13 @@ from transpile.facts.state import TooComplex
 from transpile.finding import Finding, Level
 from transpile.frameworks import framework_of
 from transpile.options import Options
-from transpile.plan.gate import distributed_already
+from transpile.plan.flow.gate import distributed_already
 from transpile.plan.model import Plan
 from transpile.plan.roles.build import build_plan
 from transpile.project import Project
 from transpile.roles import with_roles
 from transpile.rule import finding_of
-from transpile.source import read_source
+from transpile.text.source import read_source
 
 #: Codes of findings that belong to no check.
 CODES = {
@@ -43,7 +43,7 @@ def audit(
     path: str = "<string>",
     folder: Path | None = None,
 ) -> tuple[Finding, ...]:
-    """What may hang or go apart in a distributed script; no code of it runs.
+    """What may hang or diverge in a distributed script; no code of it runs.
 
     Args:
         source: the script, as bytes or as text.

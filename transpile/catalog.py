@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -16,6 +16,9 @@ from transpile.rule import Change, Rule, Ruling, Rulings
 
 if TYPE_CHECKING:
     from transpile.arithmetic.vocabulary import Vocabulary
+
+#: Folders of a framework that hold no rules: its audit, its tables, the files it writes.
+_NOT_SUBJECTS = {"audit", "operations", "emitted"}
 
 
 def _no_edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterable[Change]:
@@ -53,26 +56,40 @@ def vocabulary(framework: str) -> Vocabulary | None:
     return found
 
 
+def _rule_modules(framework: str) -> Iterator[str]:
+    """The names of the public modules of a framework's package and of its folders of subjects."""
+    package = import_module(f"transpile.rules.{framework}")
+    for info in pkgutil.iter_modules(package.__path__):
+        if info.name.startswith("_") or info.name in _NOT_SUBJECTS:
+            continue
+        if not info.ispkg:
+            yield f"{package.__name__}.{info.name}"
+            continue
+        subject = import_module(f"{package.__name__}.{info.name}")
+        for found in pkgutil.iter_modules(subject.__path__):
+            if not found.ispkg and not found.name.startswith("_"):
+                yield f"{subject.__name__}.{found.name}"
+
+
 @cache
 def rules(framework: str | None = None) -> tuple[Rule, ...]:
     """The rules of a framework, or of all, in the order of their names.
 
-    A rule is a module of ``transpile.rules.<framework>`` with ``CODES`` and ``decide``; its
-    ``edits`` may be absent, and its ``WAYS`` where it holds whatever the ranks share out.
+    A rule is a module of ``transpile.rules.<framework>``, or of a folder of one subject in it, with
+    ``CODES`` and ``decide``; its ``edits`` may be absent, and its ``WAYS`` where it holds whatever
+    the ranks shard. A module may also have ``RULES`` that it shares with other frameworks.
     """
     if framework is None:
         return tuple(rule for name in frameworks() for rule in rules(name))
-    package = import_module(f"transpile.rules.{framework}")
-    found = []
-    for info in pkgutil.iter_modules(package.__path__):
-        if info.ispkg or info.name.startswith("_"):
-            continue
-        module = import_module(f"{package.__name__}.{info.name}")
+    found: list[Rule] = []
+    for name in _rule_modules(framework):
+        module = import_module(name)
+        found.extend(getattr(module, "RULES", ()))
         if not hasattr(module, "decide"):
             continue
         found.append(
             Rule(
-                name=info.name.replace("_", "-"),
+                name=name.rpartition(".")[2].replace("_", "-"),
                 codes=dict(module.CODES),
                 decide=module.decide,
                 edits=getattr(module, "edits", _no_edits),

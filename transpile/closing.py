@@ -11,9 +11,9 @@ from transpile.facts.module import Module
 from transpile.facts.values import Function
 from transpile.facts.walk import descendants
 from transpile.finding import Level
+from transpile.plan.effects.treatment import Preparation, Run
+from transpile.plan.flow.places import function_of
 from transpile.plan.model import Plan
-from transpile.plan.places import function_of
-from transpile.plan.treatment import Preparation, Run
 from transpile.prelude import HelperSource, closed, sources_of
 from transpile.result import Verdict
 from transpile.rule import Change, Helper, Remark, Ruling, Rulings, place

@@ -8,7 +8,7 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.facts.values import Instance, Opaque, Value
-from transpile.plan.batch_size import global_batch_size
+from transpile.plan.data.batch_size import global_batch_size, loader_workers
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.rule import Rulings, place
@@ -45,6 +45,7 @@ def describe(plan: Plan, rulings: Rulings) -> dict[str, Any]:
             for loader in plan.loaders
         ],
         "batch_size": batch_size(plan),
+        "loader_workers": workers(plan),
         "backward": [
             {
                 "epoch_loops": [at(loop.module, loop.node) for loop in backward.epoch_loops],
@@ -75,6 +76,12 @@ def batch_size(plan: Plan) -> dict[str, Any] | None:
     """What the processes divide among them, where it is known."""
     found = global_batch_size(plan)
     return {"global": found.value, "options": list(found.options)} if found else None
+
+
+def workers(plan: Plan) -> dict[str, Any] | None:
+    """How many workers each process starts for its loader, where that is known."""
+    found = loader_workers(plan)
+    return {"each": found.value, "options": list(found.options)} if found else None
 
 
 def at(module: Module, node: cst.CSTNode) -> dict[str, Any]:

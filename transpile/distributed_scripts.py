@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from transpile.describe import describe
 from transpile.distributed.modules import Text
-from transpile.distributed.verdict import Verdict
+from transpile.distributed.verdict import Verdict, absolute, texts
 from transpile.facts.interpreter import interpret
 from transpile.facts.module import Module
 from transpile.facts.state import TooComplex
@@ -19,7 +19,9 @@ from transpile.project import Project
 from transpile.project_files import bound_to_place, copied, place_of
 from transpile.result import Outcome, Result
 from transpile.rule import Rulings
-from transpile.source import Source
+from transpile.shared_helpers import NAME
+from transpile.text.import_words import imported_words
+from transpile.text.source import Source
 
 #: Steps in which a script that is left as it is may be described.
 FEW_STEPS = 20_000
@@ -81,3 +83,26 @@ def as_it_is(project: Project, table: Table, options: Options, why: str) -> Resu
     outcome = Outcome.UNCHANGED
     place = place_of(project)
     return Result(outcome, read.text, read.data, described, (), (note,), files, place, bound)
+
+
+def helpers_missing(entry: Text, find: Callable[[str], Text | None]) -> Iterator[Finding]:
+    """The refusal of an output whose module of helpers is not beside it any more."""
+    for text in texts(entry, find):
+        for dotted in imported_words(text.text):
+            parts = absolute(dotted, text).split(".")
+            if NAME not in parts:
+                continue
+            module = ".".join(parts[: parts.index(NAME) + 1])
+            if find(module) is None:
+                line = text.text[: text.text.index(NAME)].count("\n") + 1
+                yield Finding(
+                    "DT017",
+                    Level.ERROR,
+                    text.path,
+                    line,
+                    1,
+                    f"this may be an output of a conversion: its helpers in `{module}` were not "
+                    "found",
+                    f"put `{module}` beside the script, or convert the original",
+                )
+                return

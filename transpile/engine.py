@@ -11,20 +11,20 @@ import libcst as cst
 
 from transpile import catalog
 from transpile.astray import astray
-from transpile.changes import ChangeList, Insert
 from transpile.closing import Asked, among_imports, met_by_some, too_early, unclaimed
 from transpile.describe import describe
 from transpile.distributed.verdict import Verdict as Sight
 from transpile.distributed.verdict import hidden_training, look
-from transpile.distributed_scripts import as_it_is, text_of, unread_start
-from transpile.edit import Edit, apply_edits
+from transpile.distributed_scripts import as_it_is, helpers_missing, text_of, unread_start
 from transpile.facts.interpreter import Facts, interpret
 from transpile.facts.module import Module
 from transpile.facts.state import TooComplex
 from transpile.finding import Finding, Level
 from transpile.frameworks import framework_of
+from transpile.layout.long_lines import with_short_lines
+from transpile.layout.quotes import with_own_quotes
 from transpile.options import Options
-from transpile.plan.gate import distributed_already, trains
+from transpile.plan.flow.gate import distributed_already, trains
 from transpile.plan.model import Plan
 from transpile.plan.roles.build import build_plan
 from transpile.plan.table import Table
@@ -46,7 +46,9 @@ from transpile.roles import with_roles
 from transpile.rule import Answer, Helper, In, Remark, Rule, Ruling, Rulings, finding_of, place
 from transpile.self_audit import checked
 from transpile.shared_helpers import HelperModule, shared_helpers
-from transpile.source import Source, read_source
+from transpile.text.changes import ChangeList, Insert
+from transpile.text.edit import Edit, apply_edits
+from transpile.text.source import Source, read_source
 from transpile.unreached import unreached
 from transpile.ways import Attempt, choose, first_way, may_split_calls, settles
 
@@ -69,8 +71,8 @@ CODES = {
     "DT008": "a path depends on the folder that a file of the project stands in",
     "DT015": "calls of models are split over the processes, on whole batches",
     "DT016": "neither batches nor calls can be split over the processes",
-    "DT018": "the output would hang or go apart",
-    "DT017": "what joins the processes, or wraps and shares out, cannot be read",
+    "DT018": "the output would hang or diverge",
+    "DT017": "what joins the processes, or wraps and shards, cannot be read",
 }
 
 
@@ -106,8 +108,9 @@ def convert(
         return unchanged(project, "DT002", why, is_read=False)
     framework = framework_of(read, options, project)
     if framework is None:
-        return unchanged(project, "DT002", "no framework that has rules is imported here")
-    table = with_roles(catalog.table(framework), options.roles)
+        why = "no framework that has rules is imported here"
+        return unchanged(project, "DT002", why, is_read=False)
+    table = with_roles(catalog.table(framework), options.roles, options.apart)
     sight = look(text_of(read), project.text_of, table)
     try:
         return follow(project, table, read, options, sight)
@@ -136,7 +139,12 @@ def follow(project: Project, table: Table, read: Source, options: Options, sight
     """
     if options.respect_distributed and sight.why:
         return as_it_is(project, table, options, sight.why)
-    unread = list(unread_start(sight)) if options.respect_distributed else []
+    unread: list[Finding] = []
+    if options.respect_distributed:
+        # Where names tell nothing of a framework's processes, the helpers' module does.
+        unread.extend(unread_start(sight))
+        if not unread:
+            unread.extend(helpers_missing(text_of(read), project.text_of))
     if unread and not options.allow_partial:
         return Result(Outcome.REFUSED, read.text, read.data, {}, (), tuple(unread))
 
@@ -281,8 +289,9 @@ def written(edits: dict[Module, list[Edit]], shared: HelperModule | None) -> Cha
     """The texts of all modules that change."""
     texts: dict[Module, str] = {}
     for module, own in edits.items():
-        text = apply_edits(module.source.text, own)
-        if text != module.source.text:
+        before = module.source.text
+        text = with_short_lines(before, with_own_quotes(before, apply_edits(before, own)))
+        if text != before:
             check_parses(text)
             texts[module] = text
     return Changed(texts, shared)

@@ -20,6 +20,36 @@ class Level(IntEnum):
 
 
 @dataclass(frozen=True)
+class Fix:
+    """A change of one stretch of a file that does what a finding advises.
+
+    Args:
+        what: what it does, one sentence.
+        line: where the stretch begins, 1-based.
+        column: the same, in characters.
+        end_line: where it ends.
+        end_column: the column behind its last character.
+        text: what takes its place.
+    """
+
+    what: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+    def apply(self, text: str) -> str:
+        """The text of a file after the change."""
+        starts = [0]
+        for line in text.split("\n"):
+            starts.append(starts[-1] + len(line) + 1)
+        start = starts[self.line - 1] + self.column - 1
+        end = starts[self.end_line - 1] + self.end_column - 1
+        return text[:start] + self.text + text[end:]
+
+
+@dataclass(frozen=True)
 class Finding:
     """One remark on one place.
 
@@ -31,6 +61,7 @@ class Finding:
         column: 1-based column in characters; 0 where the finding is about the whole file.
         message: what is the case, and why it matters.
         advice: what to do by hand; empty where nothing is to be done.
+        fix: the change that does it, where it is mechanical.
     """
 
     code: str
@@ -40,6 +71,7 @@ class Finding:
     column: int
     message: str
     advice: str = ""
+    fix: Fix | None = None
 
     @property
     def sort_key(self) -> tuple[str, int, int, str, str]:

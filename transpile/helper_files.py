@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+import re
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-import libcst as cst
-
 from transpile.options import Options
 from transpile.prelude import HelperSource
+from transpile.records import replace
 
-#: What stands for ``$`` in names of a tree, where that is none of a name's letters.
-_MARK = "placeholder__"
+#: Where helpers stand, whose imports of each other are none of the output's.
+_EMITTED = ".emitted."
 
 
-def from_file(package: str, name: str) -> Callable[[Options], HelperSource]:
+def from_file(
+    package: str, name: str, *, without_group: bool = False
+) -> Callable[[Options], HelperSource]:
     """What gives a helper of a file when it is asked for.
 
     Args:
         package: dotted name of the module that holds it.
         name: the helper.
+        without_group: it knows what to do before the process group is joined.
     """
 
     def source(options: Options) -> HelperSource:
-        return helpers_in(package)[name]
+        found = helpers_in(package)[name]
+        return replace(found, without_group=True) if without_group else found
 
     return source
 
@@ -42,73 +47,81 @@ def helpers_in(package: str) -> dict[str, HelperSource]:
 def templates(text: str) -> dict[str, HelperSource]:
     """The functions and classes of a module's text, as templates for the prelude.
 
-    Names of imports and of the module's other helpers become placeholders.
+    Names of imports and of other helpers become placeholders.
     """
-    tree = cst.parse_module(text)
     modules: dict[str, str] = {}
-    definitions: dict[str, cst.FunctionDef | cst.ClassDef] = {}
-    for statement in tree.body:
-        if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
-            definitions[statement.name.value] = statement
-        elif isinstance(statement, cst.SimpleStatementLine):
-            for part in statement.body:
-                modules.update(imports_of(part))
+    helpers: list[str] = []
+    definitions: dict[str, ast.FunctionDef | ast.ClassDef] = {}
+    for statement in ast.parse(text).body:
+        if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+            definitions[statement.name] = statement
+            helpers.append(statement.name)
+        elif isinstance(statement, ast.ImportFrom) and _EMITTED in f"{statement.module}.":
+            helpers.extend(alias.name for alias in statement.names)
+        else:
+            modules.update(imports_of(statement))
+    lines = text.splitlines(keepends=True)
     found = {}
     for name, definition in definitions.items():
-        marking = _Marking({*modules, *definitions})
-        bare = definition.with_changes(leading_lines=())
-        code = tree.code_for_node(bare.visit(marking)).replace(_MARK, "$")  # type: ignore[arg-type]
-        used = [key for key in modules if key in marking.used]
-        helpers = tuple(key for key in definitions if key in marking.used and key != name)
-        found[name] = HelperSource(code, tuple((key, modules[key]) for key in used), helpers)
+        names = {*modules, *helpers}
+        code = marked(lines, definition, names)
+        used = {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)}
+        found[name] = HelperSource(
+            code,
+            tuple((key, modules[key]) for key in modules if key in used),
+            tuple(key for key in helpers if key in used and key != name),
+        )
     return found
 
 
-def imports_of(statement: cst.CSTNode) -> dict[str, str]:
+def imports_of(statement: ast.stmt) -> dict[str, str]:
     """Local name to dotted name, for an import statement."""
-    if isinstance(statement, cst.Import):
-        return {
-            (alias.asname.name.value if alias.asname else dotted(alias.name)): dotted(alias.name)  # type: ignore[union-attr]
-            for alias in statement.names
-        }
-    if isinstance(statement, cst.ImportFrom) and statement.module is not None:
-        assert not isinstance(statement.names, cst.ImportStar)
-        return {
-            dotted(alias.name): f"{dotted(statement.module)}.{dotted(alias.name)}"
-            for alias in statement.names
-        }
+    if isinstance(statement, ast.Import):
+        return {alias.asname or alias.name: alias.name for alias in statement.names}
+    if isinstance(statement, ast.ImportFrom):
+        return {alias.name: f"{statement.module}.{alias.name}" for alias in statement.names}
     return {}
 
 
-def dotted(name: cst.BaseExpression) -> str:
-    """The text of a dotted name."""
-    if isinstance(name, cst.Attribute):
-        return f"{dotted(name.value)}.{name.attr.value}"
-    assert isinstance(name, cst.Name)
-    return name.value
+def marked(lines: list[str], definition: ast.FunctionDef | ast.ClassDef, names: set[str]) -> str:
+    """The text of a definition with a ``$`` before each of some names of values, and its own."""
+    first = min([definition.lineno, *(each.lineno for each in definition.decorator_list)])
+    own = lines[first - 1 : definition.end_lineno]
+    column = definition.col_offset + (4 if isinstance(definition, ast.FunctionDef) else 6)
+    places = {(definition.lineno - first, column)}
+    for line, column in places_of(definition, names):
+        places.add((line - first, column))
+    for line, column in sorted(places, reverse=True):
+        own[line] = f"{own[line][:column]}${own[line][column:]}"
+    in_strings = {
+        node.lineno - first + offset
+        for node in ast.walk(definition)
+        if isinstance(node, ast.JoinedStr)
+        for offset in range((node.end_lineno or node.lineno) - node.lineno + 1)
+    }
+    for line in in_strings:
+        own[line] = _FIELD.sub(lambda field: marked_words(field[0], names), own[line])
+    return "".join(own).rstrip("\n")
 
 
-class _Marking(cst.CSTTransformer):
-    """Puts a ``$`` before the names that a prelude replaces, wherever they are names of values."""
+#: What stands in braces; in strings alone, as these helpers are.
+_FIELD = re.compile(r"\{[^{}]*\}")
 
-    def __init__(self, names: set[str]) -> None:
-        super().__init__()
-        self.names = names
-        self.used: set[str] = set()
 
-    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.Name:
-        if original_node.value not in self.names:
-            return updated_node
-        self.used.add(original_node.value)
-        return updated_node.with_changes(value=f"{_MARK}{original_node.value}")
+def marked_words(text: str, names: set[str]) -> str:
+    """A field of an f-string with a ``$`` before each of some names of values."""
+    words = "|".join(map(re.escape, sorted(names)))
+    return re.sub(rf"(?<![\w.$])({words})\b", r"$\1", text)
 
-    def leave_Attribute(
-        self, original_node: cst.Attribute, updated_node: cst.Attribute
-    ) -> cst.Attribute:
-        return updated_node.with_changes(attr=original_node.attr)
 
-    def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
-        return updated_node.with_changes(keyword=original_node.keyword)
+def places_of(definition: ast.AST, names: set[str]) -> Iterator[tuple[int, int]]:
+    """Line and column of the names of values outside of f-strings, where columns can be trusted."""
+    for child in ast.iter_child_nodes(definition):
+        if isinstance(child, ast.JoinedStr):
+            continue
+        if isinstance(child, ast.Name) and child.id in names:
+            yield child.lineno, child.col_offset
+        yield from places_of(child, names)
 
 
 __all__ = ["from_file", "helpers_in", "templates"]

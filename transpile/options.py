@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Framework = Literal["auto", "pytorch", "mxnet", "paddle", "fluid", "singa", "tensorflow"]
 BatchSize = Literal["global", "per-device"]
 ScaleLearningRate = Literal["none", "linear", "sqrt"]
 Evaluation = Literal["replicate", "shard"]
@@ -14,10 +13,15 @@ Batches = Literal["own", "broadcast"]
 Backend = Literal["auto", "nccl", "gloo", "mpi"]
 SyncBatchNorm = Literal["auto", "on", "off"]
 Strategy = Literal["ddp", "fsdp"]
+HelperPlace = Literal["auto", "module", "inline"]
 PaddleInterface = Literal["parallel", "fleet"]
 KVStore = Literal["dist_sync", "dist_device_sync", "dist_async"]
 Compression = Literal["none", "2bit", "fp16", "bf16", "powersgd"]
 Communication = Literal["auto", "collective", "nccl2", "pserver"]
+SingaStart = Literal["mpi", "multiprocess"]
+DistOption = Literal[
+    "fp32", "plain", "fp16", "half", "partialUpdate", "sparseTopK", "sparseThreshold"
+]
 
 
 @dataclass(frozen=True)
@@ -25,15 +29,15 @@ class Options:
     """Choices of one conversion; the defaults are those of the command.
 
     Args:
-        framework: the framework of the script; ``auto`` looks at what it imports.
+        framework: the name of a folder of rules; ``auto`` looks at what the script imports.
         batch_size: whether the script's batch size is that of all processes together (``global``:
             each takes its share) or of each process (``per-device``).
         scale_lr: how the learning rate follows the larger global batch; needs ``per-device``.
-        shard: what the ranks share out: every batch (``data``), or the calls of the models, of
-            which each rank computes its rows on whole batches (``calls``); ``auto`` shares out
+        shard: what the ranks shard: every batch (``data``), or the calls of the models, of
+            which each rank computes its rows on whole batches (``calls``); ``auto`` shards
             batches where that is shown to train the same model, else calls.
         batches: every rank draws the batches itself, or rank 0 draws and broadcasts them; the
-            latter needs calls to be shared out.
+            latter needs calls to be sharded.
         evaluation: every rank evaluates everything (``replicate``), or its shard, reduced.
         backend: communication backend; ``auto`` is NCCL for models on GPUs, Gloo for those on the
             CPU, and both where the run decides.
@@ -55,6 +59,17 @@ class Options:
         split_method: which parameter server a variable goes to: ``RoundRobin``, ``HashName``, or a
             dispatcher class, by its name in the script or its dotted name.
         distributed_embedding: large embedding tables stay on the parameter servers.
+        check_launch: the set-up tells a launch with other processes than the launch file says.
+        singa_start: how the processes of SINGA are started: by ``mpiexec``, or by the script
+            itself, one on each GPU of one machine.
+        dist_option: how SINGA's gradients travel: whole (``fp32``, also ``plain``), as half as many
+            bits (``fp16``, ``half``), a part of the parameters at a time (``partialUpdate``), or
+            the largest alone (``sparseTopK``, ``sparseThreshold``).
+        spars: the fraction of gradients that ``sparseTopK`` sends, or the least absolute value that
+            ``sparseThreshold`` does.
+        helpers: whether what is written calls stands in a module beside the script (``module``) or
+            in the script itself (``inline``), where no other module of the project needs any;
+            ``auto`` makes a module for scripts that import others of their project.
         allow_partial: give the converted text in spite of errors.
         respect_distributed: leave a script that is already distributed alone; tests switch it off.
         target_python: oldest Python (major, minor) that the emitted syntax must run on.
@@ -64,9 +79,11 @@ class Options:
             processes.
         roles: dotted names of in-house code outside the project, each with the known name that it
             stands for; both may end in ``.*``.
+        apart: dotted names of models of such code that keep the samples of a batch apart; they may
+            end in ``.*``, too.
     """
 
-    framework: Framework = "auto"
+    framework: str = "auto"
     batch_size: BatchSize = "global"
     scale_lr: ScaleLearningRate = "none"
     shard: Shard = "auto"
@@ -85,12 +102,18 @@ class Options:
     slice_var_up: bool = True
     split_method: str = "RoundRobin"
     distributed_embedding: bool = False
+    check_launch: bool = False
+    singa_start: SingaStart = "mpi"
+    dist_option: DistOption = "fp32"
+    spars: float = 0.05
+    helpers: HelperPlace = "auto"
     allow_partial: bool = False
     respect_distributed: bool = True
     target_python: tuple[int, int] = (3, 6)
     target_version: tuple[int, ...] | None = None
     explain_numbers: int | None = None
     roles: tuple[tuple[str, str], ...] = ()
+    apart: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.scale_lr != "none" and self.batch_size != "per-device":
@@ -112,6 +135,8 @@ class Options:
                 raise ValueError("shard='calls' goes with compression='none'")
         if self.batches == "broadcast" and self.shard == "data":
             raise ValueError("batches='broadcast' needs shard='calls': each rank draws its share")
+        if self.spars <= 0:
+            raise ValueError("spars must be greater than 0")
         if self.explain_numbers is not None and self.explain_numbers < 1:
             raise ValueError("explain_numbers must be at least 1")
         if self.mode in ("collective", "nccl2"):
@@ -126,6 +151,11 @@ class Options:
         for name, known in self.roles:
             if name.endswith(".*") != known.endswith(".*"):
                 raise ValueError(f"role {name!r}: it and {known!r} both end in '.*', or neither")
-            for each in (name, known):
-                if not all(part.isidentifier() for part in each.removesuffix(".*").split(".")):
-                    raise ValueError(f"role {each!r} is no dotted name")
+        for each in (*(each for role in self.roles for each in role), *self.apart):
+            if not all(part.isidentifier() for part in each.removesuffix(".*").split(".")):
+                raise ValueError(f"role {each!r} is no dotted name")
+
+    @property
+    def plain_dist_option(self) -> str:
+        """How SINGA's gradients travel, each way by one word."""
+        return {"plain": "fp32", "half": "fp16"}.get(self.dist_option, self.dist_option)

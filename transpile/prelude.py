@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from string import Template
 
-from transpile.edit import Edit
 from transpile.facts.module import Module
+from transpile.helper_text import HelperText, import_order
 from transpile.layout import insert_after_imports, insert_import
 from transpile.options import Options
 from transpile.plan.model import Plan
 from transpile.plan.names import import_line
 from transpile.records import dataclass
+from transpile.text.edit import Edit
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,10 @@ def prelude_of(framework: str, options: Options | None = None) -> Mapping[str, H
 
 def templates_of(framework: str) -> Mapping[str, HelperTemplate]:
     """The helpers of a framework, whatever the options."""
-    found: Mapping[str, HelperTemplate] = import_module(
-        f"transpile.rules.{framework}._prelude"
-    ).HELPERS
+    package = f"transpile.rules.{framework}"
+    if find_spec(f"{package}._prelude") is None:
+        return {}
+    found: Mapping[str, HelperTemplate] = import_module(f"{package}._prelude").HELPERS
     return found
 
 
@@ -114,51 +117,19 @@ def prelude_edits(plan: Plan, module: Module, helpers: Iterable[str]) -> Iterabl
     return edits
 
 
-def helper_module(
-    helpers: Iterable[str], sources: Mapping[str, HelperSource], docstring: str
-) -> str:
-    """The text of a module that holds helpers and nothing else.
+def helper_module(helpers: Iterable[str], sources: Mapping[str, HelperSource]) -> HelperText:
+    """A module that holds helpers and nothing else.
 
     Args:
         helpers: the helpers that others import; what they call comes with them.
         sources: the framework's helpers.
-        docstring: what the module is for.
     """
-    blocks = []
+    blocks = {}
     imports: set[str] = set()
     for name in closed(helpers, sources):
         source = sources[name]
         words = {key: key for key, _ in source.modules}
         imports.update(import_line(dotted, key) for key, dotted in source.modules)
         words.update({helper: helper for helper in (*source.helpers, name)})
-        blocks.append(Template(source.code.strip("\n")).substitute(words))
-    lines = sorted(imports, key=plain_first)
-    standard = [line for line in lines if not import_order(line)[0]]
-    others = [line for line in lines if import_order(line)[0]]
-    sections = [f'"""{docstring}"""', "\n".join(standard), "\n".join(others)]
-    head = "\n\n".join(filter(None, sections))
-    return "\n\n\n".join([head, *blocks]) + "\n"
-
-
-def import_order(line: str) -> tuple[int, str]:
-    """Standard library first, as people sort imports."""
-    standard = line.split()[1].split(".")[0] in {
-        "contextlib",
-        "copy",
-        "functools",
-        "io",
-        "itertools",
-        "pickle",
-        "os",
-        "pipes",
-        "random",
-        "logging",
-        "datetime",
-        "tempfile",
-    }
-    return (0 if standard else 1, line)
-
-
-def plain_first(line: str) -> tuple[int, bool, str]:
-    """Like :func:`import_order`, and ``import`` before ``from``."""
-    return import_order(line)[0], line.startswith("from "), line
+        blocks[name] = Template(source.code.strip("\n")).substitute(words)
+    return HelperText(frozenset(imports), blocks)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import libcst as cst
 
-from transpile.decoding import decode
 from transpile.distributed.modules import Text
 from transpile.facts.module import Module
 from transpile.reading import read_regular, read_text
 from transpile.search_path import added_folders
-from transpile.source import Source, SourceError, read_source
+from transpile.text.decoding import decode
+from transpile.text.source import Source, SourceError, read_source
 
 #: A module larger than this is no training code worth following.
 LARGEST_MODULE = 2_000_000
@@ -60,6 +60,7 @@ class Project:
         self.roots_of: dict[Module, Path] = {}
         self._taken: set[Path] = set()
         self._instead: dict[Path, bytes] = {}
+        self._above: dict[str, list[Path]] = {}
         self._parsed: dict[Path, Source] = {}
         self.unreadable: list[tuple[str, str]] = []
         #: Packages that the script imports and does not find, to where they stand above it.
@@ -234,7 +235,7 @@ class Project:
         homes = (Path(folder.anchor), _home())
         return any(one in (folder, *folder.parents) for one in above if one not in homes)
 
-    def _roots_by_name(self, package: str) -> Iterator[Path]:
+    def _roots_by_name(self, package: str) -> list[Path]:
         """The folders above a script that its imports presuppose, other than by ``sys.path``.
 
         Where they name the folder that the script stands in, it is run from above, as ``python -m
@@ -242,14 +243,19 @@ class Project:
         can be installed, its packages may be.
         """
         assert self.folder is not None
-        above = [self.folder, *list(self.folder.parents)[:HIGHEST]]
-        for folder, parent in pairwise(above):
-            if self._is_near(parent) and (
-                folder.name == package
-                or any((parent / name).is_file() for name in _INSTALLERS)
-                or ((folder / "__init__.py").is_file() and holds(parent, package))
-            ):
-                yield parent
+        if package not in self._above:
+            above = [self.folder, *list(self.folder.parents)[:HIGHEST]]
+            self._above[package] = [
+                parent
+                for folder, parent in pairwise(above)
+                if self._is_near(parent)
+                and (
+                    folder.name == package
+                    or any((parent / name).is_file() for name in _INSTALLERS)
+                    or ((folder / "__init__.py").is_file() and holds(parent, package))
+                )
+            ]
+        return self._above[package]
 
     def _note_astray(self, name: str) -> None:
         """Remember a module that is not found, but stands in a folder above the script."""

@@ -14,14 +14,14 @@ from transpile.distributed.modules import Text
 from transpile.distributed.verdict import MOST_MODULES, texts
 from transpile.facts.module import Module
 from transpile.finding import Finding, Level
-from transpile.import_words import imported_words
 from transpile.plan.model import Plan
 from transpile.project import Project
 from transpile.reading import read_regular
 from transpile.result import ProjectFile
 from transpile.search_path import added_folders
 from transpile.shared_helpers import HelperModule
-from transpile.source import SourceError, read_source
+from transpile.text.import_words import imported_words, may_change_search_path
+from transpile.text.source import SourceError, read_source
 
 #: Files below the project's folder after which nobody looks for other scripts any more.
 MOST_FILES = 2000
@@ -77,16 +77,18 @@ def files_of(project: Project, changed: Changed = UNCHANGED) -> tuple[ProjectFil
                 placed(project, shared.file),
                 shared.before.encode() if shared.before is not None else None,
                 shared.text.encode(),
+                shared.order,
             )
         )
     return tuple(found)
 
 
 def names_none(project: Project, packages: Iterable[str]) -> bool:
-    """Whether neither a script nor what it imports has any of some words, which costs no parsing.
+    """Whether neither a script nor what it imports imports a package, which costs no parsing.
 
-    Where that cannot be told from the words alone, they may have one.
+    Where that cannot be told from the words alone, they may import one.
     """
+    beginnings = tuple(f"{package}." for package in packages)
     words = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(packages)))})\b")
     asked = 0
 
@@ -97,7 +99,11 @@ def names_none(project: Project, packages: Iterable[str]) -> bool:
 
     entry = project.entry.source
     for text in texts(Text("", entry.text, False, entry.path), find):
-        if words.search(text.text) or (text.name and "sys.path" in text.text):
+        if text.name and may_change_search_path(text.text):
+            return False
+        if words.search(text.text) and any(
+            f"{name}.".startswith(beginnings) for name in imported_words(text.text)
+        ):
             return False
     return asked < MOST_MODULES - 1
 

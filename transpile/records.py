@@ -19,7 +19,7 @@ else:
     from operator import attrgetter
 
     class _Factory:
-        """A default that is made anew for each object."""
+        """A default that is recreated for each object."""
 
         __slots__ = ("make",)
 
@@ -47,7 +47,7 @@ else:
     _FIELDS = _Fields()
 
     def field(*, default_factory: Any) -> Any:
-        """A field whose default is made anew for each object."""
+        """A field whose default is recreated for each object."""
         return _Factory(default_factory)
 
     def dataclass(cls: type | None = None, /, *, eq: bool = True, frozen: bool = False) -> Any:

@@ -57,12 +57,14 @@ class ProjectFile:
         place: where it stands below the folder that holds the whole project, with slashes.
         before: its content; None where the conversion adds it.
         data: its content after the conversion.
+        helpers: where it is the module of helpers: the names of all, in their order.
     """
 
     path: str
     place: str
     before: bytes | None
     data: bytes
+    helpers: tuple[str, ...] = ()
 
     @property
     def is_changed(self) -> bool:

@@ -7,12 +7,12 @@ from typing import Any
 
 import libcst as cst
 
-from transpile.changes import Edit
 from transpile.facts.module import Module
-from transpile.finding import Finding, Level
+from transpile.finding import Finding, Fix, Level
 from transpile.plan.model import Plan, Way
 from transpile.records import dataclass
 from transpile.result import Verdict
+from transpile.text.changes import Edit
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +53,7 @@ class Remark:
     node: cst.CSTNode | None
     message: str
     advice: str = ""
+    fix: Fix | None = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class Rule:
         decide: the answers, on the plan alone.
         edits: the changes for one ruling to apply; sees all rulings of the conversion.
         doc: the module's docstring.
-        ways: what the ranks share out where the rule holds: ``data``, ``calls`` or both.
+        ways: what the ranks shard where the rule holds: ``data``, ``calls`` or both.
         sure: codes of warnings that leave no doubt about what is trained.
     """
 
@@ -128,7 +129,9 @@ def finding_of(answer: Answer) -> Finding | None:
     """The finding that an answer becomes; None for rulings that are no refusal."""
     path, line, column = place(answer.module, answer.node)
     if isinstance(answer, Remark):
-        return Finding(answer.code, answer.level, path, line, column, answer.message, answer.advice)
+        return Finding(
+            answer.code, answer.level, path, line, column, answer.message, answer.advice, answer.fix
+        )
     if answer.verdict is Verdict.REFUSE:
         return Finding(answer.code, Level.ERROR, path, line, column, answer.reason, answer.advice)
     return None

@@ -9,7 +9,7 @@ from pathlib import Path
 import libcst as cst
 
 from transpile.facts.walk import children
-from transpile.source import Source
+from transpile.text.source import Source
 
 _BLOCKS = (
     cst.Module, cst.IndentedBlock, cst.SimpleStatementLine, cst.If, cst.Else, cst.Try,

@@ -9,7 +9,7 @@ from transpile.options import Options
 from transpile.project import Project
 from transpile.records import replace
 from transpile.result import Outcome, Result
-from transpile.source import read_source
+from transpile.text.rereading import reread
 from transpile.ways import Attempt, with_finding
 
 
@@ -44,9 +44,8 @@ def errors_of(result: Result, project: Project, options: Options) -> list[Findin
         return []
     from transpile.auditing import audited
 
-    path = project.entry.source.path
     instead = {file.path: file.data for file in result.modules if file.is_changed}
-    output = project.become(read_source(result.data, path), instead)
+    output = project.become(reread(project.entry.source, result.data), instead)
     found = audited(output, framework, options, errors_only=True)
     return [error(each) for each in found if each.level is Level.ERROR]
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from transpile.edit import Edit
 from transpile.facts.module import Module
+from transpile.helper_text import HelperText, read_helpers
 from transpile.layout import insert_import
 from transpile.layout.calls import LINE_LENGTH
+from transpile.layout.long_lines import limit_of
 from transpile.plan.model import Plan
-from transpile.prelude import HelperSource, helper_module, sources_of
+from transpile.prelude import helper_module, sources_of
 from transpile.project import Project, imported_names
 from transpile.reading import read_text
 from transpile.records import dataclass
+from transpile.text.edit import Edit
 
 NAME = "distributed_utils"
-DOCSTRING = "What this project needs in order to train in several processes."
 _LAST = 1000
-_DEFINITION = re.compile(r"^(?:def|class) (\w+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,7 @@ class HelperModule:
         before: what the file holds already; None where it is new.
         dotted: its name from the script's folder.
         users: the modules that import from it.
+        order: the names of all helpers that there are, in the order in which they are written.
     """
 
     file: Path
@@ -39,6 +39,7 @@ class HelperModule:
     before: str | None
     dotted: str
     users: frozenset[Module]
+    order: tuple[str, ...]
 
     def edits(self, plan: Plan, module: Module, helpers: set[str]) -> Iterator[Edit]:
         """The import of some helpers into a module."""
@@ -47,12 +48,10 @@ class HelperModule:
             helper if names.fresh(helper) == helper else f"{helper} as {names.fresh(helper)}"
             for helper in helpers
         )
-        line = f"from {self.seen_from(plan, module)} import {', '.join(wanted)}"
-        if len(line) > LINE_LENGTH:
-            listed = "".join(f"    {name},\n" for name in wanted)
-            line = f"{line.partition(' import ')[0]} import (\n{listed})"
         near = {other.name.split(".")[0] for other in plan.facts.modules.values()}
-        yield from insert_import(module.source, [line], _LAST, frozenset({*near, "."}))
+        limit = limit_of(module.source.text.splitlines()) or LINE_LENGTH
+        lines = "\n".join(imports(self.seen_from(plan, module), wanted, limit))
+        yield from insert_import(module.source, [lines], _LAST, frozenset({*near, "."}))
 
     def seen_from(self, plan: Plan, module: Module) -> str:
         """How a module imports it: relatively within one package."""
@@ -76,6 +75,23 @@ class HelperModule:
         return "." * (len(here) - shared + 1) + ".".join(there[shared:])
 
 
+def imports(module: str, names: list[str], limit: int) -> Iterator[str]:
+    """The imports of names from a module: as many in a line as it has room for.
+
+    One name a line, as black divides an import, would be a fourth of what a script gains.
+    """
+    head = f"from {module} import "
+    line = ""
+    for name in names:
+        longer = f"{line}, {name}" if line else head + name
+        if line and len(longer) > limit:
+            yield line
+            longer = head + name
+        line = longer
+    if line:
+        yield line
+
+
 def in_package(entry: Module) -> bool:
     """Whether a script is run as part of a package, so that it can import relatively."""
     return any(name.startswith(".") for name in imported_names(entry.source))
@@ -84,7 +100,7 @@ def in_package(entry: Module) -> bool:
 def shared_helpers(
     plan: Plan, project: Project, helpers: Mapping[Module, set[str]]
 ) -> HelperModule | None:
-    """The module that several modules import their helpers from; None where one needs any.
+    """The module that others import their helpers from; None where each has its own.
 
     It stands where those modules are found: beside the script, or in another folder of its search
     path. Modules of a third folder get helpers of their own. A folder that is on the search path
@@ -96,41 +112,47 @@ def shared_helpers(
         for root in project.roots_of.values()
     }
     roots = [place[project.roots_of[module]] for module in wanting if not module.is_entry]
-    if not roots:
+    if not roots and not (wanting and stands_apart(plan, project)):
         return None
-    home = project.folder if project.folder in roots else roots[0]
+    home = project.folder if project.folder in roots or not roots else roots[0]
     assert home is not None
     users = [one for one in wanting if one.is_entry or place[project.roots_of[one]] == home]
     others = [module for module in users if not module.is_entry]
     is_late = any(project.roots_of[module] != home for module in others)
-    package = [] if is_late else common_package(others)
+    package = [] if is_late or not others else common_package(others)
     folder = home.joinpath(*package)
     sources = sources_of(plan)
     wanted = {name for module in users for name in helpers[module]}
+    own, order = helper_module(wanted, sources), tuple(sources)
     name, count = NAME, 1
     while True:
         file = folder / f"{name}.py"
         dotted = ".".join([*package, name])
-        before = existing(file, sources)
-        if before is not None:
-            wanted |= set(_DEFINITION.findall(before))
-        if before is not None or is_free(project, folder, name):
-            text = helper_module(wanted, sources, DOCSTRING)
-            return HelperModule(file, text, before, dotted, frozenset(users))
+        before = existing(file)
+        both = before.with_helpers(own, order) if before is not None else None
+        if both is not None:
+            return HelperModule(file, str(both), str(before), dotted, frozenset(users), order)
+        if is_free(project, folder, name):
+            return HelperModule(file, str(own), None, dotted, frozenset(users), order)
         count += 1
         name = f"{NAME}_{count}"
 
 
-def existing(file: Path, sources: Mapping[str, HelperSource]) -> str | None:
-    """The text of a file that a former conversion made of these helpers; None for any other."""
+def stands_apart(plan: Plan, project: Project) -> bool:
+    """Whether the helpers of a script alone go into a module of their own."""
+    choice = plan.options.helpers
+    if choice == "inline" or any(root != project.folder for root in project.roots_of.values()):
+        # Started from another folder, the script would not find a module beside it by its name.
+        return False
+    return choice == "module" or len(project.modules()) > 1
+
+
+def existing(file: Path) -> HelperText | None:
+    """What a former conversion put into a file; None where it holds anything else."""
     try:
-        text = read_text(file)
+        return read_helpers(read_text(file))
     except (OSError, UnicodeDecodeError):
         return None
-    names = _DEFINITION.findall(text)
-    if not names or not set(names) <= set(sources):
-        return None
-    return text if helper_module(names, sources, DOCSTRING) == text else None
 
 
 def is_free(project: Project, folder: Path, name: str) -> bool:

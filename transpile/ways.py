@@ -1,8 +1,8 @@
 """The two exact ways to share a training out, and which one is taken.
 
 *data*: each rank draws its share of every batch. *calls*: every rank draws the whole batch, and
-computes its rows of each call of a trained model. Sharing out data costs the least, and is right
-where every loss, number and state of the script is shown to be put together again; sharing out
+computes its rows of each call of a trained model. Sharding data costs the least, and is right
+where every loss, number and state of the script is shown to be put together again; sharding
 calls is right whatever the script does with the outputs.
 """
 
@@ -45,7 +45,7 @@ def first_way(options: Options) -> Way:
 
 
 def may_split_calls(plan: Plan, options: Options) -> bool:
-    """Whether calls may be shared out where sharing out data leaves doubts."""
+    """Whether calls may be sharded where sharding data leaves doubts."""
     return (
         plan.way == "data"
         and options.shard == "auto"
@@ -53,17 +53,20 @@ def may_split_calls(plan: Plan, options: Options) -> bool:
         and options.batch_size == "global"
         and options.strategy == "ddp"
         and options.compression == "none"
+        and options.paddle_api == "parallel"
+        and options.mode in ("auto", "collective")
+        and any(not backward.event.detached for backward in plan.backwards)
     )
 
 
 def settled(data: Attempt, calls: Attempt) -> list[Finding]:
-    """The doubts of sharing out data that sharing out calls does not have."""
+    """The doubts of sharding data that sharding calls does not have."""
     left = {(finding.code, finding.line) for finding in calls.result.findings}
     return [doubt for doubt in data.doubts if (doubt.code, doubt.line) not in left]
 
 
 def settles(data: Attempt, calls: Attempt) -> bool:
-    """Whether sharing out calls is the better way where sharing out data leaves doubts."""
+    """Whether sharding calls is the better way where sharding data leaves doubts."""
     return not calls.refused and bool(settled(data, calls))
 
 
@@ -71,8 +74,8 @@ def choose(data: Attempt, calls: Attempt, path: str) -> Result:
     """The better of two attempts, with a word on why.
 
     Args:
-        data: what became of the script with its batches shared out; it leaves doubts.
-        calls: what became of it with calls of its models shared out.
+        data: what became of the script with its batches sharded; it leaves doubts.
+        calls: what became of it with calls of its models sharded.
         path: how findings name the script.
     """
     if settles(data, calls):
@@ -90,7 +93,7 @@ def choose(data: Attempt, calls: Attempt, path: str) -> Result:
 
 
 def split_calls(doubt: Finding, path: str) -> Finding:
-    """The note on a conversion that shares out calls."""
+    """The note on a conversion that shards calls."""
     message = f"calls of models are split, not batches ({doubt.code}: {doubt.message}): {COST}"
     return Finding("DT015", Level.NOTE, path, doubt.line, doubt.column, message)
 

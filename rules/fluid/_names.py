@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 ROOT = "paddle.fluid."
-#: Modules whose names `paddle.fluid` itself hands out.
+#: Modules whose names `paddle.fluid` itself exports.
 FLAT = (
     "framework", "executor", "compiler", "parallel_executor", "data_feeder", "transpiler",
     "transpiler.distribute_transpiler", "transpiler.memory_optimization_transpiler", "input",
     "data", "core", "param_attr", "lod_tensor",
 )  # fmt: skip
-#: Modules of layers whose names `paddle.fluid.layers` itself hands out.
+#: Modules of layers whose names `paddle.fluid.layers` itself exports.
 LAYERS = frozenset(
     {
         "nn", "tensor", "control_flow", "io", "loss", "ops", "detection", "sequence_lod",

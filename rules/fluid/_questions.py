@@ -11,8 +11,8 @@ from transpile.facts.module import Module
 from transpile.facts.values import Unknown
 from transpile.plan.model import Plan
 from transpile.rules.fluid._events import loops_around, names_of, receivers_of
-from transpile.rules.fluid._programs import STARTUP
 from transpile.rules.fluid._roles import roles_of
+from transpile.rules.fluid.programs._programs import STARTUP
 
 #: What reads parameters.
 LOADS = frozenset(
@@ -92,7 +92,22 @@ def distributed(plan: Plan) -> str:
     for event in plan.facts.events:
         if event.kind == "call" and not event.detached and is_fleet(event):
             return "it is distributed by fleet"
+    eager = [event for event in plan.facts.events if event.kind == "call" and not event.detached]
+    if all(any(is_eager(event, word) for event in eager) for word in EAGER):
+        return "it shares its gradients in eager mode itself (fluid.dygraph.parallel.DataParallel)"
     return ""
+
+
+#: What a script in eager mode calls that is distributed already, perhaps behind a flag.
+EAGER = ("prepare_context", "DataParallel")
+
+
+def is_eager(event: Event, word: str) -> bool:
+    """Whether an event calls something of that name in Fluid's eager mode."""
+    return any(
+        name.startswith("paddle.fluid.dygraph.") and name.endswith(f".{word}")
+        for name in names_of(event)
+    )
 
 
 def is_fleet(event: Event) -> bool:

@@ -6,8 +6,8 @@ from transpile.facts.events import Event
 from transpile.plan.model import Plan
 from transpile.records import dataclass
 from transpile.rules.fluid._events import calls_method, names_of
-from transpile.rules.fluid._minimizes import Minimize, apart, find_minimizes
-from transpile.rules.fluid._runs import Run, find_runs
+from transpile.rules.fluid.gradients._minimizes import Minimize, apart, find_minimizes
+from transpile.rules.fluid.programs._runs import Run, find_runs
 
 TRANSPILERS = frozenset(
     {"paddle.fluid.DistributeTranspiler", "paddle.fluid.DistributeTranspilerSimple"}

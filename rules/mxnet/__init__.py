@@ -22,6 +22,9 @@ MODULES = (
     ("mxnet.module.module.", "mxnet.module."),
     ("mxnet.module.bucketing_module.", "mxnet.module."),
     ("mxnet.ndarray.", "mxnet.nd."),
+    ("mxnet.nd.op.", "mxnet.nd."),
+    ("mxnet.nd.random_", "mxnet.nd.random."),
+    ("mxnet.numpy.", "mxnet.np."),
     ("mxnet.symbol.", "mxnet.sym."),
     ("mxnet.initializer.", "mxnet.init."),
     ("mxnet.img.", "mxnet.image."),
@@ -44,12 +47,20 @@ MODULES = (
 )
 
 
+#: Functions of ``mxnet.nd.random`` that ``mxnet.nd`` has under the same names.
+DRAWS = frozenset(
+    {"exponential", "gamma", "generalized_negative_binomial", "negative_binomial", "normal",
+     "poisson", "randint", "uniform"}
+)  # fmt: skip
+
+
 def canonical(name: str) -> str:
     """The documented spelling of a dotted name."""
     for other, documented in MODULES:
         if name.startswith(other):
-            return documented + name[len(other) :]
-    return name
+            name = documented + name[len(other) :]
+    module, _, last = name.rpartition(".")
+    return f"mxnet.nd.random.{last}" if module == "mxnet.nd" and last in DRAWS else name
 
 
 #: Where the classes of Gluon's layers and losses are, all of which may have `hybrid_forward`.
@@ -109,6 +120,7 @@ TABLE = Table(
     shared_draws=(
         "mxnet.nd.random", "mxnet.np.random", "mxnet.random.uniform", "mxnet.random.normal",
     ),  # fmt: skip
+    splits_calls=True,
     distributed=distributed,
     trains=trains,
     sites=sites,

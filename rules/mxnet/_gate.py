@@ -8,7 +8,6 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.plan.model import Plan
-from transpile.rules.mxnet._command_line import options_behind
 from transpile.rules.mxnet._roles import (
     fits,
     is_shared,
@@ -19,6 +18,7 @@ from transpile.rules.mxnet._roles import (
     unknown_fits,
     updates,
 )
+from transpile.rules.mxnet.stores._command_line import options_behind
 
 
 def distributed(plan: Plan) -> str:

@@ -10,6 +10,7 @@ from transpile.rules.mxnet._helpers.data import DATA_HELPERS
 from transpile.rules.mxnet._helpers.exchange import EXCHANGE
 from transpile.rules.mxnet._helpers.numbers import NUMBERS
 from transpile.rules.mxnet._helpers.parameters import PARAMETER_HELPERS
+from transpile.rules.mxnet._helpers.split_calls import SPLIT_CALLS
 from transpile.rules.mxnet._helpers.store import STORE
 from transpile.rules.mxnet._helpers.workers import WORKERS
 
@@ -20,4 +21,5 @@ HELPERS: dict[str, HelperTemplate] = {
     **NUMBERS,
     **PARAMETER_HELPERS,
     **DATA_HELPERS,
+    **SPLIT_CALLS,
 }

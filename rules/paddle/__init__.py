@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from transpile.facts.state import Dialect, Dispatch
 from transpile.plan.table import Table
-from transpile.rules.paddle._high_level import high_level_sites, trains_high_level
-from transpile.rules.paddle._seeds import needs_agreement
 from transpile.rules.paddle._shaping import SHAPING
-from transpile.rules.paddle._static import static_sites
 from transpile.rules.paddle._versions import VERSIONS
+from transpile.rules.paddle.high_level._high_level import high_level_sites, trains_high_level
+from transpile.rules.paddle.randomness._seeds import needs_agreement
+from transpile.rules.paddle.static._static import static_sites
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -54,6 +54,13 @@ SAME_LAYER = frozenset(
 )
 
 
+#: The modules of ``paddle.tensor``.
+TENSOR_MODULES = frozenset(
+    {"array", "attribute", "creation", "einsum", "linalg", "logic", "manipulation", "math", "ops",
+     "random", "search", "stat"}
+)  # fmt: skip
+
+
 def sites(plan: Plan) -> Iterator[tuple[str, Module, cst.CSTNode]]:
     """The calls that train unseen, which some rule must claim."""
     yield from high_level_sites(plan)
@@ -62,6 +69,10 @@ def sites(plan: Plan) -> Iterator[tuple[str, Module, cst.CSTNode]]:
 
 def canonical(name: str) -> str:
     """The documented spelling of a dotted name."""
+    last = name.rpartition(".")[2]
+    if name.startswith("paddle.tensor.") and last not in TENSOR_MODULES:
+        # They define what the package has at its top.
+        return f"paddle.{last}"
     return ALIASES.get(name, name)
 
 
@@ -77,6 +88,7 @@ TABLE = Table(
         instance_call={"paddle.nn.Layer": (Dispatch("forward"),)},
         returns_receiver={"paddle.nn.Layer": SAME_LAYER},
         iterates_argument=frozenset({"tqdm.tqdm", "itertools.islice", "itertools.cycle"}),
+        derived_wraps=frozenset({"paddle.DataParallel"}),
         returns_argument={
             "paddle.DataParallel": "_layers",
             "paddle.nn.SyncBatchNorm.convert_sync_batchnorm": "",
@@ -176,6 +188,7 @@ TABLE = Table(
         {"normal_", "uniform_", "bernoulli_", "exponential_", "cauchy_", "geometric_"}
     ),
     assigning_methods=frozenset({"set_value"}),
+    splits_calls=True,
     trains=trains_high_level,
     sites=sites,
     early=needs_agreement,

@@ -6,6 +6,7 @@ Each works in one process without a launcher, so that the script stays a plain s
 
 from __future__ import annotations
 
+from transpile.helper_files import from_file
 from transpile.prelude import HelperTemplate
 from transpile.rules.paddle._helpers.data import DATA
 from transpile.rules.paddle._helpers.evaluation import EVALUATION
@@ -16,6 +17,12 @@ from transpile.rules.paddle._helpers.rates import RATES
 from transpile.rules.paddle._helpers.start import START
 from transpile.rules.paddle._helpers.turns import TURNS
 
+#: Helpers that are real files, in their order.
+FILES = (
+    "rows_of_ranks", "own_rows", "all_rows", "ShareRows", "GatherRows", "each_tensor",
+    "tensors_in", "SplitCalls",
+)  # fmt: skip
+
 HELPERS: dict[str, HelperTemplate] = {
     **START,
     **DATA,
@@ -25,4 +32,5 @@ HELPERS: dict[str, HelperTemplate] = {
     **RATES,
     **TURNS,
     **EVALUATION,
+    **{name: from_file("transpile.rules.paddle.emitted.split_calls", name) for name in FILES},
 }

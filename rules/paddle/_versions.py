@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from transpile.plan.model import Plan
 from transpile.plan.versions import Need, Versions
-from transpile.rules.paddle._static import static_of
+from transpile.rules.paddle.static._static import static_of
 
 
 def needs(plan: Plan) -> Iterator[Need]:

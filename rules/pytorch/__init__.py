@@ -93,6 +93,15 @@ def canonical(name: str) -> str:
 
 #: Packages whose classes with a capital letter are modules, but for those named.
 MODULE_PACKAGES = ("torch.nn.modules.", "torch.nn.", "torchvision.models.")
+#: Functions that give a module other parameters than it was made with.
+REPARAMETRIZED = ("weight_norm", "spectral_norm", "orthogonal")
+PRUNING = (
+    "l1_unstructured",
+    "random_unstructured",
+    "ln_structured",
+    "random_structured",
+    "identity",
+)
 NOT_MODULES = (
     "torch.nn.Parameter", "torch.nn.UninitializedParameter", "torch.nn.parameter.",
     "torch.nn.utils.", "torch.nn.Buffer",
@@ -128,7 +137,7 @@ NO_LOADERS = (
 
 def drawn_above(plan: Plan) -> list[Event]:
     """The random numbers that the processes must agree on before the training's own scope."""
-    from transpile.rules.pytorch._early_draws import movable_draws
+    from transpile.rules.pytorch.randomness._early_draws import movable_draws
 
     found: list[Event] = movable_draws(plan)
     return found
@@ -301,6 +310,10 @@ TABLE = Table(
     ),
     replacing=frozenset(
         {"torch.nn.DataParallel", "torch.nn.SyncBatchNorm.convert_sync_batchnorm"}
+        | {f"torch.nn.utils.{name}" for name in ("weight_norm", "spectral_norm")}
+        | {f"torch.nn.utils.parametrizations.{name}" for name in REPARAMETRIZED}
+        | {"torch.nn.utils.parametrize.register_parametrization"}
+        | {f"torch.nn.utils.prune.{name}" for name in PRUNING}
     ),
     gradient_switches={"requires_grad": True},
     thaws=True,

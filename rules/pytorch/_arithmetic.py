@@ -11,13 +11,13 @@ from transpile.arithmetic.reading import Reader
 from transpile.arithmetic.vocabulary import Drawing, Parameter, Vocabulary
 from transpile.evaluation import Shared
 from transpile.facts.values import Arguments, Constant, Opaque, Sequence, Values
+from transpile.plan.data.sources import constant_of
 from transpile.plan.graph import called_names
 from transpile.plan.model import Loader, Plan
-from transpile.plan.sources import constant_of
 from transpile.rule import Rulings
-from transpile.rules.pytorch._evaluation import evaluations
-from transpile.rules.pytorch._loaders import is_distributed_sampler, is_iterable_dataset
-from transpile.rules.pytorch.scale_learning_rate import DEFAULT_RATES
+from transpile.rules.pytorch.data._loaders import is_distributed_sampler, is_iterable_dataset
+from transpile.rules.pytorch.gradients.scale_learning_rate import DEFAULT_RATES
+from transpile.rules.pytorch.losses._evaluation import evaluations
 
 DATA = "torch.utils.data."
 #: Data sets of torchvision to their lengths, for training and not, as their papers and pages say.
@@ -66,7 +66,7 @@ def drawing(plan: Plan, rulings: Rulings, loader: Loader, reader: Reader) -> Dra
 
 
 def shared_out(plan: Plan, loader: Loader) -> bool:
-    """Whether ``--eval shard`` shares out every loop that goes over a loader."""
+    """Whether ``--eval shard`` shards every loop that goes over a loader."""
     shared = {id(found.loop) for found in evaluations(plan) if isinstance(found, Shared)}
     return bool(loader.iterations) and all(
         id(event.node) in shared for event in loader.iterations if not event.detached

@@ -6,55 +6,96 @@ Each works in one process without a process group, so that the script stays a pl
 from __future__ import annotations
 
 from transpile.helper_files import from_file
+from transpile.options import Options
 from transpile.prelude import HelperSource, HelperTemplate
-from transpile.rules.pytorch._helpers.data import DATA_SHARES
-from transpile.rules.pytorch._helpers.evaluation import EVALUATION
-from transpile.rules.pytorch._helpers.loaders import LOADERS
-from transpile.rules.pytorch._helpers.names import CONTEXTMANAGER, OS
-from transpile.rules.pytorch._helpers.numbers import NUMBERS
-from transpile.rules.pytorch._helpers.processes import PROCESSES
-from transpile.rules.pytorch._helpers.randomness import RANDOMNESS
-from transpile.rules.pytorch._helpers.training import TRAINING
-from transpile.rules.pytorch._sharding_helpers import SHARDING
-
-#: Helpers that are real files: the name, and the module of :mod:`transpile.rules.pytorch.emitted`.
-FILES = (
-    ("rows_of_ranks", "split_calls"),
-    ("ShareRows", "split_calls"),
-    ("GatherRows", "split_calls"),
-    ("each_tensor", "split_calls"),
-    ("SplitCalls", "split_calls"),
-    ("axes_of", "split_calls"),
-    ("CheckedSplitCalls", "split_calls"),
-    ("batches_of_main_process", "batches"),
+from transpile.records import replace
+from transpile.rules.pytorch.processes._set_up_helper import (
+    EMITTED,
+    has_nccl_alone,
+    knows_device,
+    set_up_helper,
 )
 
+#: The helpers by the file that holds them.
+FILES = (
+    ("randomness", ("share_random_state", "shared_randomness")),
+    ("check_launch", ("check_launch",)),
+    ("set_up_mpi", ("adopt_mpi_environment",)),
+    ("processes", ("own_gpu", "setup_distributed", "cleanup_distributed")),
+    ("processes", ("get_rank", "get_world_size", "is_main_process", "print_once")),
+    ("shares", ("split_batch", "share_batch", "share_each_batch", "share_streams")),
+    ("shares", ("SharedSampler", "share_sampler", "whole_batches")),
+    ("shares", ("SharedBatches", "share_batches", "SharedStream", "share_stream")),
+    ("loaders", ("shard_loader", "shard_loader_with_sampler", "shard_unknown_loader")),
+    ("randomness", ("shared_seed", "vary_seed")),
+    ("training", ("wrap_thawed", "average_gradients", "unwrap", "next_epoch")),
+    ("processes", ("barrier",)),
+    ("training", ("gradients_synchronised", "frozen")),
+    ("training", ("scale_learning_rate", "scale_learning_rate_by_root")),
+    ("devices", ("own_device", "own_gpus", "own_location")),
+    ("numbers", ("from_main_process", "any_rank", "all_ranks", "reduce_sum", "reduce_mean")),
+    ("numbers", ("reduce_mean_in_training", "mean_size", "selected_mean", "reduce_number")),
+    ("numbers", ("reduce_means", "average_numbers", "average_meters", "sum_numbers")),
+    ("numbers", ("shard_count", "reduce_shards")),
+    ("evaluation", ("OwnBatches", "own_batches", "sync_buffers", "gather_totals")),
+    ("evaluation", ("sum_totals", "add_up_counts")),
+    ("evaluation", ("join_lists", "join_tensors", "join_arrays")),
+    ("processes", ("main_process_first",)),
+    ("sharding", ("shard_model", "gathered", "whole_norm", "own_parts", "own_shards")),
+    ("split_calls", ("rows_of_ranks", "ShareRows", "GatherRows", "each_tensor")),
+    ("split_calls", ("SplitCalls", "axes_of", "CheckedSplitCalls")),
+    ("batches", ("batches_of_main_process",)),
+)
+#: Those that know what to do before the process group is joined.
+WITHOUT_GROUP = frozenset(
+    {
+        "own_gpu", "get_rank", "is_main_process", "print_once", "next_epoch", "own_device",
+        "own_gpus", "own_location",
+    }
+)  # fmt: skip
+#: What loaders give one process of a batch, and what they take where each has a whole one.
+SHARE = "$split_batch(loader.batch_size)"
+WHOLE = "loader.batch_size"
+#: What helpers say for a group that may have NCCL alone, and what they say without it.
+FOR_NCCL = {
+    '    if $dist.get_backend() == "nccl":\n        total = total.cuda()\n': "",
+    '    device = "cuda" if $dist.get_backend() == "nccl" else "cpu"\n': "",
+    ", device=device)": ")",
+}
+
+
+def in_file(file: str, name: str) -> HelperTemplate:
+    """What gives a helper of a file for the options of a conversion."""
+    plain = from_file(f"{EMITTED}.{file}", name, without_group=name in WITHOUT_GROUP)
+
+    def chosen(options: Options) -> HelperSource:
+        if name == "setup_distributed":
+            made: HelperSource = set_up_helper(options)
+            return made
+        if name == "barrier" and has_nccl_alone(options) and not knows_device(options):
+            return from_file(f"{EMITTED}.nccl", name)(options)
+        if name == "gradients_synchronised" and options.strategy == "fsdp":
+            return from_file(f"{EMITTED}.sharding", name)(options)
+        found: HelperSource = plain(options)
+        if file == "numbers" and not has_nccl_alone(options):
+            found = without_nccl(found)
+        if options.batch_size == "per-device" and SHARE in found.code:
+            helpers = tuple(helper for helper in found.helpers if helper != "split_batch")
+            found = replace(found, code=found.code.replace(SHARE, WHOLE), helpers=helpers)
+        return found
+
+    return chosen
+
+
+def without_nccl(source: HelperSource) -> HelperSource:
+    """A helper for tensors on any device, where the group has a backend for each."""
+    code = source.code
+    for text, other in FOR_NCCL.items():
+        code = code.replace(text, other)
+    found: HelperSource = replace(source, code=code)
+    return found
+
+
 HELPERS: dict[str, HelperTemplate] = {
-    **RANDOMNESS,
-    **PROCESSES,
-    **DATA_SHARES,
-    **LOADERS,
-    **TRAINING,
-    **NUMBERS,
-    **EVALUATION,
-    "main_process_first": HelperSource(
-        '''
-@$contextmanager
-def $main_process_first():
-    """Let rank 0 go first, then the first process of each other node, then the rest."""
-    local_rank = int($os.environ.get("LOCAL_RANK", 0))
-    turn = 0 if $is_main_process() else 1 if local_rank == 0 else 2
-    for _ in range(turn):
-        $barrier()
-    try:
-        yield
-    finally:
-        for _ in range(2 - turn):
-            $barrier()
-''',
-        (CONTEXTMANAGER, OS),
-        ("is_main_process", "barrier"),
-    ),
-    **SHARDING,
-    **{name: from_file(f"transpile.rules.pytorch.emitted.{file}", name) for name, file in FILES},
+    name: in_file(file, name) for file, names in FILES for name in names
 }

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import shutil
+import signal
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from cases import FIXTURES, Case, cases
-from ranks import run_ranks
+from ranks import Ended, run_ranks
 
 from transpile import catalog
 from transpile.audit.check import Check
@@ -44,6 +46,30 @@ def test_a_conversion_neither_hangs_nor_goes_apart(case: Case) -> None:
     script = case.expected_output
     found = audit(script.read_bytes(), path=script.name, folder=case.output_folder)
     assert [f for f in found if f.level is Level.ERROR or f.code == "AU001"] == []
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_fix_mends_what_is_found_and_breaks_nothing(folder: Path) -> None:
+    text = (folder / "wrong.py").read_text("utf-8")
+    before = findings(folder / "wrong.py")
+    for finding in before:
+        if finding.fix is None:
+            continue
+        mended = audit(finding.fix.apply(text), path="wrong.py", folder=folder)
+        ours = Counter((one.code, one.message) for one in before)
+        theirs = Counter((one.code, one.message) for one in mended)
+        assert theirs - ours == Counter()
+        assert ours - theirs >= Counter({(finding.code, finding.message): 1})
+
+
+def test_what_can_be_mended_is() -> None:
+    mended = {
+        one.code
+        for folder in FOLDERS
+        for one in findings(folder / "wrong.py")
+        if one.fix is not None
+    }
+    assert mended == {"AU203", "AU204", "AU407"}
 
 
 def test_every_code_has_a_fixture() -> None:
@@ -85,7 +111,18 @@ def test_what_is_right_runs_to_its_end(name: str, tmp_path: Path) -> None:
     script = tmp_path / "right.py"
     shutil.copy(FIXTURES / "audit" / name / "right.py", script)
     ranks = run_ranks(script, 2)
+    for _ in range(2):
+        if any(is_ended_by_gloo(rank) for rank in ranks):
+            ranks = run_ranks(script, 2)
     assert [rank.status for rank in ranks] == [0, 0], ranks
+
+
+def is_ended_by_gloo(rank: Ended) -> bool:
+    """Whether Gloo ended a process that was done, as it may where its group is destroyed by hand.
+
+    What is converted keeps the last collective until the process ends, which prevents it.
+    """
+    return rank.status == -signal.SIGABRT and "without an active exception" in rank.errors
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from transpile.auditing import audit
 from transpile.facts.state import TooComplex
 from transpile.finding import Finding
 from transpile.project import Project
-from transpile.source import read_source
+from transpile.text.source import read_source
 
 CALLS = [
     case
@@ -107,7 +107,7 @@ def test_the_check_is_made_once_for_each_output(monkeypatch: pytest.MonkeyPatch)
 def test_what_is_given_out_is_audited_though_both_ways_leave_the_same_doubt(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Gradients that hooks bend are a doubt of either way, so that data is shared out."""
+    """Gradients that hooks bend are a doubt of either way, so that data is sharded."""
     read: list[str] = []
     errors = self_audit.errors_of
 

@@ -8,7 +8,7 @@ from types import ModuleType
 from transpile.finding import Finding, Level
 from transpile.options import Options
 from transpile.result import Decision, Outcome, Result, Verdict
-from transpile.source import SourceError
+from transpile.text.source import SourceError
 
 TRAINING = b"# convert torch\nx = 'single'\n"
 CONVERTED = b"# convert torch\nx = 'distributed'\n"

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import pty
+import select
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -82,3 +86,29 @@ def test_other_shells_get_their_scripts_and_answers(
     position = "2" if shell == "zsh" else ""
     assert "per-device" in ask("complete", COMP_WORDS=words, COMP_CWORD=position)
     assert "sync" in ask("complete", COMP_WORDS="disttranspile ", COMP_CWORD=position and "1")
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh")
+def test_zsh_completes_what_is_typed(environment: dict[str, str]) -> None:
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execvpe("zsh", ["zsh", "-f", "-i"], {**environment, "PS1": "$ ", "TERM": "dumb"})
+
+    def typed(text: str, expected: str) -> str:
+        os.write(terminal, text.encode())
+        said, end = "", time.monotonic() + 60
+        while expected not in said and time.monotonic() < end:
+            if select.select([terminal], [], [], 0.2)[0]:
+                said += os.read(terminal, 65536).decode("utf-8", "replace")
+        return said
+
+    try:
+        typed("autoload -Uz compinit; compinit -u -D; print rea'd'y\n", "\nready")
+        source = 'eval "$(_DISTTRANSPILE_COMPLETE=zsh_source disttranspile)"; print so"ur"ced\n'
+        typed(source, "\nsourced")
+        assert "--steps " in typed("disttranspile verify a.py b.py --st\t", "--steps ")
+        assert "explain " in typed("\x15disttranspile exp\t", "explain ")
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(terminal)

@@ -99,7 +99,14 @@ def test_of_several_outputs_of_a_script_the_one_that_is_written_counts(
         ),
         ("[roles]\n'a.b' = 'c d'", "role 'c d' is no dotted name"),
         ("[roles]\n'a.*' = 'c'", "role 'a.*': it and 'c' both end in '.*', or neither"),
-        ("[roles]\n'a' = 1", "roles: expected str, got int"),
+        ("[roles]\n'a' = 1", "roles: expected str | table, got int"),
+        (
+            "[roles]\n'a' = {sample = 'apart'}",
+            "sample: there is no such key; did you mean samples?",
+        ),
+        ("[roles]\n'a' = {samples = 'apat'}", "samples: invalid enum value 'apat'"),
+        ("[roles]\n'a' = {}", "missing required field samples"),
+        ("[roles]\n'a b' = {samples = 'apart'}", "role 'a b' is no dotted name"),
         ("exclude = ['!']", "exclude: '!' is no pattern"),
         ("exclude = ['**/[z-a]']", "exclude: '**/[z-a]' is no pattern"),
         ("select = ['']", "select: there is no code ''"),
@@ -129,7 +136,7 @@ def test_what_a_configuration_cannot_hold(
 
 
 def test_every_option_of_a_conversion_is_a_key(command: Callable[..., Any]) -> None:
-    from transpile.cli.convert import command as conversion
+    from transpile.cli.commands.convert import command as conversion
     from transpile.cli.project.settings import OF_ONE_RUN, conversion_options
 
     offered = {
@@ -185,6 +192,46 @@ class TestRoles:
         assert b"sampler=train_sampler" not in command("train.py", "--diff").output
         write("disttranspile.toml", '[roles]\n"house.data.*" = "torch.utils.data.*"\n')
         assert b"sampler=train_sampler" in command("train.py", "--diff").output
+
+
+MODEL = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+from house.models import Tower
+
+dataset = TensorDataset(torch.randn(64, 4), torch.randn(64, 1))
+loader = DataLoader(dataset, batch_size=8, shuffle=True)
+model = Tower(4)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for inputs, targets in loader:
+    optimizer.zero_grad()
+    nn.functional.mse_loss(model(inputs), targets).backward()
+    optimizer.step()
+torch.save(model.state_dict(), "model.pt")
+"""
+
+
+@pytest.mark.parametrize("name", ["house.models.*", "house.models.Tower"])
+def test_in_house_models_may_be_said_to_keep_samples_apart(
+    command: Callable[..., Any], name: str
+) -> None:
+    write("train.py", MODEL)
+    unknown = command("train.py", "--diff")
+    assert b"class SplitCalls(" in unknown.output
+    assert b"PT354" in unknown.output + unknown.errors.encode()
+    write("disttranspile.toml", f'[roles]\n"{name}" = {{ samples = "apart" }}\n')
+    run = command("train.py", "--diff")
+    assert b"sampler=train_sampler" in run.output, run.errors
+    assert b"SplitCalls" not in run.output
+    assert run.status == 1 and "PT" not in run.errors, run.errors
+    assert "samples apart" in command("config", "train.py").output.decode()
+    # What a loss couples stays coupled.
+    write("train.py", MODEL.replace("mse_loss(model(inputs)", "mse_loss(model(inputs).softmax(0)"))
+    assert b"class SplitCalls(" in command("train.py", "--diff").output
+    write("disttranspile.toml", '[roles]\n"house.other" = { samples = "apart" }\n')
+    write("train.py", MODEL)
+    assert b"class SplitCalls(" in command("train.py", "--diff").output
 
 
 def test_a_run_without_a_configuration_loads_no_library_for_it() -> None:

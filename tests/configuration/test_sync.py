@@ -92,7 +92,7 @@ def test_a_project_goes_into_a_folder(project: Callable[..., Any]) -> None:
     Path("src/train.py").write_bytes(b"import model  # noqa\n" + TRAINING)
     Path("disttranspile.toml").write_text('[[script]]\nsource = "src/train.py"\noutput = "out/"\n')
     assert project("sync").status == 1
-    assert sorted(os.listdir("out")) == ["model.py", "train.py"]
+    assert sorted(os.listdir("out")) == ["distributed_utils.py", "model.py", "train.py"]
     assert project("src/train.py", "--check").status == 0
     assert project("sync").status == 0
     Path("src/model.py").write_text("from torch import nn\n\n\ndef make():\n    return nn.GELU()\n")

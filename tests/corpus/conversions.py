@@ -17,7 +17,7 @@ import libcst
 
 from transpile import Options, Outcome, Result, convert
 from transpile.finding import Level
-from transpile.source import SourceError
+from transpile.text.source import SourceError
 
 from .record import Conversion
 from .scripts import Script

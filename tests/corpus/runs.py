@@ -12,7 +12,7 @@ from pathlib import Path
 
 from transpile import Outcome, Result
 from transpile.finding import Level
-from transpile.source import SourceError
+from transpile.text.source import SourceError
 from transpile.verify import Auditor, AuditReport, LaunchError
 
 from .commands import Command
@@ -25,7 +25,12 @@ _PREPARATION_SECONDS = 60
 
 
 def run_all(
-    commands: Iterable[Command], roots: Mapping[str, Path], *, limit: float
+    commands: Iterable[Command],
+    roots: Mapping[str, Path],
+    *,
+    limit: float,
+    pretend_cuda: int = 0,
+    noise: bool = False,
 ) -> Iterator[Run]:
     """Run the commands one after the other, each run of a script for at most `limit` seconds.
 
@@ -33,8 +38,10 @@ def run_all(
         commands: what to run.
         roots: the folder of each repository.
         limit: seconds after which the processes of a run are killed.
+        pretend_cuda: how many GPUs the scripts see that are not there.
+        noise: whether these differ from process to process in the last digits.
     """
-    with Auditor(site=STANDIN) as auditor:
+    with Auditor(site=STANDIN, pretend_cuda=pretend_cuda, noise=noise) as auditor:
         for command in commands:
             if command.repository in roots:
                 with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:

@@ -14,6 +14,26 @@ TRAINING = (
 ).read_bytes()
 
 
+LOADING = """\
+import argparse
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+parser = argparse.ArgumentParser()
+parser.add_argument("-j", "--workers", type=int, default=5)
+args = parser.parse_args()
+count = torch.get_num_threads()
+data = TensorDataset(torch.randn(24, 3), torch.randn(24, 1))
+loader = DataLoader(data, batch_size=12, num_workers={workers})
+model = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    optimizer.zero_grad()
+    torch.nn.functional.mse_loss(model(x), y).backward()
+    optimizer.step()
+"""
+
+
 def script(path: str, text: str = "import torch\n") -> Path:
     found = Path(path)
     found.parent.mkdir(parents=True, exist_ok=True)
@@ -131,6 +151,33 @@ def test_choices_that_do_not_fit(
     assert run.status == 2
     assert complaint in run.errors
     assert not Path("x.torchrun.sh").exists()
+
+
+@pytest.mark.parametrize(
+    ("workers", "words", "finding"),
+    [
+        ("4", ("--gpus-per-node", "2", "--cpus", "8"), ""),
+        ("4", ("--gpus-per-node", "2"), ""),
+        ("4", ("--cpus", "2"), ""),
+        ("count", ("--gpus-per-node", "2", "--cpus", "1"), ""),
+        (
+            "4",
+            ("--gpus-per-node", "3", "--cpus", "8"),
+            "DT805 3 processes with 4 loader workers each are 12 workers on a machine of 8 CPUs",
+        ),
+        ("4", ("--gpus-per-node", "3", "--cpus", "8"), "at most 2 workers, or the machines more"),
+        ("args.workers", ("--gpus-per-node", "2", "--cpus", "9"), "2 processes with 5 loader"),
+        ("args.workers", ("--gpus-per-node", "2", "--cpus", "9", "--", "-j", "4"), ""),
+    ],
+)
+def test_loader_workers_are_weighed_against_the_cpus(
+    command: Callable[..., Any], workers: str, words: tuple[str, ...], finding: str
+) -> None:
+    script("train.py", LOADING.format(workers=workers))
+    run = command("launch", "train.py", "--target", "torchrun", *words)
+    assert run.status == 0, run.errors
+    assert finding in run.errors
+    assert bool(finding) == ("DT805" in run.errors)
 
 
 def test_a_conversion_that_does_not_fit_writes_nothing(command: Callable[..., Any]) -> None:

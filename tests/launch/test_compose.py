@@ -17,8 +17,8 @@ from validation import VALIDATOR
 
 from transpile.launch import targets
 from transpile.launch.job import Job
+from transpile.launch.manifests.volumes import Volume
 from transpile.launch.roles import Resources
-from transpile.launch.volumes import Volume
 
 SCHEMA = VALIDATOR.parent / "data" / "compose-spec.json"
 FULL: dict[str, Any] = {

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from transpile.launch import targets
 from transpile.launch.job import Job
+from transpile.launch.manifests.volumes import Volume, parse_volume
 from transpile.launch.quantity import (
     cpus_text,
     mebibytes,
@@ -21,7 +22,6 @@ from transpile.launch.quantity import (
     time_text,
 )
 from transpile.launch.roles import Resources
-from transpile.launch.volumes import Volume, parse_volume
 from transpile.launch.words import dns_label
 
 G = 10**9

@@ -12,6 +12,9 @@ from clusters import Pod, pods
 from loopback import all_logs, on_loopback, run
 from test_manifests import job, manifest
 
+from transpile import Options, convert
+
+ORIGINAL = Path(__file__).parents[2] / "fixtures" / "pytorch" / "main_sgd" / "train.py"
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "pytorch" / "main_sgd" / "train_dist.py"
 WORDS = ("--epochs", "1")
 SAYS_ITS_RANK = """
@@ -82,7 +85,7 @@ def test_another_number_of_processes_does_not_train(tmp_path: Path, target: str)
     told = {"PET_NPROC_PER_NODE": "2"} if target == "trainjob" else {}
     words = [word.replace("--nproc-per-node=1", "--nproc-per-node=2") for word in pod.words]
     wrong = Pod(pod.name, pod.role, 0, words, {**pod.environment, **told}, pod.spec)
-    script = FIXTURE.read_text("utf-8")
+    script = convert(ORIGINAL.read_bytes(), Options(check_launch=True)).text
     ended = run([wrong], tmp_path, {"train_dist.py": script}, Path(sys.executable).parent)
     assert ended[0].status != 0
     assert "2 processes started, 1 expected" in ended[0].log, all_logs(ended)

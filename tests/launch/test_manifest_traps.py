@@ -10,8 +10,8 @@ from clusters import Document, Pod, documents, pods
 from test_manifests import FITTING, FITTING_IDS, MANIFESTS, WITH_SERVERS, full, job, manifest
 
 from transpile.launch import targets
+from transpile.launch.manifests.volumes import Volume
 from transpile.launch.roles import Resources
-from transpile.launch.volumes import Volume
 
 each_fitting = pytest.mark.parametrize(("target", "choices"), FITTING, ids=FITTING_IDS)
 PYTORCH = ("jobset", "kubernetes", "pytorchjob", "trainjob", "volcano")

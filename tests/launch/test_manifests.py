@@ -24,9 +24,9 @@ from validation import (
 
 from transpile.launch import targets
 from transpile.launch.job import Job
-from transpile.launch.pod import literal
+from transpile.launch.manifests.pod import literal
+from transpile.launch.manifests.volumes import Volume
 from transpile.launch.roles import Resources
-from transpile.launch.volumes import Volume
 
 EXPECTED = Path(__file__).parent / "expected"
 MANIFESTS = (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from test_job import job
 
-from transpile.launch.mxnet_check import CHECK, checked_program
+from transpile.launch.scripts.mxnet_check import CHECK, checked_program
 
 BUILT = "class runtime:\n    class Features:\n        def is_enabled(self, name):\n"
 CASES = {

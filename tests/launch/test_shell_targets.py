@@ -20,11 +20,11 @@ from test_torchrun import HOSTILE, SHELLCHECK, names, words
 
 from transpile.launch import targets
 from transpile.launch.job import Job
+from transpile.launch.manifests.volumes import Volume
 from transpile.launch.roles import Resources
-from transpile.launch.shell import quote
-from transpile.launch.volumes import Volume
+from transpile.launch.scripts.shell import quote
 
-SHELL_TARGETS = ("dmlc", "mpi", "paddle-launch", "slurm", "torchrun")
+SHELL_TARGETS = ("dmlc", "mpi", "paddle-launch", "slurm", "tf-multi-worker", "torchrun")
 CASES: list[tuple[str, str, dict[str, Any]]] = [
     *(
         (name, framework, {})
@@ -253,6 +253,9 @@ def test_nothing_escapes(
         )
         size = hostile.world_size
         assert size is not None
+        if target == "tf-multi-worker":
+            # One worker for each GPU: manifests start one for each pod.
+            size *= hostile.processes_without_gpus or hostile.gpus_per_node or 1
         # Two nodes are what Slurm gives here, whatever it was asked for.
         counts_nodes = target == "slurm" and not hostile.has_servers
         expected = size * (2 // hostile.nodes) if counts_nodes else size
@@ -268,6 +271,7 @@ def test_nothing_escapes(
             "record.json.options",
             "paddle-logs",
             "dmlc-logs",
+            "tensorflow-logs",
             "job-17",
         }
 
@@ -304,7 +308,9 @@ def test_the_head_says_what_it_starts_and_where_the_output_is(
     (text,) = targets()[target](made).values()
     head = text.split("\nset -eu\n")[0]
     assert all(line.startswith("#") for line in head.splitlines())
-    assert f": {made.total}." in head
+    # Manifests of TensorFlow start one worker in each pod, this script one for each GPU.
+    total = "2 nodes, 4 workers" if target == "tf-multi-worker" else made.total
+    assert f": {total}." in head
     assert "byte for byte:\n#   disttranspile\n" in head
     assert re.search("output|lines come here|log", head)
     assert "\n#SBATCH --nodes=7" not in text
@@ -474,6 +480,27 @@ def test_directives_of_slurm(name: str) -> None:
     choices, expected = DIRECTIVES[name]
     (text,) = targets()["slurm"](job(**choices)).values()
     assert re.findall(r"^#SBATCH --(.*)$", text, re.MULTILINE) == expected
+
+
+@pytest.mark.parametrize(("cores", "said"), [(1, "4 processes share 1 CPUs"), (4, "")])
+def test_processes_that_share_a_cpu_of_slurm_are_told(
+    cores: int, said: str, tmp_path: Path
+) -> None:
+    (text,) = targets()["slurm"](job(gpus_per_node=4)).values()
+    test = text[text.index('if [ "$(nproc') :]
+    test = "processes=4\n" + test[: test.index("fi\n") + 3]
+    (tmp_path / "nproc").write_text(f"#!/bin/sh\necho {cores}\n")
+    (tmp_path / "nproc").chmod(0o755)
+    search = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-eu", "-c", test], env={"PATH": search}, capture_output=True, text=True
+    )
+    assert done.returncode == 0
+    assert done.stderr.startswith(said) and bool(done.stderr) is bool(said)
+    (enough,) = targets()["slurm"](
+        job(gpus_per_node=4, worker_resources=Resources(Decimal(8)))
+    ).values()
+    assert "nproc)" not in enough.replace("$(nproc 2>", "") and "--cpus-per-task." not in enough
 
 
 @pytest.mark.parametrize(

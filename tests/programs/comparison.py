@@ -69,7 +69,7 @@ def file_differences(expected: Job, found: Job) -> Iterator[str]:
 def _loaded(data: bytes) -> Any:
     import torch
 
-    return _plain(torch.load(io.BytesIO(data), weights_only=False))
+    return _plain(torch.load(io.BytesIO(data), map_location="cpu", weights_only=False))
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import types
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 
@@ -24,10 +28,10 @@ def observe(disturbance: float) -> Callable[[], dict[str, Any]]:
             if disturbance:
                 disturb(optimizer, disturbance)
 
-    register_optimizer_step_post_hook(stepped)
-    agree_on_orders()
+    watched = register_optimizer_step_post_hook(stepped)
 
     def left() -> dict[str, Any]:
+        watched.remove()
         parameters = [
             parameter.detach().flatten().tolist()
             for optimizer in optimizers
@@ -37,6 +41,49 @@ def observe(disturbance: float) -> Callable[[], dict[str, Any]]:
         return {"steps": steps[0], "parameters": parameters}
 
     return left
+
+
+def beginning() -> Callable[[], None]:
+    """What brings the random numbers and the defaults of this process back to what they are now."""
+    import random
+
+    import numpy
+    import torch
+
+    state, kind, several = (
+        torch.get_rng_state(),
+        torch.get_default_dtype(),
+        numpy.random.get_state(),
+    )
+    plain = random.getstate()
+    environment = dict(os.environ)
+
+    def begin() -> None:
+        torch.set_rng_state(state)
+        torch.set_default_dtype(kind)
+        torch.set_grad_enabled(True)
+        numpy.random.set_state(several)
+        random.setstate(plain)
+        os.environ.clear()
+        os.environ.update(environment)
+
+    return begin
+
+
+def meet_at(path: Path) -> None:
+    """Make processes meet over a file.
+
+    A server looks up the names of those that ask it, and waits for seconds where nobody knows them.
+    """
+    import torch.distributed
+
+    def rendezvous(url: str, **options: Any) -> Iterator[tuple[Any, int, int]]:
+        size = int(os.environ["WORLD_SIZE"])
+        store = torch.distributed.FileStore(str(path), size)
+        store.set_timeout(options["timeout"])
+        yield store, int(os.environ["RANK"]), size
+
+    sys.modules["torch.distributed.rendezvous"]._rendezvous_handlers["env"] = rendezvous
 
 
 def disturb(optimizer: Any, part: float) -> None:
@@ -68,10 +115,11 @@ def agree_on_orders() -> None:
         return torch.randperm(count, generator=generator).tolist()  # type: ignore[no-any-return]
 
     def iterate(self: Any) -> Iterator[int]:
-        drawn = list(plain(self))
         count = len(self.data_source)
-        if self.replacement or len(drawn) != count:
-            return iter(drawn)
+        if self.replacement or self.num_samples != count:
+            return iter(plain(self))
+        # Nothing is drawn for the order, as a DistributedSampler draws nothing: what the script
+        # draws afterwards is the same.
         turn = self.__dict__.setdefault("turns_seen", 0)
         self.__dict__["turns_seen"] = turn + 1
         return iter(order(count, turn))
@@ -92,3 +140,27 @@ def agree_on_orders() -> None:
 
     RandomSampler.__iter__ = iterate
     DistributedSampler.__iter__ = iterate_shared
+
+
+def offer_progress_bars() -> None:
+    """Let scripts import tqdm, installed or not; its bars show nothing."""
+
+    class Bar:
+        def __init__(self, things: Any = (), **options: Any) -> None:
+            self.things = things
+
+        def __iter__(self) -> Iterator[Any]:
+            return iter(self.things)
+
+        def __enter__(self) -> Bar:
+            return self
+
+        def __exit__(self, *reason: object) -> None:
+            pass
+
+        def __getattr__(self, name: str) -> Callable[..., None]:
+            return lambda *arguments, **options: None
+
+    module: Any = types.ModuleType("tqdm")
+    module.tqdm = Bar
+    sys.modules["tqdm"] = module

@@ -1,7 +1,8 @@
 """Runs a script as one or several processes that are forked from this one.
 
 This process has imported torch but has never computed with several threads, so that its children
-can; a fork takes hundredths of a second, a new interpreter seconds.
+can; a fork takes hundredths of a second, a new interpreter seconds. What torch sets up at its first
+steps takes as long as the steps of a small program, so that processes may also run several in turn.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ import sys
 import tempfile
 import time
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ranks import held_port
+from transpile.verify import pretend_cuda
 
-from .observed import observe
+from .observed import agree_on_orders, beginning, meet_at, observe, offer_progress_bars
 
 _PAUSE = 0.003
 _PATIENCE = 2.0
@@ -68,7 +69,22 @@ class Job:
         return any(rank.status for rank in self.ranks)
 
 
-def run(text: str, world_size: int, limit: float, disturbance: float = 0.0) -> Job:
+@dataclass(frozen=True)
+class Gpus:
+    """The GPUs that processes pretend to have.
+
+    Args:
+        count: how many.
+        noise: whether results differ from process to process in the last digits.
+    """
+
+    count: int
+    noise: bool = False
+
+
+def run(
+    text: str, world_size: int, limit: float, disturbance: float = 0.0, gpus: Gpus | None = None
+) -> Job:
     """Run a script in an empty folder; without a launcher if there is one process.
 
     Args:
@@ -76,27 +92,71 @@ def run(text: str, world_size: int, limit: float, disturbance: float = 0.0) -> J
         world_size: how many processes.
         limit: after how many seconds those are ended that still run.
         disturbance: by which part of themselves parameters grow after the first step.
+        gpus: the GPUs that it pretends to have; None where it sees those of the machine.
     """
-    with tempfile.TemporaryDirectory(prefix="programs-") as name, held_port() as port:
-        folder, beside = Path(name, "run"), Path(name, "beside")
-        folder.mkdir()
-        beside.mkdir()
+    return run_in_turn([(text, world_size)], limit, disturbance, gpus)[0]
+
+
+def run_in_turn(
+    turns: Sequence[tuple[str, int]],
+    limit: float,
+    disturbance: float = 0.0,
+    gpus: Gpus | None = None,
+) -> list[Job]:
+    """Run scripts one after the other, in as few processes as will do; empty folders, as above.
+
+    Only the jobs before the first that fails can be relied on, and those are all but the last that
+    are given back; a process may leave to the next script what only its end would have cleared.
+    """
+    with tempfile.TemporaryDirectory(prefix="programs-") as name:
+        places = []
+        for number, (text, world_size) in enumerate(turns):
+            folder, beside = Path(name, f"run{number}"), Path(name, f"beside{number}")
+            folder.mkdir()
+            beside.mkdir()
+            places.append(Place(text, world_size, folder, beside))
         pids = []
         sys.stdout.flush()
         sys.stderr.flush()
-        for rank in range(world_size):
+        for rank in range(max(place.world_size for place in places)):
             pid = os.fork()
             if pid == 0:
-                _become(text, rank, world_size, port, folder, beside, disturbance)
+                _become(places, rank, disturbance, gpus)
             pids.append(pid)
         statuses, hung = _wait(pids, limit)
-        ranks = tuple(_left(beside, rank, status) for rank, status in enumerate(statuses))
-        files = {
-            str(path.relative_to(folder)): path.read_bytes()
-            for path in sorted(folder.rglob("*"))
-            if path.is_file() and "__pycache__" not in path.parts
-        }
-    return Job(ranks, files, hung)
+        jobs = []
+        for place in places:
+            jobs.append(_job(place, statuses, hung))
+            if jobs[-1].failed or jobs[-1].hung:
+                break
+        return jobs
+
+
+@dataclass(frozen=True)
+class Place:
+    """A script that is run, and where.
+
+    Args:
+        text: the script.
+        world_size: how many processes.
+        folder: where they run.
+        beside: where they meet and leave what they said.
+    """
+
+    text: str
+    world_size: int
+    folder: Path
+    beside: Path
+
+
+def _job(place: Place, statuses: Sequence[int | None], hung: bool) -> Job:
+    ranks = tuple(_left(place.beside, rank, statuses[rank]) for rank in range(place.world_size))
+    files = {
+        str(path.relative_to(place.folder)): path.read_bytes()
+        for path in sorted(place.folder.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    return Job(ranks, files, hung and any(rank.status is None for rank in ranks))
 
 
 def _wait(pids: list[int], limit: float) -> tuple[list[int | None], bool]:
@@ -124,47 +184,35 @@ def _wait(pids: list[int], limit: float) -> tuple[list[int | None], bool]:
 
 
 def _left(beside: Path, rank: int, status: int | None) -> Rank:
-    record: dict[str, Any] = {"steps": 0, "parameters": []}
+    record: dict[str, Any] = {"status": status, "steps": 0, "parameters": []}
     with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
         record = pickle.loads((beside / f"record{rank}").read_bytes())
-    output, errors = (
-        (beside / f"{name}{rank}").read_text("utf-8", "replace") for name in ("out", "err")
-    )
-    return Rank(status, output, errors, record["steps"], record["parameters"])
+    said = [beside / f"{name}{rank}" for name in ("out", "err")]
+    output, errors = (path.read_text("utf-8", "replace") if path.exists() else "" for path in said)
+    return Rank(record["status"], output, errors, record["steps"], record["parameters"])
 
 
 def _become(
-    text: str,
-    rank: int,
-    world_size: int,
-    port: str,
-    folder: Path,
-    beside: Path,
-    disturbance: float,
+    places: Sequence[Place], rank: int, disturbance: float, gpus: Gpus | None = None
 ) -> None:
-    """Be a rank: run the script and leave."""
+    """Be a rank: run the scripts that have one of this number, and leave."""
     status = 1
     try:
         # What this process would do at its end is not the child's to do.
         atexit._clear()
         with contextlib.suppress(AttributeError, OSError):
             ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-        for descriptor, name in ((1, "out"), (2, "err")):
-            opened = os.open(beside / f"{name}{rank}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            os.dup2(opened, descriptor)
-        sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
-        sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
-        os.chdir(folder)
-        if world_size > 1:
-            os.environ.update(
-                RANK=str(rank),
-                LOCAL_RANK=str(rank),
-                WORLD_SIZE=str(world_size),
-                MASTER_ADDR="127.0.0.1",
-                MASTER_PORT=port,
-                GLOO_SOCKET_IFNAME="lo",
-            )
-        status = _execute(text, beside / f"record{rank}", disturbance)
+        if gpus is not None:
+            pretend_cuda.install(gpus.count, gpus.noise)
+        agree_on_orders()
+        offer_progress_bars()
+        begin = beginning()
+        for place in places:
+            if rank < place.world_size:
+                begin()
+                status = _run_here(place, rank, disturbance)
+                if status:
+                    break
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:
@@ -172,6 +220,28 @@ def _become(
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(status)
+
+
+def _run_here(place: Place, rank: int, disturbance: float) -> int:
+    for descriptor, name in ((1, "out"), (2, "err")):
+        path = place.beside / f"{name}{rank}"
+        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        os.dup2(opened, descriptor)
+        os.close(opened)
+    sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
+    sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
+    os.chdir(place.folder)
+    if place.world_size > 1:
+        os.environ.update(
+            RANK=str(rank),
+            LOCAL_RANK=str(rank),
+            WORLD_SIZE=str(place.world_size),
+            MASTER_ADDR="127.0.0.1",
+            MASTER_PORT="29500",
+            GLOO_SOCKET_IFNAME="lo",
+        )
+        meet_at(place.beside / "store")
+    return _execute(place.text, place.beside / f"record{rank}", disturbance)
 
 
 def _execute(text: str, record: Path, disturbance: float) -> int:
@@ -192,5 +262,8 @@ def _execute(text: str, record: Path, disturbance: float) -> int:
         sys.excepthook(type(error), error, trace.tb_next if trace is not None else None)
         status = 1
     atexit._run_exitfuncs()
-    record.write_bytes(pickle.dumps(left()))
+    atexit._clear()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    record.write_bytes(pickle.dumps({"status": status, **left()}))
     return status

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .choices import Choices, constructs
+from .data_templates import DATA_SETS
+from .drawn_templates import DRAWN
+from .gpus import on_gpu
 from .losses import loss_of
 from .metrics import metrics_of, state_of
 from .names import Names, names_of
 from .parts import Evaluation, Parts
 from .sources import source_of
+from .spelled_templates import SPELLED
+from .state_templates import STATES
 from .styles import STYLES
 from .tasks import Task, task_of
-from .templates import from_template
+from .template import from_template
+from .templates import TEMPLATES
 from .text import finished, marked
 
 #: On CPUs the statistics of batch norm are those of each process, which a note says.
 LOCAL_STATISTICS = "batch norm"
+
+
+#: Programs of other shapes than one model, one loss, one loop.
+SHAPES = {**TEMPLATES, **SPELLED, **STATES, **DATA_SETS, **DRAWN}
 
 
 @dataclass(frozen=True)
@@ -32,6 +42,7 @@ class Program:
         taken: every choice: position and label.
         inexact: why several processes may well end elsewhere than one; empty if they may not.
         without: constructs that were left out.
+        gpus: whether it is written for GPUs.
     """
 
     seed: int
@@ -40,6 +51,7 @@ class Program:
     taken: Mapping[str, tuple[int, str]]
     inexact: str
     without: frozenset[str] = frozenset()
+    gpus: bool = False
 
     @property
     def constructs(self) -> set[str]:
@@ -48,7 +60,10 @@ class Program:
 
 
 def program(
-    seed: int, fixed: Mapping[str, str] | None = None, without: Collection[str] = ()
+    seed: int,
+    fixed: Mapping[str, str] | None = None,
+    without: Collection[str] = (),
+    gpus: bool = False,
 ) -> Program:
     """The program of a seed.
 
@@ -56,12 +71,25 @@ def program(
         seed: its number.
         fixed: choices that are given, by name.
         without: constructs that it must not have.
+        gpus: whether its model is to be on a GPU, where there is one.
     """
     choices = Choices(seed, fixed or {}, frozenset(without))
-    if choices.pick("shape", ("usual", "template"), (3, 1)) == "template":
-        text, origins = finished(from_template(choices))
-        inexact = "noise" if "torch.randn(real" in text or "torch.randperm" in text else ""
-        return Program(seed, text, origins, choices.taken, inexact, choices.without)
+    made = _on_any_device(choices)
+    if not gpus:
+        return made
+    text, origins = on_gpu(choices, made.text, made.origins)
+    return replace(made, text=text, origins=origins, taken=choices.taken, gpus=True)
+
+
+def _on_any_device(choices: Choices) -> Program:
+    """A program that names no device."""
+    if choices.pick("shape", ("usual", "template"), (3, 2)) == "template":
+        name = choices.pick("template", list(SHAPES))
+        text, origins = finished(from_template(choices, name, SHAPES[name]))
+        inexact = ""
+        if "torch.randn(real" in text or "WeightedRandomSampler(" in text:
+            inexact = "noise"
+        return Program(choices.seed, text, origins, choices.taken, inexact, choices.without)
     names = names_of(choices)
     task = task_of(choices, names)
     batch = choices.number("batch", 12, 6, 18)
@@ -93,7 +121,7 @@ def program(
     inexact = source.inexact or ("uneven" if task.count % 6 else "")
     if any("BatchNorm" in line or "batch_norm" in line for line in body):
         inexact = LOCAL_STATISTICS
-    return Program(seed, text, origins, choices.taken, inexact, choices.without)
+    return Program(choices.seed, text, origins, choices.taken, inexact, choices.without)
 
 
 def _optimizer(choices: Choices, names: Names) -> tuple[list[str], str, str]:

@@ -33,7 +33,8 @@ def shrunk(
         changed = False
         for start in range(0, len(open_choices), size):
             some = open_choices[start : start + size]
-            smaller = program(found.seed, {**given, **dict.fromkeys(some, "")}, found.without)
+            simple = {**given, **dict.fromkeys(some, "")}
+            smaller = program(found.seed, simple, found.without, found.gpus)
             if smaller.text in tried:
                 given.update(dict.fromkeys(some, "") if smaller.text == best.text else {})
                 continue

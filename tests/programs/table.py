@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
@@ -29,7 +30,7 @@ class Table:
         """Count one program."""
         self.total[checked.outcome] += 1
         for construct in made.constructs:
-            self.constructs[construct][checked.outcome] += 1
+            self.constructs[shortened(construct)][checked.outcome] += 1
         self.codes.update({finding.code for finding in checked.findings if finding.level})
 
     def __str__(self) -> str:
@@ -41,3 +42,8 @@ class Table:
             lines.append(name.ljust(width) + counts)
         codes = ", ".join(f"{code} {count}" for code, count in self.codes.most_common())
         return "\n".join([*lines, "", f"warnings and errors by code: {codes}"])
+
+
+def shortened(construct: str) -> str:
+    """The name of a construct, which may be several lines of code, on one line."""
+    return textwrap.shorten(construct, 76, placeholder=" ...")

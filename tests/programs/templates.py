@@ -1,43 +1,8 @@
-"""Programs of other shapes than one model, one loss, one loop."""
+"""Programs of other shapes than one model, one loss, one loop: what is trained."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
-from .choices import Choices
-from .text import marked
-
-TOP = [
-    "import torch",
-    "import torch.nn as nn",
-    "import torch.nn.functional as F",
-    "from torch.utils.data import DataLoader, TensorDataset",
-    "",
-    "torch.set_default_dtype(torch.float64)",
-    "torch.manual_seed(0)",
-    "",
-]
-
-DATA = [
-    "X = torch.randn(36, 5)",
-    "Y = torch.randint(0, 3, (36,))",
-    "loader = DataLoader(TensorDataset(X, Y), batch_size=12SHUFFLE)",
-]
-
-
-@dataclass(frozen=True)
-class Template:
-    """A shape of program.
-
-    Args:
-        lines: its text after the imports; ``<name>`` stands for a choice.
-        options: the options of each choice, the simplest first.
-    """
-
-    lines: tuple[str, ...]
-    options: dict[str, tuple[str, ...]]
-
+from .template import DATA, Template
 
 TEMPLATES = {
     "gan": Template(
@@ -379,7 +344,7 @@ TEMPLATES = {
                 "loss.backward(torch.tensor(2.0))",
                 "(loss * 2).backward()",
                 "grads = torch.autograd.grad(loss, list(model.parameters()))\n"
-                "        for p, g in zip(model.parameters(), grads): p.grad = g",
+                "for p, g in zip(model.parameters(), grads): p.grad = g",
                 "F.cross_entropy(model(x[:6]), y[:6]).backward(); "
                 "F.cross_entropy(model(x[6:]), y[6:]).backward()",
                 "loss.backward(); F.mse_loss(model(x), out.detach() * 0.5).backward()",
@@ -415,20 +380,3 @@ TEMPLATES = {
         },
     ),
 }
-
-
-def from_template(choices: Choices) -> list[str]:
-    """The lines of a program of another shape."""
-    name = choices.pick("template", list(TEMPLATES))
-    lines = []
-    for line in TEMPLATES[name].lines:
-        if "SHUFFLE" in line:
-            shuffle = choices.pick("template.shuffle", ("no", "yes"))
-            line = line.replace("SHUFFLE", ", shuffle=True" if shuffle == "yes" else "")
-        origin = ""
-        for key in re.findall(r"<(\w+)>", line):
-            chosen = choices.pick(f"{name}.{key}", TEMPLATES[name].options[key])
-            line = line.replace(f"<{key}>", chosen)
-            origin = f"{name}.{key}={chosen}"
-        lines += marked(origin, [line]) if origin else [line]
-    return [*TOP, *lines]

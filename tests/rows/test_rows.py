@@ -16,8 +16,8 @@ from transpile.options import Options
 from transpile.plan.roles.build import build_plan
 from transpile.project import Project
 from transpile.rules.pytorch import TABLE
-from transpile.rules.pytorch._rows import CallRows, rows_of
-from transpile.source import read_source
+from transpile.rules.pytorch.models._rows import CallRows, rows_of
+from transpile.text.source import read_source
 
 DEFINITIONS = """\
 import random
@@ -131,7 +131,7 @@ def test_coupled(small: Small, word: str) -> None:
 
 @pytest.mark.parametrize(("small", "word"), CHECK, ids=[one.name for one, _ in CHECK])
 def test_check(small: Small, word: str) -> None:
-    """What cannot be looked into is named."""
+    """What cannot be analysed is named."""
     found = rows(definitions(small) + SCRIPT)
     assert found.verdict == "check"
     assert word in found.reason.lower()
@@ -150,6 +150,7 @@ KNOWN = (
     )
     .replace("import lib\n", "")
     .replace("measure(model(x), y)", "F.mse_loss(model(x), y)")
+    .replace("Net()", 'Net().to("cuda" if torch.cuda.is_available() else "cpu")')
 )
 #: What mixes their samples depends on the shape of the inputs, which these scripts do not tell, or
 #: is chance alone.

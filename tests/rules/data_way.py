@@ -1,4 +1,4 @@
-"""Conversions in which the ranks share out batches, and never the calls of models."""
+"""Conversions in which the ranks shard batches, and never the calls of models."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from transpile import convert as convert_on_any_way
 
 
 def convert(source: bytes | str, options: Options | None = None, **more: Any) -> Result:
-    """Convert a script with its batches shared out, whatever the calls of its models are."""
+    """Convert a script with its batches sharded, whatever the calls of its models are."""
     return convert_on_any_way(source, replace(options or Options(), shard="data"), **more)

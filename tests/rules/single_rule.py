@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from transpile.edit import Edit, apply_edits
 from transpile.facts.interpreter import interpret
 from transpile.options import Options
 from transpile.plan.model import Plan
@@ -16,7 +15,8 @@ from transpile.project import Project
 from transpile.result import Verdict
 from transpile.rule import Answer, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch import TABLE
-from transpile.source import read_source
+from transpile.text.edit import Edit, apply_edits
+from transpile.text.source import read_source
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from data_way import convert
 
+from transpile.finding import Level
+from transpile.options import Options
+
 SCRIPT = """\
 import networks
 import torch
@@ -63,3 +66,27 @@ def test_a_model_that_nothing_is_known_of() -> None:
 )
 def test_parts_that_have_none(body: str) -> None:
     assert not synchronised(body)
+
+
+def remarks(body: str, device: str = "", **options: str) -> list[Level]:
+    """The levels of what is said of batch norm that is not synchronised."""
+    text = SCRIPT.format(body=body, model=NET + device).replace("import networks\n", "")
+    result = convert(text.encode(), Options(**options))  # type: ignore[arg-type]
+    return [finding.level for finding in result.findings if finding.code == "PT307"]
+
+
+def test_models_that_stay_on_the_cpu() -> None:
+    """PyTorch has no synchronised batch norm there, so that shares have statistics of their own."""
+    assert remarks("nn.BatchNorm1d(3)") == [Level.WARNING]
+    assert remarks("torchvision.models.__dict__[name]()") == [Level.NOTE]
+    assert remarks("nn.Linear(3, 4)") == []
+
+
+def test_models_that_may_go_to_a_gpu() -> None:
+    device = '.to("cuda" if torch.cuda.is_available() else "cpu")'
+    assert remarks("nn.BatchNorm1d(3)", device) == []
+
+
+def test_batches_of_each_process_are_those_of_the_script() -> None:
+    """With the script's own batch on each process its statistics are of as many samples."""
+    assert remarks("nn.BatchNorm1d(3)", batch_size="per-device") == []

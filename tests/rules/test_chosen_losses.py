@@ -33,7 +33,7 @@ def text_of(batch: str) -> str:
         (
             "loss = torch.zeros(1, requires_grad=True)\nchosen = error[picked]\n"
             "if len(chosen):\n    loss = loss + chosen.mean()",
-            "if any_rank(len(chosen)):",
+            "if reduce_number(len(chosen)) * get_world_size():",
         ),
         (
             "chosen = error[picked]\nif chosen.size(0) > 0:\n    loss = chosen.mean()\n"
@@ -48,8 +48,9 @@ def text_of(batch: str) -> str:
     ],
 )
 def test_all_take_part_where_any_has_samples(batch: str, line: str) -> None:
-    lines = [each.strip() for each in converted(text_of(batch)).text.splitlines()]
-    assert line in lines
+    # Long lines are split, which changes nothing about what they say.
+    text = "".join(converted(text_of(batch)).text.split())
+    assert "".join(line.split()) in text.replace(",)", ")")
     assert not findings(text_of(batch), "PT403")
     assert not findings(text_of(batch), "PT712")
 

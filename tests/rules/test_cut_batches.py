@@ -38,7 +38,7 @@ def result(body: str, top: str = "", **options: object) -> Result:
 
 
 def shared(body: str, top: str = "") -> list[str]:
-    """The lines below the helpers in which batches are shared out."""
+    """The lines below the helpers in which batches are sharded."""
     found = result(body, top)
     assert found.outcome is Outcome.CONVERTED, [f.message for f in found.findings]
     again = convert(found.text, Options(respect_distributed=False))
@@ -77,7 +77,7 @@ def shared(body: str, top: str = "") -> list[str]:
             "    for i in range(0, 64, size):\n"
             "        part = order[i:i + size]\n        step(xs[part], ys[part])",
             [
-                "with shared_randomness_with_numpy():",
+                "with shared_randomness():",
                 "part = share_batch(order[i:i + size], size)",
             ],
         ),

@@ -291,3 +291,23 @@ class Tar(wds.WebDataset):
 loader = DataLoader({made}, batch_size=12)
 """
     assert codes(result(middle)) & {"PT210", "PT214"} == ({code} if code else set())
+
+
+@pytest.mark.parametrize(
+    ("change", "refused"),
+    [
+        ("rows.append(rows[epoch])", True),
+        ("rows += rows[:1]", True),
+        ("rows.pop()", True),
+        ("rows.reverse()", False),
+        ("print(len(rows))", False),
+        ("copy = list(rows); copy.pop()", False),
+    ],
+)
+def test_a_list_that_is_drawn_from_grows_or_shrinks(change: str, refused: bool) -> None:
+    rows = "rows = [(i, X[i], Y[i]) for i in range(48)]\nloader = DataLoader(rows, batch_size=12)\n"
+    loop = LOOP.replace("BATCH", "").replace("    EPOCH", f"    {change}")
+    found = convert(HEAD + rows + loop)
+    assert [one.code for one in found.findings if one.level is Level.ERROR] == (
+        ["PT218"] if refused else []
+    )

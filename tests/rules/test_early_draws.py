@@ -37,7 +37,7 @@ def main():
 if __name__ == "__main__":
     main()
 """
-JOINED = 'if __name__ == "__main__":\n    setup_distributed()\nshare_random_state'
+JOINED = 'if __name__ == "__main__":\n    setup_distributed("gloo")\nshare_random_state'
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_the_processes_join_above_what_is_drawn(drawn: str) -> None:
 )
 def test_what_is_seeded_or_not_trained_on_stays_above(drawn: str) -> None:
     text = convert(TOP + drawn + TRAIN).text
-    assert "def main():\n    setup_distributed()\n" in text
+    assert 'def main():\n    setup_distributed("gloo")\n' in text
 
 
 @pytest.mark.parametrize(("seed", "refused"), [("", True), ("torch.manual_seed(0)\n", False)])

@@ -24,6 +24,15 @@ CASES: dict[str, tuple[dict[str, str], list[str]]] = {
         {"epoch": "print('eval', model(x).shape)"},
         ["print_once('eval', model(x).shape)"],
     ),
+    "a folder named by the clock": (
+        {
+            "top": "import time\nimport uuid",
+            "start": "path = f'{time.time()}-{uuid.uuid4().hex}.pt'",
+            "epoch": "torch.save(model.state_dict(), path)",
+            "end": "model.load_state_dict(torch.load(path))",
+        },
+        ["path = f'{from_main_process(time.time())}-{from_main_process(uuid.uuid4()).hex}.pt'"],
+    ),
     "print to standard output by name": (
         {"top": "import sys", "epoch": "print('x', file=sys.stdout)"},
         ["print_once('x', file=sys.stdout)"],
@@ -587,8 +596,7 @@ REPORTED = {
     ),
     "a folder named by the clock": (
         {
-            "top": "import time",
-            "start": "path = time.strftime('%H') + '.pt'",
+            "top": "import time\n\npath = time.strftime('%H') + '.pt'",
             "epoch": "torch.save(model.state_dict(), path)",
             "end": "model.load_state_dict(torch.load(path))",
         },
@@ -766,4 +774,4 @@ def test_files_that_an_option_has_made_anew_are_spoken_of(test: str, forced: boo
         )
     )
     said = [f.message for f in found.findings if f.code == "PT562"]
-    assert any("asks for it, files are made anew" in message for message in said) == forced
+    assert any("asks for it, files are recreated" in message for message in said) == forced

@@ -280,6 +280,38 @@ def test_models_for_serving_are_written_once() -> None:
 def test_memory_is_optimised_before_the_transpiler() -> None:
     late = SCRIPT + "fluid.memory_optimize(fluid.default_main_program())\n"
     assert "FL702" in codes(late)
+    early = SCRIPT.replace("exe = ", "fluid.memory_optimize(None)\nexe = ", 1)
+    assert 'PSERVER":\n    fluid.memory_optimize(None, skip_grads=True)\n' in written(early)
+
+
+def test_nccl_adds_up_gradients_that_memory_is_not_optimised_away_for() -> None:
+    early = PARALLEL.replace("exe = ", "fluid.memory_optimize(None)\nexe = ", 1)
+    text = written(
+        HEAD
+        + early
+        + "binary = fluid.CompiledProgram(fluid.default_main_program())\n"
+        + "binary = binary.with_data_parallel(loss_name=loss.name)\n"
+        + BATCHES
+        + "exe.run(binary, feed=feeder.feed(batch))\n",
+        mode="nccl2",
+    )
+    assert "\nfluid.memory_optimize(None, skip_grads=True)\n" in text
+
+
+def test_eager_mode_that_shares_its_gradients_behind_a_flag_is_left_alone() -> None:
+    script = (
+        "import sys\nimport paddle.fluid as fluid\n"
+        "with fluid.dygraph.guard():\n"
+        "    model = fluid.dygraph.Linear(4, 1)\n"
+        "    if len(sys.argv) > 1:\n"
+        "        strategy = fluid.dygraph.parallel.prepare_context()\n"
+        "        model = fluid.dygraph.parallel.DataParallel(model, strategy)\n"
+        "    loss = fluid.layers.mean(model(fluid.layers.ones([8, 4], 'float32')))\n"
+        "    loss.backward()\n"
+        "    fluid.optimizer.SGD(0.1, parameter_list=model.parameters()).minimize(loss)\n"
+    )
+    assert codes(script) == {"DT003"}
+    assert "FL103" in codes(script.replace("DataParallel(model, strategy)", "Env()"))
 
 
 def test_large_tables_stay_on_the_servers() -> None:

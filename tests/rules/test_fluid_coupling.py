@@ -168,3 +168,10 @@ places = layers.where(layers.greater_than(y, layers.fill_constant([1], "float32"
 loss = layers.mean(layers.gather_nd(h, places))
 """
     assert converted(loss).outcome is Outcome.CONVERTED
+
+
+def test_a_loss_added_to_itself_is_read_once() -> None:
+    # Without a memory of what was read this takes two to the power of 28 looks.
+    doubled = "loss = layers.mean(layers.square_error_cost(layers.fc(x, 1), y))\n"
+    result = convert(SCRIPT.format(loss=doubled + "loss = loss + loss\n" * 28))
+    assert result.outcome is Outcome.CONVERTED and not result.findings

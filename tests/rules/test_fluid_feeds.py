@@ -1,4 +1,4 @@
-"""How Fluid conversions share out what is fed."""
+"""How Fluid conversions shard what is fed."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ for epoch in range(3):
 
 @pytest.mark.parametrize("more", ["", ' + (["test"] if torch.cuda.is_available() else [])'])
 def test_a_loader_that_trains_in_one_phase_of_several_is_no_training_loader(more: str) -> None:
-    """Its batches in the other phases are those of evaluations, which are not shared out."""
+    """Its batches in the other phases are those of evaluations, which are not sharded."""
     result = convert((HEAD + PHASES.format(more=more)).encode())
     assert result.outcome is Outcome.REFUSED
     (code,) = {finding.code for finding in result.findings if finding.level.label == "error"}

@@ -1,4 +1,4 @@
-"""Which evaluations of MXNet's scripts are shared out, and why others are not."""
+"""Which evaluations of MXNet's scripts are sharded, and why others are not."""
 
 from __future__ import annotations
 

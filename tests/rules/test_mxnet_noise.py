@@ -33,6 +33,10 @@ def test_noise_of_as_many_samples_as_a_literal_batch_is_shared() -> None:
         "mx.nd.random_normal(0, 1, (8, 3))",
         "mx.nd.array(np.random.randn(8, 3))",
         "mx.nd.ones((8, 3))",
+        "mx.nd.normal(0, 1, (8, 3))",
+        "mx.nd.uniform(shape=(8, 3))",
+        "mx.nd.random.randn(8, 3)",
+        "mx.ndarray.randint(0, 9, (8, 3))",
     ):
         result = convert(made(noise))
         assert noise.replace("8", "split_batch(8)") in result.text
@@ -41,6 +45,12 @@ def test_noise_of_as_many_samples_as_a_literal_batch_is_shared() -> None:
     named = convert(made("mx.nd.random.normal(shape=(batch_size, 3))", "4 * 2")).text
     assert "shape=(split_batch(batch_size), 3)" in named
     assert "mx.nd.ones((split_batch(4 * 2), 1))" in named
+
+
+def test_the_place_of_a_shape_goes_by_what_is_drawn() -> None:
+    for noise in ("np.random.normal(8, 1, 8)", "np.random.poisson(8, 8)", "np.random.random(8)"):
+        text = convert(made(f"mx.nd.array({noise}).expand_dims(1)")).text
+        assert noise[: noise.rindex("8")] + "split_batch(8))" in text
 
 
 def test_a_step_on_noise_of_another_shape_counts_that_of_all_workers() -> None:

@@ -55,12 +55,12 @@ REFUSED = {
     "a module bound to other shapes": (
         HEAD
         + SYMBOL
-        + 'module.bind(data_shapes=[("data", (8, 4))], label_shapes=[("softmax_label", (8,))])\n'
+        + 'module.bind(data_shapes=[("data", (16, 4))], label_shapes=[("softmax_label", (8,))])\n'
         + "module.init_params()\nmodule.init_optimizer()\n"
         + "for batch in train:\n    module.forward_backward(batch)\n    module.update()\n",
         "MX303",
     ),
-    "a fit that cannot be looked into": (
+    "a fit that cannot be analysed": (
         HEAD + SYMBOL + "import elsewhere\nelsewhere.make(symbol).fit(train)\n",
         "MX302",
     ),
@@ -214,6 +214,61 @@ def test_data_that_the_script_parts_gets_as_many_batches_everywhere() -> None:
 def test_a_step_with_a_batch_for_each_worker_counts_all_of_them() -> None:
     options = Options(batch_size="per-device")
     assert step_of(GLUON + STEP, options) == "trainer.step(batch_size * get_num_workers())"
+
+
+def test_a_module_is_bound_to_the_share_of_the_batch() -> None:
+    bound = (
+        'module.bind(data_shapes=[("data", (8, 4))], label_shapes=[DataDesc("label", (4 * 2,))])\n'
+    )
+    loop = (
+        "module.init_params()\nmodule.init_optimizer()\n"
+        "for batch in train:\n    module.forward_backward(batch)\n    module.update()\n"
+    )
+    described = "from mxnet.io import DataDesc\n"
+    result = convert(HEAD + SYMBOL + described + bound + loop)
+    assert '("data", (split_batch(8), 4))' in result.text
+    assert 'DataDesc("label", (split_batch(4 * 2),))' in result.text
+    evaluating = (
+        'test = mx.mod.Module(symbol)\ntest.bind([("data", (16, 4))], for_training=False)\n'
+    )
+    assert "(16, 4)" in convert(HEAD + SYMBOL + FIT + evaluating).text
+
+
+def test_workers_end_together_behind_the_last_step() -> None:
+    assert convert(GLUON + STEP + "print(1)\n").text.endswith("print_once(1)\nleave_together()\n")
+    assert "leave_together" not in convert(HEAD + SYMBOL + FIT).text
+    body = "".join(f"    {line}\n" for line in (GLUON + STEP).splitlines())
+    called = convert(f"import sys\n\n\ndef main():\n{body}    return 0\n\n\nsys.exit(main())\n")
+    assert "    leave_together()\n    return 0\n" in called.text
+
+
+def test_batch_norm_of_a_share_is_said() -> None:
+    for layer in (
+        "gluon.nn.BatchNorm()",
+        "gluon.contrib.nn.SyncBatchNorm()",
+        "gluon.model_zoo.vision.resnet18_v1()",
+        "gluon.model_zoo.vision.vgg11_bn()",
+    ):
+        script = GLUON.replace("gluon.nn.Dense(1)", layer) + STEP
+        assert "MX315" in codes(convert(script))
+        assert "MX315" not in codes(convert(script, Options(batch_size="per-device")))
+    for layer in (
+        "gluon.nn.BatchNorm(use_global_stats=True)",
+        "gluon.nn.LayerNorm()",
+        "gluon.model_zoo.vision.vgg11()",
+    ):
+        script = GLUON.replace("gluon.nn.Dense(1)", layer) + STEP
+        assert "MX315" not in codes(convert(script))
+
+
+def test_a_gpu_that_workers_would_share_is_said() -> None:
+    for gpu in ("mx.gpu()", "mx.gpu(1)", "mx.context.gpu(device_id=0)"):
+        result = convert(GLUON.replace("initialize()", f"initialize(ctx={gpu})") + STEP)
+        assert "MX316" in codes(result) and result.outcome is Outcome.CONVERTED
+    chosen = "import os\n" + GLUON.replace(
+        "initialize()", 'initialize(ctx=mx.gpu(int(os.environ["LOCAL_GPU"])))'
+    )
+    assert "MX316" not in codes(convert(chosen + STEP))
 
 
 def test_asynchronous_steps_divide_by_the_batch_of_one_worker() -> None:

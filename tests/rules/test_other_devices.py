@@ -12,8 +12,10 @@ PLAIN = script().replace('default="cuda:0", help="for example cuda:1"', "")
 CHOICE = '"cuda" if torch.cuda.is_available() else "{}" if args.gpu else "cpu"'
 
 
-@pytest.mark.parametrize("kind", ["xpu", "hpu", "npu", "xla"])
-@pytest.mark.parametrize("use", ['model.to("{}")', 'model.to("{}:0")', "model.{}()"])
+@pytest.mark.parametrize("kind", ["xpu", "hpu", "npu", "xla", "ipu", "mtia", "privateuseone"])
+@pytest.mark.parametrize(
+    "use", ['model.to("{}")', 'model.to("{}:0")', 'model.to(f"{}:{{args.gpu}}")', "model.{}()"]
+)
 def test_devices_that_nobody_tried_are_warned_of(kind: str, use: str) -> None:
     source = script(model=use.format(kind))
     assert [level for level, _, _ in findings(source, RULE)] == [Level.WARNING]
@@ -24,8 +26,9 @@ def test_apples_device_is_no_reason_to_look() -> None:
     assert [level for level, _, _ in findings(source, RULE)] == [Level.NOTE]
 
 
-def test_packages_that_bring_devices_count() -> None:
-    assert findings(script(top="import torch_npu"), RULE)
+@pytest.mark.parametrize("package", ["torch_npu", "habana_frameworks", "torch_directml"])
+def test_packages_that_bring_devices_count(package: str) -> None:
+    assert findings(script(top=f"import {package}"), RULE)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from data_way import convert
 
+from transpile import convert as convert_on_any_way
+from transpile.finding import Level
+
 SCRIPT = """\
 from functools import partial
 import torch
@@ -132,7 +135,7 @@ def test_nothing_is_reduced_as_often_as_one_process_pads(given: str, codes: set[
 def test_batches_of_one_length_are_reduced_in_their_loops() -> None:
     result = convert(IN_LOOPS.format(made="torch.stack(batch)", given="").encode())
     assert result.text is not None
-    assert "reduce_mean(step).item()" in result.text
+    assert "    losses[:] = average_numbers(*losses)\n" in result.text
 
 
 STEPS = """\
@@ -151,3 +154,59 @@ def test_steps_as_often_as_one_process_pads_are_warned_of(made: str, warned: boo
     text = IN_LOOPS.format(made=made, given="")
     found = convert((text[: text.index("    losses")] + STEPS).encode()).findings
     assert ("PT712" in {finding.code for finding in found}) is warned
+
+
+RECURRENT = """\
+import torch
+import torch.nn as nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
+from torch.utils.data import DataLoader
+
+
+class Speech(torch.utils.data.Dataset):
+    def __len__(self):
+        return 72
+
+    def __getitem__(self, i):
+        return torch.randn(8 + i % 5, 4), torch.arange(1, 3 + i % 3)
+
+
+def collate(batch):
+    xs, ys = zip(*batch)
+    lengths = torch.tensor([len(x) for x in xs])
+    return pad_sequence(xs), pad_sequence(ys, True), lengths, torch.tensor([len(y) for y in ys])
+
+
+class Acoustic(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gru = nn.GRU(4, 12)
+        self.fc = nn.Linear(12, 6)
+
+    def forward(self, x, lengths):
+        packed = pack_padded_sequence(x, lengths, enforce_sorted=False)
+        out, _ = self.gru(packed)
+        out, _ = pad_packed_sequence(out)
+        return self.fc(out).log_softmax(-1)
+
+
+loader = DataLoader(Speech(), batch_size=12, collate_fn=collate)
+model = Acoustic()
+ctc = nn.CTCLoss()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y, lengths, sizes in loader:
+    loss = ctc(model(x, lengths), y, lengths, sizes)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_outputs_as_long_as_their_longest_are_not_put_together() -> None:
+    """Rows of ranks that are of several lengths cannot be gathered: batches are shared."""
+    result = convert_on_any_way(RECURRENT.encode())
+    assert {(one.code, one.level) for one in result.findings} == {
+        ("PT217", Level.NOTE),
+        ("PT413", Level.NOTE),
+    }
+    assert "SplitCalls" not in result.text

@@ -145,3 +145,9 @@ def test_a_dataset_stays_whole_whose_length_is_a_multiple_of_the_batch_size(leng
     text = SCRIPT.format(batch="pass", first="batch_size = 8", loader=loader, after="pass")
     found = convert(text.replace("48", length))
     assert found.text.count(f"paddle.randn([{length}, 6])") == 2
+
+
+def test_noise_drawn_through_the_module_that_defines_it_is_divided() -> None:
+    for noise in ("paddle.tensor.random.randn([size, 6])", "paddle.tensor.uniform([size, 6])"):
+        text = result(f"out = out + {noise}").text
+        assert noise.replace("size", "split_batch(size)") in text

@@ -1,4 +1,4 @@
-"""Evaluation of Paddle scripts that is shared out, or said to be done by every process."""
+"""Evaluation of Paddle scripts that is sharded, or said to be done by every process."""
 
 from __future__ import annotations
 

@@ -126,13 +126,13 @@ def test_what_the_script_does_not_come_to_stays(tmp_path: Path) -> None:
     script = TRAIN.replace("import help", "import Net, help").replace("nn.Linear(", "Net(")
     result = of(tmp_path, script, helpers=f"{helpers}\n\ndef help(model, x):\n    return x\n")
     assert result.outcome is Outcome.CONVERTED
-    assert not result.changed_modules
+    assert [one.place for one in result.changed_modules] == ["distributed_utils.py"]
 
 
 def test_processes_agree_on_random_numbers_before_a_data_set_draws_some(tmp_path: Path) -> None:
     text = of(tmp_path, TRAIN, helpers="def help(model, x):\n    return x\n").text
     assert text.index("\nshare_random_state()") < text.index("torch.randn(24, 3)")
-    assert text.index("    setup_distributed()\n") < text.index("\nshare_random_state()")
+    assert text.index('    setup_distributed("gloo")\n') < text.index("\nshare_random_state()")
 
 
 def test_a_property_of_another_module_is_called_where_it_is_read(tmp_path: Path) -> None:
@@ -228,22 +228,36 @@ def test_a_second_script_adds_to_the_helpers_of_the_first(tmp_path: Path) -> Non
     second = LOOP.replace("loader = make(6)\n", "loader = make(6)\nprint(len(loader))\n")
     result = convert(second, path="second.py", folder=tmp_path)
     assert result.outcome is Outcome.CONVERTED
-    assert [one.place for one in result.changed_modules] == []
-    assert "def print_once(" in result.text
-    assert result.text.count("setup_distributed") == 2
+    (grown,) = result.changed_modules
+    assert grown.place == "distributed_utils.py"
+    before, after = (grown.before or b"").decode(), grown.data.decode()
+    assert "def print_once(" not in before
+    assert "def print_once(" in after
+    assert {line for line in before.splitlines() if line.startswith("def ")} < {*after.splitlines()}
+    assert "def " not in result.text
 
 
 def test_modules_of_a_package_import_helpers_relatively(tmp_path: Path) -> None:
     result = of(tmp_path, LOOP.replace("from loaders", "from kit.loaders"), kit__loaders=LOADERS)
     assert "from .distributed_utils import" in text_of(result, "kit/loaders.py")
-    assert "from kit.distributed_utils import (" in result.text
+    assert "from kit.distributed_utils import " in result.text
     assert any(one.place == "kit/distributed_utils.py" for one in result.modules)
+
+
+def test_imports_of_helpers_fill_the_lines_of_their_file(tmp_path: Path) -> None:
+    wide = ("#" * 99 + "\n") * 2
+    text = f"{LOOP}{wide}print(loss.item())\ntorch.save(model.state_dict(), 'm.pt')\n"
+    result = of(tmp_path, text, loaders=LOADERS)
+    first, second = (line for line in result.text.splitlines() if "distributed_utils" in line)
+    following = second.removeprefix("from distributed_utils import ").partition(",")[0]
+    assert len(first) <= 100 < len(f"{first}, {following}")
+    assert f"{first}\n{second}\n" in result.text
 
 
 def test_a_script_within_a_package_imports_helpers_relatively(tmp_path: Path) -> None:
     result = of(tmp_path, LOOP.replace("from loaders", "from .loaders"), loaders=LOADERS)
     assert "from .distributed_utils import" in text_of(result, "loaders.py")
-    assert "from .distributed_utils import (" in result.text
+    assert "from .distributed_utils import " in result.text
 
 
 def test_names_that_a_star_import_takes_over_are_avoided(tmp_path: Path) -> None:
@@ -292,7 +306,7 @@ def test_what_all_processes_meet_in_is_called_by_all(tmp_path: Path) -> None:
     )
     assert "\n        help(loss)\n" in result.text
     helpers = text_of(result, "helpers.py")
-    assert "print_once(reduce_mean(loss).item())" in helpers
+    assert "loss_mean = reduce_mean(loss)\n    print_once(loss_mean.item())" in helpers
     assert "log.write(str(reduce_mean(loss).item()))" in helpers
 
 

@@ -12,7 +12,7 @@ from transpile.plan.roles.build import build_plan
 from transpile.project import Project
 from transpile.rules.pytorch import TABLE
 from transpile.rules.pytorch._quantity import Duty, Kind, Quantity, describe, quantity
-from transpile.source import read_source
+from transpile.text.source import read_source
 
 SCRIPT = '''\
 import argparse
@@ -542,22 +542,36 @@ def test_an_averaged_denominator_is_right() -> None:
     assert not found.pending
 
 
-def test_models_are_taken_to_keep_samples_apart() -> None:
-    top = """
+ATTENTION = """
+import odd_library
+
 class Attention(nn.Module):
     def __init__(self):
         super().__init__()
         self.query = nn.Linear(4, 4)
 
     def forward(self, x):
-        q = self.query(x)
-        scores = torch.softmax(q @ x.transpose(-2, -1) / x.abs().max(), dim=-1)
-        return odd_library.mix(scores, x)
+        states = []
+        for row in x.unbind(1):
+            states.append(torch.tanh(self.query(row)))
+        q = torch.stack(states, 1)
+        return {made}
 
 attention = Attention()
 """
-    check("attention(x)", "samples", top=top)
-    check("attention(x).mean()", "mean", top=top)
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        ("q.flatten(1)", "samples"),
+        ("odd_library.mix(q, x)", "unknown (nothing is known of odd_library.mix)"),
+        ("q * x.abs().max()", "unknown ('max' looks at all samples of the batch at once)"),
+    ],
+)
+def test_models_keep_samples_apart_where_that_is_shown(made: str, expected: str) -> None:
+    found = measured("attention(x)", top=ATTENTION.replace("{made}", made))
+    assert describe(found).startswith(expected)
 
 
 def test_models_that_compare_samples_are_found_out() -> None:
@@ -629,7 +643,7 @@ for x in loader:
 def test_collate_function_decides_where_samples_are_counted(
     body: str, batch: str, count: str, kind: int
 ) -> None:
-    head = SCRIPT.split("class WithLoss", 1)[0]
+    head = SCRIPT.split("class WithLoss", 1)[0].replace("norm(dim=1", "norm(dim=-1")
     text = head + LAID_OUT.replace("{body}", body).replace("{batch}", batch).replace(
         "{count}", count
     )
@@ -675,6 +689,29 @@ def handed(values, **more):
         ("torch.autograd.grad(out.mean(), x)[0].sum()", "mean"),
         ("torch.autograd.grad(out.mean(), x)[0].pow(2).mean()", "unknown (a power of"),
         ("torch.autograd.grad(out.sum(), x)[0].pow(2).mean()", "mean"),
+        ("(x + torch.arange(len(x))[:, None]).mean()", "unknown (it computes with where each"),
+        ("(out * torch.arange(len(x))[:, None]).mean()", "unknown (it computes with where each"),
+        ("out[torch.arange(len(y)), y].mean()", "mean"),
+        ("sum(x.shape)", "unknown (it computes with the shape"),
+        ("x.shape * 2", "unknown (it computes with the shape"),
+        ("out.sum() // 2", "unknown (a quotient without its remainder of a number"),
+        ("out.sum() / (len(x) // 5)", "unknown (a quotient without its remainder of something"),
+        ("x.numel() // len(x)", "independent"),
+        ("torch.unique(y).shape[0]", "unknown ('unique' looks at all samples"),
+        ("max(range(3), key=lambda c: float(out.max()))", "unknown ('max' looks at all samples"),
+        ("kept = torch.zeros(4)\nkept.add_(out.sum(0))\nq = kept.sum()", "sum"),
+        ("kept = torch.zeros(4)\nkept.mul_(0.9).add_(out.mean(0))\nq = kept.sum()", "mean"),
+        ("kept = torch.zeros(4)\nkept.copy_(out.max(0)[0])\nq = kept.sum()", "unknown ('max'"),
+        ("kept = torch.zeros(4)\nkept[0] += len(x)\nq = kept.sum()", "sum"),
+        (
+            "kept = torch.zeros(4)\nkept[0] += len(x)\nkept[1] += out.sum().item()\nq = kept.sum()",
+            "unknown (it holds numbers of one process beside",
+        ),
+        (
+            "kept = x.clone()\nkept[0] = 0\nq = kept.mean()",
+            "unknown (it takes samples of a batch by",
+        ),
+        ("kept = x.clone()\nkept[:, 0] = 0\nq = kept.mean()", "mean"),
         (
             "seen = set()\nfor label in y.tolist():\n    seen.add(label)\nq = len(seen)",
             "unknown (the samples of this process alone decide",

@@ -76,11 +76,11 @@ def test_processes_join_above_all_folds_and_their_split(name: str) -> None:
     found = convert(HEAD + FOLDS[name], path="train.py")
     assert found.outcome is Outcome.CONVERTED
     body = found.text[found.text.index("def main" if "def main" in found.text else "__name__") :]
-    assert body.count("    setup_distributed()") == 1
+    assert body.count('    setup_distributed("gloo")') == 1
     assert body.count("    cleanup_distributed()") == 1
     for drawn in ("KFold(4", "permutation(48)"):
         if drawn in body:
-            assert body.index("setup_distributed()") < body.index(drawn)
+            assert body.index('setup_distributed("gloo")') < body.index(drawn)
 
 
 @pytest.mark.parametrize("name", CHOICES)
@@ -90,7 +90,7 @@ def test_settings_of_a_later_training_are_drawn_alike(name: str) -> None:
     script = script.replace(f"={drawn}", "=chosen").replace(f"({drawn})", "(chosen)")
     script = script.replace("range(3):\n", f"range(3):\n    chosen = {drawn}\n")
     text = convert(script, path="train.py").text
-    assert f"with shared_randomness_with_numpy():\n        chosen = {drawn}" in text
+    assert f"with shared_randomness():\n        chosen = {drawn}" in text
 
 
 def test_settings_drawn_once_need_no_care() -> None:

@@ -10,7 +10,7 @@ import pytest
 import torch
 from small_scripts import converted, findings, gone_lines, new_lines, script, undone
 
-from transpile import Level, Outcome
+from transpile import Level, Outcome, convert
 from transpile.prelude import prelude_of
 
 RULE = "replace-data-parallel"
@@ -206,3 +206,23 @@ def test_own_gpus_is_what_was_given_without_a_launcher(monkeypatch: pytest.Monke
     assert own_gpus([0, 1]) == [3]
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert own_gpus([0, 1]) == [0, 1]
+
+
+SCATTERED = """
+import torch, torch.nn as nn
+from torch.utils.data import DataLoader, TensorDataset
+
+data = TensorDataset(torch.randn(32, 4), torch.randint(0, 2, (32,)))
+model = nn.DataParallel(nn.Linear(4, 2)).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in DataLoader(data, batch_size=8):
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(INPUT), y.cuda()).backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("given", "told"), [("x", True), ("x.cuda()", False), ("-x", True)])
+def test_inputs_that_only_data_parallel_moved_are_warned_of(given: str, told: bool) -> None:
+    result = convert(SCATTERED.replace("INPUT", given), path="train.py")
+    assert ("PT814" in {finding.code for finding in result.findings}) == told

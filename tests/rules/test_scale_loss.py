@@ -10,7 +10,7 @@ from single_rule import Made, made, plan_of
 from transpile import Verdict
 from transpile.closing import unclaimed
 from transpile.rule import Ruling, Rulings
-from transpile.rules.pytorch import scale_loss
+from transpile.rules.pytorch.losses import scale_loss
 
 SCRIPT = """\
 import torch

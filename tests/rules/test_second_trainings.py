@@ -110,10 +110,8 @@ def test_a_seed_by_the_clock_in_a_worker_leaves_the_random_state_shared_before_t
         + "\n\nif __name__ == '__main__':\n    epochs = 2\n    main(epochs)\n"
     )
     text = converted(script)
-    assert text.index("share_random_state_with_numpy()\n") < text.index("model = nn.Linear(4, 1)")
-    assert text.index("    share_random_state_with_numpy()\n") < text.rindex(
-        "cleanup_distributed()"
-    )
+    assert text.index("share_random_state()\n") < text.index("model = nn.Linear(4, 1)")
+    assert text.index("    share_random_state()\n") < text.rindex("cleanup_distributed()")
 
 
 def test_a_seed_by_the_clock_is_followed_where_it_stands() -> None:

@@ -44,13 +44,13 @@ def lines(seeded: str = "pass", workers: str = "") -> list[str]:
 
 def test_seeds_of_workers_are_not_those_of_the_process() -> None:
     found = lines(workers=", worker_init_fn=lambda n: np.random.seed(n + int(time.time()))")
-    assert found.index("share_random_state_with_numpy()") < found.index("main(args)")
+    assert found.index("share_random_state()") < found.index("main(args)")
 
 
 def test_a_seed_in_the_function_that_trains_is_followed_there() -> None:
     found = lines(seeded="torch.manual_seed(int(time.time()))")
     seeded = found.index("torch.manual_seed(int(time.time()))")
-    assert found[seeded + 1] == "share_random_state_with_numpy()"
+    assert found[seeded + 1] == "share_random_state()"
 
 
 def test_what_is_drawn_in_the_branch_of_a_seed_is_the_same_on_all_ranks() -> None:
@@ -59,11 +59,11 @@ def test_what_is_drawn_in_the_branch_of_a_seed_is_the_same_on_all_ranks() -> Non
         "        np.random.seed(seed)\n        np.random.shuffle(order)"
     )
     found = lines(seeded=f"import random\n    {seeded}")
-    shared = [n for n, line in enumerate(found) if line == "share_random_state_with_numpy()"]
+    shared = [n for n, line in enumerate(found) if line == "share_random_state()"]
     assert shared[0] < found.index("main(args)") or shared[0] < found.index("order = np.arange(48)")
     seed = found.index("np.random.seed(seed)")
     assert found[seed + 1 : seed + 3] == [
-        "share_random_state_with_numpy()",
+        "share_random_state()",
         "np.random.shuffle(order)",
     ]
 
@@ -74,5 +74,5 @@ def test_a_seed_within_a_step_is_no_place_to_meet() -> None:
         step, f"if x.mean() > 0:\n{' ' * 16}torch.manual_seed(int(time.time()))\n{' ' * 12}{step}"
     )
     text = convert(script.format(seeded="pass", workers="")).text
-    assert text.count("\n    share_random_state_with_numpy()\n") == 1
-    assert " " * 8 + "share_random_state_with_numpy()" not in text
+    assert text.count("\n    share_random_state()\n") == 1
+    assert " " * 8 + "share_random_state()" not in text

@@ -115,21 +115,16 @@ def together(file: Path) -> list[tuple[int, str, str]]:
 @pytest.fixture(scope="module")
 def helper(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("set_up") / "train.py"
-    tell = 'setup_distributed()\nprint("world", get_world_size(), "rank", get_rank())\n'
-    file.write_text(emitted() + tell + "cleanup_distributed()\n")
+    tell = 'setup_distributed("gloo")\njoined = dist.is_initialized()\n'
+    tell += "world = dist.get_world_size() if joined else 1\n"
+    tell += 'print("world", world, "rank", dist.get_rank() if joined else 0)\n'
+    file.write_text(
+        emitted(check_launch=True) + "check_launch()\n" + tell + "cleanup_distributed()\n"
+    )
     return file
 
 
 WRONG = [
-    ({"RANK": "0"}, "RANK is set but not WORLD_SIZE: start this with torchrun"),
-    (
-        {"RANK": "0", "WORLD_SIZE": "2"},
-        "RANK is set but not MASTER_ADDR: start this with torchrun",
-    ),
-    (
-        {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"},
-        "RANK is set but not MASTER_PORT: start this with torchrun",
-    ),
     ({"OMPI_COMM_WORLD_SIZE": "2"}, "several tasks but no RANK: start this script with torchrun"),
     ({"PMI_SIZE": "3"}, "several tasks but no RANK: start this script with torchrun"),
     (
@@ -167,9 +162,15 @@ def test_without_a_launcher_it_is_one_process(helper: Path) -> None:
 
 
 def test_a_wrong_launch_ends_with_a_failure(helper: Path) -> None:
-    code, out, error = finish(start(helper, RANK="0"))
+    code, out, error = finish(start(helper, PMI_SIZE="2"))
     assert (code, out) == (1, "")
-    assert error == "RANK is set but not WORLD_SIZE: start this with torchrun\n"
+    assert error == "several tasks but no RANK: start this script with torchrun\n"
+
+
+def test_the_launch_is_checked_only_where_a_launch_file_says_what_is_right() -> None:
+    assert "check_launch" not in emitted()
+    text = convert(script(), Options(check_launch=True), path="train.py").text
+    assert text.index("    check_launch()\n") < text.index("    setup_distributed(")
 
 
 def test_processes_join_without_local_rank(helper: Path) -> None:
@@ -183,46 +184,42 @@ def test_the_chosen_backend_and_timeout_are_used() -> None:
     text = emitted(backend="gloo", timeout_minutes=7)
     assert "from datetime import timedelta\n" in text
     assert 'dist.init_process_group("gloo", timeout=timedelta(minutes=7))\n' in text
-    assert "timeout=timedelta(minutes=9)" in emitted(timeout_minutes=9)
-    assert "timeout = timedelta(minutes=9)\n" in emitted(timeout_minutes=9, script_args=True)
+    assert "(backend, timeout=timedelta(minutes=9))\n" in emitted(timeout_minutes=9)
+    assert emitted(timeout_minutes=9, script_args=True).count("timeout=timedelta(minutes=9)") == 2
     assert "adopt_mpi_environment" not in emitted()
 
 
-NCCL_OR_GLOO = '"nccl" if torch.cuda.is_available() else "gloo"'
-
-
 @pytest.mark.parametrize(
-    ("move", "line"),
+    ("move", "given"),
     [
         ("pass", '"gloo"'),
         ("print('on the CPU, not on cuda')", '"gloo"'),
         ("model.to(torch.float64)", '"gloo"'),
-        ("model.cuda()", NCCL_OR_GLOO),
-        ('model.to("cuda")', NCCL_OR_GLOO),
-        ('model.to("cuda" if torch.cuda.is_available() else "cpu")', NCCL_OR_GLOO),
-        ("if torch.cuda.is_available(): model.cuda()", NCCL_OR_GLOO),
-        ("if args.gpu: model.cuda()", "backend"),
-        ("model.to(args.device)", "backend"),
-        ('model.to("cuda" if args.gpu else "cpu")', "backend"),
-        ('device = "cuda" if torch.cuda.is_available() and args.gpu else "cpu"', "backend"),
-        ("x = torch.zeros(1).cuda()", "backend"),
-        ('model.to(torch.device("cpu")); x = torch.zeros(1).cuda()', "backend"),
-        ("import unread; unread.place(model)", "backend"),
-        ("import accelerator_of_mine as a", "backend"),
+        ("model.cuda()", ""),
+        ('model.to("cuda")', ""),
+        ('model.to("cuda" if torch.cuda.is_available() else "cpu")', ""),
+        ("if torch.cuda.is_available(): model.cuda()", ""),
+        ("if args.gpu: model.cuda()", ""),
+        ("model.to(args.device)", ""),
+        ('model.to("cuda" if args.gpu else "cpu")', ""),
+        ('device = "cuda" if torch.cuda.is_available() and args.gpu else "cpu"', ""),
+        ("x = torch.zeros(1).cuda()", ""),
+        ('model.to(torch.device("cpu")); x = torch.zeros(1).cuda()', ""),
+        ("import unread; unread.place(model)", ""),
+        ("import accelerator_of_mine as a", ""),
     ],
 )
-def test_the_backend_follows_from_where_the_models_are(move: str, line: str) -> None:
+def test_the_backend_follows_from_where_the_models_are(move: str, given: str) -> None:
     source = script(model=move).replace('default="cuda:0", help="for example cuda:1"', "")
     text = convert(source, path="train.py").text
-    assert f"    dist.init_process_group({line})\n" in text
-    both = 'backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"\n'
-    assert (both in text) == (line == "backend")
-    assert ("torch.cuda.set_device" in text) == (line != '"gloo"')
+    assert f"setup_distributed({given})\n" in text
 
 
 def test_a_version_may_be_too_old_for_two_backends() -> None:
     for version, found in (((1, 13), False), ((2, 0), True), (None, True)):
-        assert ('"cpu:gloo,cuda:nccl"' in emitted(target_version=version)) == found
+        text = emitted(target_version=version)
+        assert ('(backend="cpu:gloo,cuda:nccl"):' in text) == found
+        assert ('(backend="nccl"):' in text) != found
 
 
 FETCHED = """
@@ -238,38 +235,27 @@ def on_gpu(**options: object) -> str:
     return convert(source, Options(**options), path="train.py").text  # type: ignore[arg-type]
 
 
-def test_nccl_waits_longer_for_what_rank_0_does_alone() -> None:
+def test_nccl_alone_waits_longer_for_what_rank_0_does_alone() -> None:
     assert "main_process_first" in on_gpu()
-    assert "dist.init_process_group(backend, timeout=timedelta(minutes=60))\n" in on_gpu()
+    limit = "dist.init_process_group(backend, timeout=timedelta(minutes=60))\n"
+    assert limit in on_gpu(target_version=(1, 13))
     assert "timeout=timedelta(minutes=5))\n" in on_gpu(timeout_minutes=5)
-    assert "timedelta" not in on_gpu(backend="gloo")
-    assert "timedelta" not in emitted()
+    for options in ({}, {"backend": "gloo"}):
+        assert "timedelta" not in on_gpu(**options)
+    assert "timedelta" not in emitted(target_version=(1, 13))
 
 
-def test_nccl_is_told_the_gpu_where_that_can_be() -> None:
-    assert "dist.barrier(device_ids=[torch.cuda.current_device()] if own else None)" in on_gpu()
+def test_nccl_alone_exchanges_what_is_on_gpus() -> None:
+    told = "dist.barrier(device_ids=[torch.cuda.current_device()] if own else None)"
+    assert told in on_gpu(backend="nccl")
+    assert told in on_gpu(target_version=(1, 13))
+    assert told not in on_gpu()
+
+
+def test_the_group_is_told_the_gpu_where_that_can_be() -> None:
     text = on_gpu(target_version=(2, 3))
-    assert 'backend, device = "nccl", torch.device("cuda", own_gpu())\n' in text
     assert "device_id=device)\n" in text
-    assert "device_ids" not in text
-
-
-def test_the_last_work_is_kept_for_gloo_alone() -> None:
-    assert 'work if dist.get_backend() == "gloo" else None\n' in on_gpu()
-    assert "cleanup_distributed.work = dist.barrier(async_op=True)\n" in emitted(backend="gloo")
-
-
-def test_torchrun_with_more_processes_than_gpus_is_stopped(tmp_path: Path) -> None:
-    text = on_gpu().partition("parser = argparse")[0].replace(FETCHED.strip(), "")
-    file = tmp_path / "train.py"
-    file.write_text(
-        text.replace("def setup", "torch.cuda.device_count = lambda: 1\n\n\ndef setup")
-        + "setup_distributed()\n"
-    )
-    job = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
-    ranks = {"LOCAL_WORLD_SIZE": "2", "TORCHELASTIC_RUN_ID": "none"}
-    line = "2 processes, but 1 GPUs: start one process per GPU\n"
-    assert finish(start(file, **job, **ranks)) == (1, "", line)
+    assert "device_id" not in on_gpu(target_version=(2, 2)) + on_gpu()
 
 
 @pytest.mark.parametrize(
@@ -311,7 +297,9 @@ def with_arguments(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert result.outcome is Outcome.CONVERTED
     tell = "    cleanup_distributed()\n"
     assert result.text.count(tell) == 1
-    seen = '    print("world", get_world_size(), "rank", get_rank(), is_main_process())\n'
+    seen = "    joined = dist.is_initialized()\n"
+    seen += "    rank, world = (dist.get_rank(), dist.get_world_size()) if joined else (0, 1)\n"
+    seen += '    print("world", world, "rank", rank, rank == 0)\n'
     file.write_text(result.text.replace(tell, seen + tell))
     return file
 
@@ -331,7 +319,7 @@ def test_arguments_take_the_place_of_a_launcher(with_arguments: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["--world-size", "2"], "several tasks but no RANK: start this script with torchrun or"),
+        (["--world-size", "2"], "several tasks but no RANK: use torchrun or --rank"),
         (["--rank", "0"], "no WORLD_SIZE: use torchrun, or --world-size and --init-method"),
         (
             ["--rank", "0", "--world-size", "2"],
@@ -490,7 +478,7 @@ def test_workers_that_import_the_script_again_do_not_join(tmp_path: Path) -> Non
     source = SPAWNED.format(guard='if __name__ == "__main__":\n' + body)
     result = converted(source)
     assert result.outcome is Outcome.CONVERTED
-    assert "setup_distributed()" in result.text
+    assert "setup_distributed(" in result.text
     file = tmp_path / "train.py"
     file.write_text(result.text)
     answers = together(file)
@@ -516,6 +504,4 @@ for x, y in loader:
     ((net(x) - y) ** 2).mean().backward()
     optimizer.step()
 """)
-    assert result.text.index("def setup_distributed()") < result.text.index(
-        "    setup_distributed()"
-    )
+    assert result.text.index("def setup_distributed(") < result.text.index("    setup_distributed(")

@@ -1,4 +1,4 @@
-"""Evaluation that is shared out reports what one process reports, or is not shared out."""
+"""Evaluation that is sharded reports what one process reports, or is not sharded."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ print(total)"""
 
 
 def converted_with(body: str, more: str = "") -> str:
-    """The output for an evaluation that is shared out."""
+    """The output for an evaluation that is sharded."""
     result = convert(around(body, more), Options(evaluation="shard"))
     assert result.outcome is Outcome.CONVERTED, result.findings
     assert not [f for f in result.findings if f.code == "PT611"]
@@ -81,7 +81,7 @@ def converted_with(body: str, more: str = "") -> str:
 
 
 def said_of(body: str, more: str = "") -> list[str]:
-    """What is said of an evaluation that is not shared out."""
+    """What is said of an evaluation that is not sharded."""
     result = convert(around(body, more), Options(evaluation="shard"))
     assert result.outcome is Outcome.CONVERTED, result.findings
     assert "own_batches" not in result.text

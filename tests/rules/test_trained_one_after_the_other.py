@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, TensorDataset
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        self.body = nn.Linear(4, 8)
+        self.body = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.1))
         self.fc = nn.Linear(8, 10)
 
     def forward(self, x):

@@ -1,4 +1,4 @@
-"""Random changes of parameters and gradients would let the processes drift apart."""
+"""Random changes of parameters and gradients would let the processes diverge."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from transpile.acceptance.baseline import Baseline, Known, belongs
 from transpile.acceptance.codes import counts, named
 from transpile.acceptance.comments import Comment, comments_in
 from transpile.acceptance.unused import UNUSED_COMMENT, UNUSED_ENTRY
-from transpile.finding import Finding, Level
+from transpile.finding import Finding, Fix, Level
 
 
 @dataclass(frozen=True)
@@ -125,9 +125,17 @@ def _problem(comment: Comment, is_used: bool, looked_for: tuple[str, ...]) -> st
 
 def _about(path: str, comment: Comment, problem: str) -> Finding:
     advice = "" if comment.problem else "take the comment away"
+    fix = None if comment.problem else _taken_away(comment)
     return Finding(
-        UNUSED_COMMENT, Level.WARNING, path, comment.line, comment.column, problem, advice
+        UNUSED_COMMENT, Level.WARNING, path, comment.line, comment.column, problem, advice, fix
     )
+
+
+def _taken_away(comment: Comment) -> Fix:
+    what = "Take the comment away."
+    if comment.alone:
+        return Fix(what, comment.line, 1, comment.line + 1, 1, "")
+    return Fix(what, comment.line, comment.begin, comment.line, comment.end, "")
 
 
 def _line(data: bytes, number: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _MARK = b"disttranspile:"
 _COMMENT = re.compile(r"#\s*disttranspile:\s*(?P<rest>.*)$")
@@ -26,6 +26,8 @@ class Comment:
         codes: the codes, or beginnings of codes, that it accepts.
         whole_file: it is about every line.
         problem: why it means nothing; empty where it does.
+        begin: the column from which on its line is empty without it, 1-based.
+        end: the column behind it.
     """
 
     line: int
@@ -34,6 +36,8 @@ class Comment:
     codes: tuple[str, ...] = ()
     whole_file: bool = False
     problem: str = ""
+    begin: int = 0
+    end: int = 0
 
     @property
     def skips(self) -> bool:
@@ -57,7 +61,9 @@ def comments_in(data: bytes) -> tuple[Comment, ...]:
             match = _COMMENT.match(token.string)
             if match is not None:
                 alone = not token.line[: token.start[1]].strip()
-                found.append(_read(match["rest"].strip(), *token.start, alone))
+                comment = _read(match["rest"].strip(), *token.start, alone)
+                begin = len(token.line[: token.start[1]].rstrip()) + 1
+                found.append(replace(comment, begin=begin, end=token.end[1] + 1))
     except (tokenize.TokenError, SyntaxError, ValueError):
         return ()
     return tuple(found)

@@ -11,7 +11,7 @@ import libcst as cst
 from transpile.audit.model import Audit, Process
 from transpile.facts.events import Branch, Call, Event, Loop
 from transpile.facts.module import Module
-from transpile.plan.places import ancestors, function_of, start
+from transpile.plan.flow.places import ancestors, function_of, start
 from transpile.records import dataclass
 
 Path = tuple[tuple[str, str], ...]

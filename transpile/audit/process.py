@@ -31,7 +31,7 @@ from transpile.facts.values import (
 #: Rounds of a loop over the process's own number that are followed one by one.
 MOST_ROUNDS = 4
 #: By their exact kinds: asking for subclasses costs a third of a run.
-OPERATORS = frozenset(
+OPERATORS: frozenset[type[cst.CSTNode]] = frozenset(
     {cst.Comparison, cst.BooleanOperation, cst.BinaryOperation, cst.UnaryOperation}
 )
 CONVERSIONS: dict[str, Callable[[Any], object]] = {
@@ -162,16 +162,16 @@ class ProcessRun(Interpreter):
 
     # Wraps.
 
-    def invoke_one(self, callee: Value, arguments: Arguments, node: cst.CSTNode) -> Values:
+    def call_class(self, callee: Class, arguments: Arguments, node: cst.CSTNode) -> Values:
         """A wrap that the project derives from the framework's is one of that kind."""
-        if isinstance(callee, Class) and arguments.items:
+        if arguments.items:
             known = [name for name in callee.external_bases() if name in self.vocabulary.wraps]
             if known:
                 self.own_wraps.append(callee)
                 wrap = External(known[0])
                 self.record("call", node, (wrap,), arguments)
                 return self.call_external(wrap, arguments, node)
-        return super().invoke_one(callee, arguments, node)
+        return super().call_class(callee, arguments, node)
 
     def wrap_of(self, value: Value) -> str | None:
         """The attribute that leads out of a wrap; None for anything else."""
@@ -347,23 +347,22 @@ class ProcessRun(Interpreter):
 
     # Operators.
 
-    def evaluate(self, node: cst.CSTNode) -> Values:
-        """The values of an expression; what follows from the position is settled, too."""
-        values = super().evaluate(node)
-        kind = type(node)
-        if kind in OPERATORS and len(values) == 1:
-            settled = self.settled(node, values[0])
+    revised: frozenset[type[cst.CSTNode]] = OPERATORS | {cst.IfExp}
+
+    def revise(self, node: cst.CSTNode, values: Values) -> Values:
+        """The values of an operator: what follows from the position is settled, too."""
+        if type(node) is not cst.IfExp:
+            settled = self.settled(node, values[0]) if len(values) == 1 else None
             if settled is not None:
                 self.values[id(node)] = join(
                     (v for v in self.values[id(node)] if v is not values[0]), settled
                 )
                 return settled
-        elif kind is cst.IfExp and isinstance(values[0] if values else None, Constant):
+        elif len(values) == 1 and type(values[0]) is Constant:
             assert isinstance(node, cst.IfExp)
-            if len(values) == 1 and type(values[0]) is Constant:
-                test = only_constant(self.values.get(id(node.test), ()))
-                if isinstance(test, Settled):
-                    return (Settled(values[0].value),)
+            test = only_constant(self.values.get(id(node.test), ()))
+            if isinstance(test, Settled):
+                return (Settled(values[0].value),)
         return values
 
     def settled(self, node: cst.CSTNode, value: Value) -> Values | None:

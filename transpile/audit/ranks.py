@@ -7,7 +7,15 @@ import libcst as cst
 from transpile.audit.model import Audit
 from transpile.audit.vocabulary import SHARED, Vocabulary
 from transpile.facts.events import Branch, Event
-from transpile.facts.values import Constant, External, Opaque, Value, Values
+from transpile.facts.values import (
+    Constant,
+    External,
+    Mapping,
+    Opaque,
+    Sequence,
+    Value,
+    Values,
+)
 from transpile.plan.graph import called_names, walk_back
 
 #: Conversions and operators through which a value still says which process this is.
@@ -60,6 +68,20 @@ class Ranks:
                 return False
             if value.kind == "operation":
                 return value.name not in ("iterate", "enumerate", "zip", "len")
+            return any(name in TELLING for name in called_names(value))
+
+        return any(self.tells(value) for value in walk_back(values, enters))
+
+    def show(self, values: Values) -> bool:
+        """Whether values, as they are shown, say which process this is."""
+
+        def enters(value: Value) -> bool:
+            if not isinstance(value, Opaque):
+                return isinstance(value, (Sequence, Mapping))
+            if value.kind == "operation":
+                return value.name not in ("iterate", "enumerate", "zip", "len")
+            if any(getattr(callee, "name", "") in ("format", "join") for callee in value.callee):
+                return True
             return any(name in TELLING for name in called_names(value))
 
         return any(self.tells(value) for value in walk_back(values, enters))

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-# A command is a module of this package with a click command named `command`.
-COMMANDS = ("audit", "config", "convert", "explain", "launch", "rules", "sync", "verify")
+# A command is a module of `commands` with a click command named `command`.
+COMMANDS = ("audit", "config", "convert", "explain", "launch", "lsp", "rules", "sync", "verify")
 _IMPLICIT = "convert"
 _COMPLETION = "_DISTTRANSPILE_COMPLETE"
 _INTERRUPTED = 130
@@ -66,12 +66,12 @@ def _dispatch(words: list[str]) -> int:
     import click
 
     if _COMPLETION in os.environ:
-        from transpile.cli.completion import answer
+        from transpile.cli.commands.completion import answer
 
         answer(COMMANDS, _IMPLICIT)
     named = bool(words) and words[0] in COMMANDS
     name = words.pop(0) if named else _IMPLICIT
-    command: click.Command = import_module(f"transpile.cli.{name}").command
+    command: click.Command = import_module(f"transpile.cli.commands.{name}").command
     program = f"disttranspile {name}" if named else "disttranspile"
     try:
         status = command.main(words, prog_name=program, standalone_mode=False)

@@ -14,7 +14,7 @@ code that is installed apart, name it under [tool.disttranspile.roles], or give 
 """,
     "DT003": """\
 It joins a process group, wraps its model, or leaves this to a library. `disttranspile audit`
-looks for what may hang or go apart in it. To convert it anew, take out what distributes it.
+looks for what may hang or diverge in it. To convert it anew, take out what distributes it.
 """,
     "DT004": """\
 No backward pass, and no call that makes one, is reached when the script runs as a program. Name
@@ -88,7 +88,7 @@ Give a later one, or leave the option out that asks for it.
 """,
     "DT015": """\
 What the message names cannot be proven equal for shares of a batch. So every process draws
-whole batches, and only the calls of models are shared out: exact, but each process loads all
+whole batches, and only the calls of models are sharded: exact, but each process loads all
 the data. With --shard data the script is refused or warned of instead.
 """,
     "DT016": """\
@@ -140,5 +140,9 @@ Give the script a batch size that divides by the processes.
 """,
     "DT804": """\
 Workers share a store from MXNet 1.2.1 on, in builds with USE_DIST_KVSTORE. Take such an image.
+""",
+    "DT805": """\
+What the script says of its loader's workers holds for each process, and a machine runs several.
+Divide it among them, or give the machines more --cpus.
 """,
 }

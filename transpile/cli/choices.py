@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 import click
@@ -53,6 +54,10 @@ def launch_targets(
     return tuple(dict.fromkeys(values))
 
 
+#: Launch targets that start as many processes as they say, whatever they are started in.
+COMPLETE = frozenset({"torchrun"})
+
+
 def options_of(choices: dict[str, Any]) -> Options:
     """The options of the conversion that were chosen."""
     return Options(
@@ -69,17 +74,37 @@ def options_of(choices: dict[str, Any]) -> Options:
         strategy=choices["strategy"],
         paddle_api=choices["paddle_api"],
         kvstore=choices["kvstore"],
+        singa_start=choices["singa_start"],
+        dist_option=choices["dist_option"],
+        spars=choices["spars"],
         compression=choices["compression"],
         mode=choices["mode"],
         async_mode=not choices["synchronous"],
         slice_var_up=choices["slice_var_up"],
         split_method=choices["split_method"],
         distributed_embedding=choices["distributed_embedding"],
+        check_launch=any(target not in COMPLETE for target in choices["launch"]),
+        helpers=choices["helpers"],
         allow_partial=choices["allow_partial"],
         target_python=choices["target_python"],
         target_version=choices["target_version"],
         explain_numbers=choices["explain_numbers"],
     )
+
+
+def with_place_of_helpers(options: Options, mode: Mode, *, in_folder: bool) -> Options:
+    """The options, with the place of helpers that ``auto`` means for an output.
+
+    Args:
+        options: as they were chosen.
+        mode: what is done with the converted text.
+        in_folder: the output is a folder.
+    """
+    if options.helpers != "auto":
+        return options
+    if mode is Mode.PRINT:
+        return replace(options, helpers="inline")
+    return replace(options, helpers="module") if mode is Mode.IN_PLACE or in_folder else options
 
 
 def mode_of(choices: dict[str, Any], scripts: Sequence[Input]) -> tuple[Mode, str]:

@@ -112,7 +112,7 @@ def _convert(each: tuple[Options, Input]) -> _Converted | FileReport:
         note = Finding(codes.LEFT_ALONE, Level.NOTE, script.name, 0, 0, message)
         return FileReport(script.name, Outcome.UNCHANGED, (note,))
     from transpile.cli.notebooks import convert_input, place_of
-    from transpile.source import SourceError
+    from transpile.text.decoding import SourceError
 
     try:
         return _Converted(content, convert_input(script, content, options))

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from transpile.cli.inputs import Content
 from transpile.cli.job import Job, Mode, Task
-from transpile.cli.launch_files import LaunchFile, LaunchFileError, check_writable
+from transpile.cli.launching.launch_files import LaunchFile, LaunchFileError, check_writable
 from transpile.cli.terminal import put, tell, wants_colour
 from transpile.finding import Finding
-from transpile.result import Outcome, Result
+from transpile.result import Outcome, ProjectFile, Result
 
 if TYPE_CHECKING:
-    from transpile.cli.launch_request import Launch
+    from transpile.cli.launching.launch_request import Launch
 
 # No framework, no training: there is nothing to launch.
 _NO_TRAINING = ("DT002", "DT004")
@@ -49,12 +49,14 @@ class NewFile:
         data: what.
         before: what the file must hold still where it is overwritten in place.
         mode: its permission bits where it is new.
+        grows: it holds all that the file holds already.
     """
 
     path: str
     data: bytes
     before: bytes | None
     mode: int
+    grows: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,16 +154,19 @@ class Delivery:
         in_place = self.job.mode is Mode.IN_PLACE
         target = task.target
         findings = result.findings
-        if not in_place and not self.job.new_folder:
-            _refuse_several(result, target)
-        elif not in_place and result.modules:
+        in_file = not in_place and not self.job.new_folder
+        if in_file:
+            _refuse_several(result, target, beside=True)
+        elif not in_place and any(not file.helpers for file in result.modules):
             target = _target_in_project(task, result)
             if not _same_folder(target, task.script.path):
                 found = {*findings, *result.bound_to_place}
                 findings = tuple(sorted(found, key=lambda finding: finding.sort_key))
         modules = list(_modules_in_place(result)) if in_place else []
         if self.job.new_folder and result.modules:
-            modules += _modules_beside(target, result)
+            modules += self._modules_beside(target, result)
+        if in_file:
+            modules += self._helpers_beside(target, result)
         # The script comes last, and first what is new: whoever starts it finds all that it needs.
         modules.sort(key=lambda file: os.path.lexists(file.path))
         files = (*modules, NewFile(target, result.data, content.data, content.mode))
@@ -170,6 +175,43 @@ class Delivery:
             return Outputs(files, (), findings)
         starting = tuple(launch.files(os.path.dirname(target)))
         return Outputs(files, starting, (*findings, *launch.findings), launch.total)
+
+    def _modules_beside(self, target: str, result: Result) -> Iterator[NewFile]:
+        """Every module of the project, where the copied script will find it."""
+        root = _root(target, result)
+        for file in result.modules:
+            path = _beside(root, file.place)
+            yield self._module(path, file, _mode_of(file.path))
+
+    def _helpers_beside(self, target: str, result: Result) -> Iterator[NewFile]:
+        """The module of helpers, in the folder of the script that imports it."""
+        for file in result.changed_modules:
+            path = os.path.join(os.path.dirname(target), os.path.basename(file.path))
+            yield self._module(path, file, _NEW_FILE_MODE)
+
+    def _module(self, path: str, file: ProjectFile, mode: int) -> NewFile:
+        """A module as it will be; one of helpers keeps those that other scripts have in it."""
+        if not file.helpers:
+            return NewFile(path, file.data, None, mode)
+        from transpile.helper_text import united
+        from transpile.output.files import read_existing
+
+        try:
+            before = read_existing(path)
+            if before is None:
+                return NewFile(path, file.data, None, mode)
+            both = united(before, file.data, file.helpers, replaces=self.job.force)
+        except OSError as error:
+            raise DeliveryError(path, f"cannot be read: {error.strerror or error}") from error
+        except ValueError as error:
+            raise DeliveryError(
+                path,
+                "is in the place of the helpers, and was not written by a conversion",
+                "Keep them in the script with --helpers inline.",
+            ) from error
+        if both is None:
+            return NewFile(path, file.data, None, mode)
+        return NewFile(path, both, None, mode, grows=True)
 
     def write(self, outputs: Outputs) -> None:
         """Write what belongs to one script, all of it or nothing.
@@ -197,7 +239,7 @@ class Delivery:
             return None
         if any(finding.code in _NO_TRAINING for finding in result.findings):
             return None
-        from transpile.cli.launch_script import facts_of_plan
+        from transpile.cli.launching.launch_script import facts_of_plan
 
         return self.job.launch.launch(target, facts_of_plan(result.plan, result.data))
 
@@ -251,6 +293,8 @@ class Delivery:
 
     def _refuse_to_overwrite(self, file: NewFile, existing: bytes | None) -> None:
         """Raise where a file holds something else than may be lost."""
+        if file.grows:
+            return
         if self.job.mode is Mode.IN_PLACE:
             if existing != file.before:
                 raise DeliveryError(file.path, "has changed while it was converted")
@@ -268,9 +312,11 @@ class Delivery:
             )
 
 
-def _refuse_several(result: Result, target: str) -> None:
-    """Raise where one file is not enough for what changes."""
+def _refuse_several(result: Result, target: str, *, beside: bool = False) -> None:
+    """Raise where one file, and helpers beside it, are not enough for what changes."""
     changed = result.changed_modules
+    if beside and all(file.helpers for file in changed):
+        return
     if changed:
         raise DeliveryError(
             target,
@@ -313,13 +359,6 @@ def _root(target: str, result: Result) -> str:
 
 def _beside(root: str, place: str) -> str:
     return os.path.join(root, *place.split("/"))
-
-
-def _modules_beside(target: str, result: Result) -> Iterator[NewFile]:
-    """Every module of the project, where the copied script will find it."""
-    root = _root(target, result)
-    for file in result.modules:
-        yield NewFile(_beside(root, file.place), file.data, None, _mode_of(file.path))
 
 
 def _modules_in_place(result: Result) -> Iterator[NewFile]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -29,6 +30,14 @@ class FrameworkOption(click.Option):
         super().__init__(*args, **kwargs)
         self.frameworks = frameworks
         self.only = only or {}
+
+
+def framework_names() -> tuple[str, ...]:
+    """What ``--framework`` takes: ``auto``, or the name of a folder of rules."""
+    import transpile.rules
+
+    found = (each.name for each in pkgutil.iter_modules(transpile.rules.__path__) if each.ispkg)
+    return ("auto", *sorted(found))
 
 
 def framework_check(context: click.Context) -> Callable[[str], None]:

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from transpile.import_words import imported_words
 from transpile.reading import read_regular
+from transpile.text.import_words import imported_words
 
 
 @dataclass(frozen=True)

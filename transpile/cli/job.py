@@ -12,7 +12,7 @@ from transpile.configuration.settings import Settings
 from transpile.options import Options
 
 if TYPE_CHECKING:
-    from transpile.cli.launch_request import LaunchRequest
+    from transpile.cli.launching.launch_request import LaunchRequest
     from transpile.cli.project.accepted import Accepted
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from transpile.cli import codes
 from transpile.cli.inputs import Content, Input
+from transpile.cli.tree_classes import load_libcst
 from transpile.finding import Finding, Level
 from transpile.options import Options
 from transpile.result import Outcome, Result
@@ -24,6 +25,7 @@ def convert_input(script: Input, content: Content, options: Options) -> Result:
     Raises:
         SourceError: it cannot be parsed.
     """
+    load_libcst()
     from transpile.engine import convert
 
     if content.notebook is None:
@@ -44,6 +46,7 @@ def audit_input(script: Input, content: Content, options: Options) -> tuple[Find
     Raises:
         SourceError: it cannot be parsed.
     """
+    load_libcst()
     from transpile.auditing import audit
 
     if content.notebook is None:
@@ -87,6 +90,8 @@ def _in_cells(
         if finding.path == path:
             cell = notebook.place(finding.line)
             message = f"{cell}: {finding.message}" if cell else finding.message
-            finding = replace(finding, path=script.name, line=0, column=0, message=message)
+            finding = replace(
+                finding, path=script.name, line=0, column=0, message=message, fix=None
+            )
         found.append(finding)
     return tuple(found)

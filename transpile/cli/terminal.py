@@ -61,6 +61,30 @@ def wants_colour(stream: TextIO | None) -> bool:
     return stream.isatty()
 
 
+def is_looked_at() -> bool:
+    """Whether a person looks at standard error, at a terminal that can take a line back."""
+    return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+class RunProgress:
+    """Which of several runs is on, on one line of a terminal that goes away again."""
+
+    def __init__(self) -> None:
+        self._is_shown = False
+
+    def begin(self, label: str) -> None:
+        """Show that a run begins."""
+        if is_looked_at():
+            tell(f"\r\x1b[Krunning: {label}")
+            self._is_shown = True
+
+    def clear(self) -> None:
+        """Make room for what is to be said."""
+        if self._is_shown:
+            tell("\r\x1b[K")
+            self._is_shown = False
+
+
 class Progress:
     """How far a long run has come, on one line of a terminal that goes away again.
 
@@ -69,9 +93,7 @@ class Progress:
     """
 
     def __init__(self, total: int) -> None:
-        dumb = os.environ.get("TERM") == "dumb"
-        looked_at = sys.stderr is not None and sys.stderr.isatty() and not dumb
-        self._total = total if looked_at and total >= _LONG else 0
+        self._total = total if total >= _LONG and is_looked_at() else 0
         self._done = 0
         self._is_shown = False
 

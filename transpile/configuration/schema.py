@@ -66,6 +66,7 @@ def check(
 
 def _model(options: Sequence[OptionKey], launch: Sequence[OptionKey]) -> type[msgspec.Struct]:
     job = _struct("Launch", [*_fields(launch), ("targets", _Texts), ("script-arguments", _Texts)])
+    role = _struct("Role", [], required=[("samples", Literal["apart"])])
     own = _fields(options)
     script = _struct("Script", [*own, ("output", str), ("launch", job)], required=[("source", str)])
     return _struct(
@@ -76,7 +77,7 @@ def _model(options: Sequence[OptionKey], launch: Sequence[OptionKey]) -> type[ms
             ("ignore", list[str]),
             ("exclude", list[str]),
             ("baseline", str),
-            ("roles", dict[str, str]),
+            ("roles", dict[str, str | role]),  # type: ignore[valid-type]
             ("launch", job),
             ("script", list[script]),  # type: ignore[valid-type]
         ],
@@ -166,6 +167,8 @@ def _called(table: str, name: str) -> str:
 def _keys(table: str, options: Sequence[OptionKey], launch: Sequence[OptionKey]) -> list[str]:
     if table.endswith("launch"):
         return [*(option.name for option in launch), "targets", "script-arguments"]
+    if table.startswith("roles"):
+        return ["samples"]
     own = [option.name for option in options]
     if table.startswith("script"):
         return [*own, "source", "output", "launch"]

@@ -54,6 +54,7 @@ class Settings:
         select: the codes of the findings that count; empty for all.
         ignore: those that do not.
         roles: names of in-house code to the known names that they stand for.
+        apart: names of in-house models that keep the samples of a batch apart.
         excluded: the script is left out of folders.
         output: where its conversion goes; None where that is not said.
     """
@@ -64,6 +65,7 @@ class Settings:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
+    apart: tuple[str, ...] = ()
     excluded: bool = False
     output: Said | None = None
 
@@ -129,10 +131,17 @@ def settings_in(file: File, script: str, output: str | None = None) -> Settings:
         launch,
         tuple(file.table.get("select", ())),
         tuple(file.table.get("ignore", ())),
-        dict(file.table.get("roles", {})),
+        *roles_in(file),
         matches(script, file.folder, file.table.get("exclude", ())),
         found,
     )
+
+
+def roles_in(file: File) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The names of in-house code with what they stand for, and those that keep samples apart."""
+    said = file.table.get("roles", {})
+    apart = tuple(name for name, known in said.items() if not isinstance(known, str))
+    return {name: known for name, known in said.items() if isinstance(known, str)}, apart
 
 
 def pairs(file: File) -> Sequence[Pair]:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from transpile.distributed.modules import Names, Text
 from transpile.distributed.packages import QUIET
 from transpile.distributed.reach import Reach, Reached
-from transpile.import_words import imported_words
 from transpile.plan.table import Table
 from transpile.records import dataclass
+from transpile.text.import_words import imported_words
 
 #: Parts of names that say that something is about several processes.
 HINTS = re.compile(
@@ -49,7 +49,7 @@ class Verdict:
     Args:
         why: how it is distributed; empty where it is not for sure.
         evidence: what shows that it may be; empty where nothing does.
-        unread: what cannot be read and may join the processes, or wrap and share out.
+        unread: what cannot be read and may join the processes, or wrap and shard.
         place: where that is called.
     """
 

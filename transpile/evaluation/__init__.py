@@ -1,4 +1,4 @@
-"""Evaluation loops, and how what they add up can be shared out over the processes."""
+"""Evaluation loops, and how what they add up can be sharded over the processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether what a loader delivers can be shared out batch by batch."""
+"""Whether what a loader delivers can be sharded batch by batch."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from transpile.facts.values import (
     Value,
 )
 from transpile.facts.walk import descendants
+from transpile.plan.data.sources import depends_on_world_size
 from transpile.plan.graph import called_names, method_calls, parents
 from transpile.plan.model import Loader, Plan
-from transpile.plan.sources import depends_on_world_size
 
 from .effects import DRAWS, SAMPLING
 from .model import Obstacle
@@ -46,7 +46,7 @@ def head(plan: Plan, loop: cst.For) -> cst.BaseExpression:
             check_numbers(loop)
         node = node.args[0].value
     if isinstance(node, cst.Call) and not node.args:
-        # A loader that gives its batches when it is called is called where it is shared out, too.
+        # A loader that gives its batches when it is called is called where it is sharded, too.
         made = plan.facts.values_of(node.func)
         if made and {id(v) for v in made} == {id(v) for v in plan.facts.values_of(node)}:
             node = node.func
@@ -69,7 +69,7 @@ def check_numbers(loop: cst.For) -> None:
 
 
 def check_loader(plan: Plan, loader: Loader, words: EvaluationWords) -> None:
-    """Make sure that the batches of a loader can be shared out.
+    """Make sure that the batches of a loader can be sharded.
 
     Raises:
         Obstacle: they cannot.

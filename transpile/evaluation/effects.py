@@ -25,8 +25,8 @@ from transpile.facts.values import (
     Values,
 )
 from transpile.facts.walk import children, descendants
-from transpile.plan.effect_search import classify
-from transpile.plan.effects import Kind
+from transpile.plan.effects.effect_search import classify
+from transpile.plan.effects.effects import Kind
 from transpile.plan.graph import called_names, is_instance_of, method_calls, origin
 from transpile.plan.model import Plan
 from transpile.plan.roles.surroundings import inside_module
@@ -261,11 +261,11 @@ class Effects:
                     return ""
             if names and all(name.startswith(self.words.transforms) for name in names):
                 return self.transforms(names)
-            return "it calls something that cannot be looked into"
+            return "it calls something that cannot be analysed"
         if isinstance(callee, Partial):
             inner = [self.harm(one, event) for one in callee.callee]
             return next(filter(None, inner), "")
-        return "it calls something that cannot be looked into"
+        return "it calls something that cannot be analysed"
 
     def transforms(self, names: tuple[str, ...]) -> str:
         """What is wrong with transforms that draw random numbers."""
@@ -304,7 +304,7 @@ class Effects:
         return False
 
     def method(self, callee: Opaque, event: Event) -> str:
-        """What a method of something that cannot be looked into may do."""
+        """What a method of something that cannot be analysed may do."""
         word = callee.name
         if word in self.plan.table.filling_methods or word in SAMPLING:
             return "" if self.only_in_training(event) else "it draws random numbers"

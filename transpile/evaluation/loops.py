@@ -1,4 +1,4 @@
-"""Finding evaluation loops, and telling which can be shared out."""
+"""Finding evaluation loops, and telling which can be sharded."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Instance, Values
-from transpile.plan.effect_names import TRACKERS
+from transpile.plan.effects.effect_names import TRACKERS
+from transpile.plan.flow.places import start
+from transpile.plan.flow.ranks import Ranks
 from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Loader, Model, Plan
-from transpile.plan.places import start
-from transpile.plan.ranks import Ranks
 from transpile.plan.roles.surroundings import inside_module
 
 from .data import check_loader, head
@@ -141,7 +141,7 @@ class Evaluations:
         runs: list[tuple[Event, Loader]],
         forwards: list[tuple[Event, Model]],
     ) -> Shared:
-        """How a loop is shared out.
+        """How a loop is sharded.
 
         Raises:
             Obstacle: it cannot be.
@@ -251,7 +251,7 @@ class Evaluations:
 
 
 def shared_loops(plan: Plan, words: EvaluationWords) -> list[Shared]:
-    """The evaluation loops that are shared out, where that is wanted."""
+    """The evaluation loops that are sharded, where that is wanted."""
     if plan.options.evaluation != "shard":
         return []
     return [found for found in evaluations(plan, words) if isinstance(found, Shared)]

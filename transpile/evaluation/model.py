@@ -83,7 +83,7 @@ class Forward:
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """A loop whose batches can be shared out.
+    """A loop whose batches can be sharded.
 
     Args:
         module: where it stands.
@@ -123,7 +123,7 @@ class Whole:
 
 @dataclass(frozen=True, eq=False)
 class Done:
-    """A loop whose batches are shared out already."""
+    """A loop whose batches are sharded already."""
 
     module: Module
     node: cst.CSTNode

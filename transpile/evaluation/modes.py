@@ -6,8 +6,8 @@ from transpile.facts.events import Branch, Event
 from transpile.facts.values import External, Instance
 from transpile.plan.graph import called_names
 from transpile.plan.model import Model, Plan
-from transpile.plan.modes import changed_to, changes
-from transpile.plan.parts import walk_parts
+from transpile.plan.models.modes import changed_to, changes
+from transpile.plan.models.parts import walk_parts
 
 from .words import EvaluationWords
 

@@ -8,7 +8,7 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.facts.walk import children, descendants
-from transpile.plan.places import function_of
+from transpile.plan.flow.places import function_of
 
 from .model import Obstacle
 

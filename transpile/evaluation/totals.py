@@ -9,9 +9,9 @@ import libcst as cst
 from transpile.facts.module import Module
 from transpile.facts.values import BoundMethod, External, Function, Instance
 from transpile.facts.walk import descendants
+from transpile.plan.flow.places import function_of
 from transpile.plan.graph import is_instance_of
 from transpile.plan.model import Plan
-from transpile.plan.places import function_of
 from transpile.records import dataclass, field
 
 from .meters import meter, own_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from transpile.facts.values import Values
-from transpile.plan.effects import Vocabulary
+from transpile.plan.effects.effects import Vocabulary
 from transpile.records import dataclass, field
 
 from .model import Way

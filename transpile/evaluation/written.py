@@ -1,4 +1,4 @@
-"""What is written where the batches of an evaluation are shared out."""
+"""What is written where the batches of an evaluation are sharded."""
 
 from __future__ import annotations
 

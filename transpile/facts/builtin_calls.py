@@ -46,6 +46,10 @@ class BuiltinCalls(Expressions):
         if not name.startswith("builtins."):
             return None
         word = name[len("builtins.") :]
+        if word in ("max", "min") and arguments.get("key", None) is not None:
+            # What is chosen is none of the numbers that it is chosen by.
+            for chosen_from in arguments.positional()[:1]:
+                self.compare(chosen_from.values, arguments, node)
         method = getattr(self, f"builtin_{word}", None)
         if method is None:
             return self.container_method(word, arguments, node)
@@ -156,8 +160,19 @@ class BuiltinCalls(Expressions):
         return self.copied(arguments, node, "list", keep_order=False)
 
     def builtin_sorted(self, arguments: Arguments, node: cst.CSTNode) -> Values:
-        """``sorted(iterable)``."""
-        return self.copied(arguments, node, "list", keep_order=False)
+        """``sorted(iterable, key=...)``."""
+        made = self.copied(arguments, node, "list", keep_order=False)
+        self.compare(made, arguments, node)
+        return made
+
+    def compare(self, sorted_values: Values, arguments: Arguments, node: cst.CSTNode) -> None:
+        """Note what the elements of a sequence are put in order by."""
+        elements = self.elements(sorted_values, node)
+        key = arguments.get("key", None)
+        if key is not None and key.values and key.values != (Constant(None),):
+            given = Arguments((Argument(elements, None),))
+            elements = self.invoke(key.values, given, node)
+        self.record("sort", node, sorted_values, result=elements)
 
     def builtin_list(self, arguments: Arguments, node: cst.CSTNode) -> Values:
         """``list(iterable)``."""
@@ -438,6 +453,9 @@ class BuiltinCalls(Expressions):
             if new != sequence.rest:
                 sequence.rest = new
                 self.heap_version += 1
+            return (Constant(None),)
+        if name == "sort":
+            self.compare((sequence,), arguments, node)
             return (Constant(None),)
         if name == "pop":
             return sequence.every() or unknown("an element of a list")

@@ -45,6 +45,10 @@ class Calls(ProjectCalls):
 
     def invoke_one(self, callee: Value, arguments: Arguments, node: cst.CSTNode) -> Values:
         """Call one alternative."""
+        if isinstance(callee, External):
+            return self.call_external(callee, arguments, node)
+        if isinstance(callee, Opaque):
+            return self.call_opaque(callee, arguments, node)
         if isinstance(callee, Function):
             return self.call_function(callee, arguments, node, None)
         if isinstance(callee, BoundMethod):
@@ -57,9 +61,7 @@ class Calls(ProjectCalls):
             )
             return self.call_function(callee.function, with_receiver, node, callee.receiver)
         if isinstance(callee, Class):
-            made = self.instantiate(callee, arguments, node)
-            wraps = any(self.is_subclass(callee, base) for base in self.dialect.derived_wraps)
-            return arguments.items[0].values if wraps and arguments.items else made
+            return self.call_class(callee, arguments, node)
         if isinstance(callee, Instance):
             return self.call_instance(callee, arguments, node)
         if isinstance(callee, Partial):
@@ -68,19 +70,17 @@ class Calls(ProjectCalls):
                 callee.arguments.unknown_because or arguments.unknown_because,
             )
             return self.invoke(callee.callee, override_keywords(merged), node)
-        if isinstance(callee, External):
-            return self.call_external(callee, arguments, node)
-        if isinstance(callee, Opaque):
-            return self.call_opaque(callee, arguments, node)
         self.escape(arguments, node)
         reason = callee.reason if isinstance(callee, Unknown) else "it is not a function"
         unknown = self.opaque("call", node, callee=(callee,), arguments=arguments)
         unknown.cache.setdefault("unknown", reason)
         return (unknown,)
 
-    # Project functions.
-
-    # Project classes.
+    def call_class(self, callee: Class, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """Make an object of a class of the project."""
+        made = self.instantiate(callee, arguments, node)
+        wraps = any(self.is_subclass(callee, base) for base in self.dialect.derived_wraps)
+        return arguments.items[0].values if wraps and arguments.items else made
 
     # Out of the project.
 
@@ -147,7 +147,7 @@ class Calls(ProjectCalls):
         self.stack = before
 
     def call_opaque(self, callee: Opaque, arguments: Arguments, node: cst.CSTNode) -> Values:
-        """Call a method of something that cannot be looked into."""
+        """Call a method of something that cannot be analysed."""
         contained = self.call_container_method(callee, arguments, node)
         if contained is not None:
             return contained

@@ -124,6 +124,8 @@ class Containers(State):
                 found = join(found, pair.elements[1])
             else:
                 found = join(found, self.elements((pair,), node))
+        if not pairs:
+            found = (self.opaque("item", node, "", ((value,),)),)
         return found
 
     def concatenate(self, node: cst.CSTNode, left: Values, right: Values) -> Values | None:

@@ -20,7 +20,7 @@ from transpile.facts.values import (
     Values,
     join,
 )
-from transpile.source import Source
+from transpile.text.source import Source
 
 
 class Definitions(Imports):

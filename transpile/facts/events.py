@@ -63,7 +63,8 @@ class Event:
     """Something that happens at a place, in one calling context.
 
     Args:
-        kind: ``call``, ``iterate``, ``test``, ``exit`` (break, continue, return, raise),
+        kind: ``call``, ``iterate``, ``test``, ``choose`` (what a conditional expression asks for,
+            with what it gives), ``exit`` (break, continue, return, raise),
             ``store`` (attribute or item of something opaque), ``operate`` (augmented assignment).
         node: the expression or statement.
         module: the module of `node`.

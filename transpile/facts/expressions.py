@@ -22,6 +22,7 @@ from transpile.facts.values import (
     Value,
     Values,
     join,
+    only_constant,
 )
 
 BUILTINS = frozenset(dir(builtins))
@@ -37,16 +38,30 @@ SINGLETONS: dict[str, Values] = {
 class Expressions(Operators):
     """The part of the interpreter that knows expressions."""
 
+    #: The kinds of expressions whose values :meth:`revise` looks at again.
+    revised: frozenset[type[cst.CSTNode]] = frozenset()
+
     def evaluate(self, node: cst.CSTNode) -> Values:
-        """The values of an expression, in the current scope."""
-        self.step()
-        handler = HANDLERS.get(type(node))
+        """The values of an expression, in the current scope.
+
+        This runs more often than anything else, so that no call in it is one too many.
+        """
+        self.steps += 1
+        if self.steps > self.most_steps or len(self.events) > self.most_events:
+            raise self.too_complex()
+        kind = type(node)
+        handler = HANDLERS.get(kind)
         if handler is None:
-            return unknown(f"{type(node).__name__} is not followed")
+            return unknown(f"{kind.__name__} is not followed")
         values = handler(self, node)
-        key = id(node)
-        before = self.values.get(key)
-        self.values[key] = values if before is None or before == values else join(before, values)
+        known, key = self.values, id(node)
+        before = known.get(key)
+        if before is not values:
+            known[key] = values if before is None or before == values else join(before, values)
+        return self.revise(node, values) if kind in self.revised else values
+
+    def revise(self, node: cst.CSTNode, values: Values) -> Values:
+        """What an expression gives after all, where more is known than its parts tell."""
         return values
 
     # Names.
@@ -113,7 +128,15 @@ class Expressions(Operators):
             parts = self.parts_of_sequences(base, node)
             others = tuple(value for value in base if not isinstance(value, Sequence))
             return join(parts, self.item(others, (), node))
-        return self.item(base, indices[0] if len(indices) == 1 and not is_slice else (), node)
+        if len(indices) != 1 or is_slice:
+            return self.item(base, (), node)
+        found = self.item(base, indices[0], node)
+        index = node.slice[0].slice
+        counted = isinstance(self.module.source.parent(node), cst.AugAssign)
+        if only_constant(indices[0]) is None and not counted and is_choice(base):
+            assert isinstance(index, cst.Index)
+            self.record("choose", index.value, indices[0], result=found)
+        return found
 
     def parts_of_sequences(self, base: Values, node: cst.Subscript) -> Values:
         """The parts of lists that a slice takes: which elements, where its bounds are written."""
@@ -274,3 +297,12 @@ HANDLERS: dict[type[cst.CSTNode], Callable[[Any, Any], Values]] = {
     cst.Yield: Expressions.yielded,
     cst.Ellipsis: lambda run, node: (Constant("..."),),
 }
+
+
+def is_choice(base: Values) -> bool:
+    """Whether values are containers of constants, of which an index chooses one."""
+    return bool(base) and all(
+        isinstance(value, (Sequence, Mapping))
+        and all(isinstance(one, Constant) for one in value.every())
+        for value in base
+    )

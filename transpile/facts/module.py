@@ -8,7 +8,7 @@ from transpile.records import dataclass, field
 
 if TYPE_CHECKING:
     from transpile.facts.values import Scope
-    from transpile.source import Source
+    from transpile.text.source import Source
 
 
 @dataclass(eq=False)

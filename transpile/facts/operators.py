@@ -105,10 +105,13 @@ class Operators(Literals):
         known = truth(test)
         if known is not None:
             return self.evaluate(node.body if known else node.orelse)
+        self.record("test", node.test, test)
         before = self.stack
         self.stack = self.pushed(Branch(node, "then"))
         body = self.evaluate(node.body)
         self.stack = (*before, Branch(node, "else"))
         orelse = self.evaluate(node.orelse)
         self.stack = before
-        return join(body, orelse)
+        chosen = join(body, orelse)
+        self.record("choose", node.test, test, result=chosen)
+        return chosen

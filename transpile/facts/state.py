@@ -93,7 +93,7 @@ class Dialect:
             or of the module that calls them.
     """
 
-    canonical: Callable[[str], str]
+    canonical: Callable[[str], str] = lambda name: name
     instance_call: Mapping[str, tuple[Dispatch, ...]] = field(default_factory=dict)
     returns_receiver: Mapping[str, frozenset[str]] = field(default_factory=dict)
     iterates_argument: frozenset[str] = frozenset()

@@ -3,7 +3,7 @@
 An expression evaluates to a tuple of alternatives (:data:`Values`), one for each way the script can
 reach it. An alternative is a constant, something of the project (function, class, instance,
 container), a name outside the project, or a node of the value graph: the result of a call, an
-operator, an attribute or an element of something that cannot be looked into. Nodes of the graph
+operator, an attribute or an element of something that cannot be analysed. Nodes of the graph
 are made once for a place and a calling context, so loops give cycles and not endless chains.
 """
 

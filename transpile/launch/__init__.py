@@ -1,10 +1,10 @@
 """Launch files: what starts a converted script on a cluster.
 
-A target is a module of this package with ``FRAMEWORKS``, the frameworks whose scripts it starts,
-and a function ``files``, which makes of a :class:`~transpile.launch.job.Job` the texts of the files
-that start it, by their paths relative to one folder, and raises ``ValueError`` where the job is
-none for it. It sees nothing but the job. Its name is that of the module, with hyphens. What several
-targets share is in the other modules.
+A target is a module of ``manifests`` or ``scripts``, or of this package, with ``FRAMEWORKS``, the
+frameworks whose scripts it starts, and a function ``files``, which makes of a
+:class:`~transpile.launch.job.Job` the texts of the files that start it, by their paths relative to
+one folder, and raises ``ValueError`` where the job is none for it. It sees nothing but the job. Its
+name is that of the module, with hyphens. What several targets share is in the other modules.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def targets() -> Mapping[str, Target]:
     import pkgutil
 
     found = {}
-    for name in sorted(info.name for info in pkgutil.iter_modules(__path__)):
-        module = import_module(f"{__name__}.{name}")
+    for info in pkgutil.walk_packages(__path__, f"{__name__}."):
+        module = import_module(info.name)
         if hasattr(module, "files"):
-            target = Target(name.replace("_", "-"), frozenset(module.FRAMEWORKS), module.files)
-            found[target.name] = target
-    return found
+            name = info.name.rpartition(".")[2].replace("_", "-")
+            found[name] = Target(name, frozenset(module.FRAMEWORKS), module.files)
+    return dict(sorted(found.items()))

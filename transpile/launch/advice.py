@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from transpile.finding import Finding, Level
 from transpile.launch.job import Job
 from transpile.launch.quantity import memory_text
+from transpile.launch.roles import cpus_amount
 
 #: Bytes a second through the link of one machine.
 NETWORKS = {"10GbE": 10e9 / 8, "25GbE": 25e9 / 8, "100Gb-IB": 100e9 / 8}
@@ -17,12 +18,14 @@ SMALL_SERVERS = "DT801"
 NETWORK_BOUND = "DT802"
 UNEVEN_BATCH = "DT803"
 OLD_IMAGE = "DT804"
+MANY_LOADERS = "DT805"
 
 CODES = {
     SMALL_SERVERS: "the servers' memory is smaller than the model that they hold",
     NETWORK_BOUND: "how long the network takes for the gradients of a step",
     UNEVEN_BATCH: "the batch size does not divide by the number of processes",
     OLD_IMAGE: "the image has an MXNet whose workers cannot share a store",
+    MANY_LOADERS: "more workers load data on a machine than it has CPUs",
 }
 _BYTES_OF_A_PARAMETER = 4
 # A forward pass multiplies and adds once with each parameter of a dense layer, a backward pass
@@ -42,12 +45,14 @@ class Workload:
         batch_size: that the script divides among all processes; None where it is not known.
         step_seconds: how long one process computes a step; None where nobody has said.
         network: what connects the machines, one of `NETWORKS`; empty where nobody has said.
+        loader_workers: what each process starts to load its data; None where it is not known.
     """
 
     parameters: int | None = None
     batch_size: int | None = None
     step_seconds: float | None = None
     network: str = ""
+    loader_workers: int | None = None
 
     @property
     def size(self) -> int:
@@ -87,6 +92,17 @@ def advice(job: Job, workload: Workload, path: str) -> Iterator[Finding]:
             Level.WARNING,
             f"{job.image or job.container} has MXNet {'.'.join(map(str, version))} by its tag",
             "Take an image with MXNet 1.2.1 or later, built with USE_DIST_KVSTORE.",
+        )
+    processes, cpus = job.processes_per_node, job.worker_resources.cpus
+    loaders = (processes or 0) * (workload.loader_workers or 0)
+    if processes and cpus is not None and loaders > cpus:
+        yield finding(
+            MANY_LOADERS,
+            Level.NOTE,
+            f"{processes} processes with {workload.loader_workers} loader workers each are "
+            f"{loaders} workers on a machine of {cpus_amount(cpus)}",
+            f"Give each loader at most {int(cpus // processes)} workers, or the machines more "
+            "--cpus.",
         )
     size, batch = job.world_size, workload.batch_size
     if size and batch and batch % size:

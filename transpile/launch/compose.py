@@ -11,11 +11,11 @@ import posixpath
 import re
 from collections.abc import Mapping
 
-from transpile.launch import peers
 from transpile.launch.job import Job
-from transpile.launch.manifest import Block, Noted, Object, Value, manifest
-from transpile.launch.peers import Peers
-from transpile.launch.pod import Pods, image, shared_memory, variables_of
+from transpile.launch.manifests import peers
+from transpile.launch.manifests.manifest import Block, Noted, Object, Value, manifest
+from transpile.launch.manifests.peers import Peers
+from transpile.launch.manifests.pod import Pods, image, shared_memory, variables_of
 from transpile.launch.quantity import mebibytes
 
 FRAMEWORKS = peers.FRAMEWORKS

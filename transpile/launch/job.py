@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, fields
 from typing import Literal
 
+from transpile.launch.manifests.volumes import Volume
 from transpile.launch.roles import (
     UNSPECIFIED,
     WITH_MASTER,
@@ -19,7 +21,6 @@ from transpile.launch.roles import (
     plural,
     total_of,
 )
-from transpile.launch.volumes import Volume
 from transpile.launch.words import check_variable, check_word, dns_label
 
 #: More machines than any cluster gives one job; a launch file names each of them.
@@ -33,6 +34,7 @@ DmlcLauncher = Literal["local", "ssh", "mpi"]
 #: Stands where an image must be named and the user has not: it parses, and nobody serves it.
 PLACEHOLDER_IMAGE = "registry.example.com/your/image:tag"
 _RESTARTS_OF_ELASTIC_JOBS = 3
+_GPU_TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class Job:
             starts, or one process without GPUs.
         processes_without_gpus: processes of each machine on CPUs alone; None where it has GPUs, or
             they are looked for.
+        gpu_type: of those GPUs, as platforms name it, such as ``A100``; empty for any.
         workers: how many workers, where there are servers; None for one on each node.
         servers: how many servers, where there are any; None for as many as workers.
         worker_resources: of each machine, or pod, that trains.
@@ -97,6 +100,7 @@ class Job:
     min_nodes: int | None = None
     gpus_per_node: int | None = None
     processes_without_gpus: int | None = None
+    gpu_type: str = ""
     workers: int | None = None
     servers: int | None = None
     worker_resources: Resources = UNSPECIFIED
@@ -162,6 +166,10 @@ class Job:
                 raise ValueError("a node has either GPUs or processes without them")
             if self.processes_without_gpus < 1:
                 raise ValueError("a node needs at least 1 process")
+        if self.gpu_type and not _GPU_TYPE.fullmatch(self.gpu_type):
+            raise ValueError(f"{self.gpu_type!r} is no type of GPU such as A100")
+        if self.gpu_type and self.gpus_per_node is None:
+            raise ValueError("a type of GPU needs a number of them: say --gpus-per-node")
         if self.max_restarts is not None and self.max_restarts < 0:
             raise ValueError("the number of restarts cannot be negative")
         if self.rendezvous == "static" and self.is_elastic:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import libcst
 
-from transpile.edit import ChangeList, CommaList, Edit
 from transpile.layout.expressions import replace_expression
-from transpile.source import Source
+from transpile.text.edit import ChangeList, CommaList, Edit
+from transpile.text.source import Source
 
 
 def add_argument(source: Source, call: libcst.Call, text: str, order: int = 0) -> tuple[Edit, ...]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import libcst
 
-from transpile.edit import Edit, Replace, wrap
-from transpile.source import Source
-from transpile.span import Span
+from transpile.text.edit import Edit, Replace, wrap
+from transpile.text.source import Source
+from transpile.text.span import Span
 
 _ATOMS = (
     libcst.Name,

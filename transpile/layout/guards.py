@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from transpile.edit import Edit, Indent
 from transpile.layout.lines import (
     Statement,
     is_last,
@@ -12,8 +11,9 @@ from transpile.layout.lines import (
     statement_span,
 )
 from transpile.layout.statements import end_of_statement
-from transpile.source import Source
-from transpile.span import Span
+from transpile.text.edit import Edit, Indent
+from transpile.text.source import Source
+from transpile.text.span import Span
 
 
 def guard(

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 import libcst
 
-from transpile.edit import Edit, Insert
 from transpile.layout.lines import Statement, in_file_style
 from transpile.layout.statements import end_of_statement, insert_after, insert_before, is_docstring
 from transpile.records import dataclass
-from transpile.source import Source
+from transpile.text.edit import Edit, Insert
+from transpile.text.source import Source
 
 _BLOCK_ORDER = 1000
 _LAST = 1_000_000
@@ -62,7 +62,7 @@ def insert_import(
 
     Args:
         source: the script.
-        lines: import statements.
+        lines: import statements; several from one module stand together, a line each.
         order: rank among the imports that are added at one place; smaller comes first.
         near: the top-level packages of the script's own project, ``.`` for relative imports, where
             the lines import from it: they stand together, apart from other people's.
@@ -71,7 +71,7 @@ def insert_import(
     known = {binding for statement in section for binding in _bindings(statement)}
     edits: list[Edit] = []
     for line in lines:
-        wanted = list(_bindings(libcst.parse_statement(line)))
+        wanted = [each for one in libcst.parse_module(line).body for each in _bindings(one)]
         if not wanted or not known.issuperset(wanted):
             edits += _insertion(source, section, line, wanted[0] if wanted else None, order, near)
     return tuple(edits)

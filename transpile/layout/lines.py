@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 import libcst
 
-from transpile.edit import Edit, Insert, Replace
-from transpile.source import Source
-from transpile.span import Span
+from transpile.text.edit import Edit, Insert, Replace
+from transpile.text.source import Source
+from transpile.text.span import Span
 
 Statement: TypeAlias = (
     libcst.BaseSmallStatement | libcst.SimpleStatementLine | libcst.BaseCompoundStatement

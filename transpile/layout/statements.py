@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import libcst
 
-from transpile.edit import Edit, Insert, Replace
 from transpile.layout.lines import (
     STATEMENTS,
     Statement,
@@ -21,8 +20,9 @@ from transpile.layout.lines import (
     statement_indentation,
     statement_span,
 )
-from transpile.source import Source
-from transpile.span import Span
+from transpile.text.edit import Edit, Insert, Replace
+from transpile.text.source import Source
+from transpile.text.span import Span
 
 _COMMENT_LINE = re.compile(r"([ \t]*)#[^\n]*(?:\n|\Z)")
 _BLANK_LINE = re.compile(r"[ \t\f\r]*\n")

@@ -1,4 +1,28 @@
-"""Log once per job; warnings and errors of all processes stay."""
+"""Log once per job; warnings and errors of all processes stay.
+
+What:
+    Right after the process group is joined, logging up to the level of information is switched
+    off in every process but the one with rank 0. Where something is logged earlier, it is
+    switched off before that.
+
+Why:
+    With N processes every message would come out N times. A warning or an error of one process
+    must not be lost.
+
+Before:
+    logging.info("training on %s", device)
+
+After:
+    if not is_main_process():
+        logging.disable(logging.INFO)
+    logging.info("training on %s", device)
+
+Refuses when:
+    never.
+
+Source:
+    https://docs.python.org/3/library/logging.html#logging.disable
+"""
 
 from __future__ import annotations
 
@@ -11,15 +35,20 @@ from transpile.facts.events import Event
 from transpile.facts.values import External
 from transpile.layout import insert_after, insert_before
 from transpile.once.shared import main_process, once_of
-from transpile.plan.effects import Kind
-from transpile.plan.entering import SetUp, set_up_of
+from transpile.plan.effects.effects import Kind
+from transpile.plan.effects.treatment import Once
+from transpile.plan.flow.entering import SetUp, set_up_of
+from transpile.plan.flow.places import statement_in
+from transpile.plan.flow.start import is_main_guard
 from transpile.plan.model import Plan
-from transpile.plan.places import statement_in
-from transpile.plan.start import is_main_guard
-from transpile.plan.treatment import Once
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+
+#: What the findings say, by their numbers.
+CODES = {
+    "541": "logs once per job, but for warnings and errors",
+}
 
 QUIET = frozenset({"debug", "info", "log"})
 

@@ -1,4 +1,25 @@
-"""Open files for writing on one process, and nowhere else."""
+"""Open files for writing on one process, and nowhere else.
+
+What:
+    A file that is opened for writing where no guard can go around all of its uses is opened on
+    the process with rank 0; the others write to nowhere. Everything written through the handle
+    (``csv``, ``json.dump``, ``print(file=...)``) needs no change then. The same goes for log files.
+
+Why:
+    Processes that write one file at the same time overwrite each other's lines.
+
+Before:
+    results = open("results.csv", "w")
+
+After:
+    results = open("results.csv" if is_main_process() else os.devnull, "w")
+
+Refuses when:
+    never: files that are read and written through one handle are reported.
+
+Source:
+    https://docs.python.org/3/library/os.html#os.devnull
+"""
 
 from __future__ import annotations
 
@@ -9,11 +30,17 @@ import libcst as cst
 from transpile.facts.values import Constant, External
 from transpile.finding import Level
 from transpile.once.shared import argument_of, once_of, only_here
-from transpile.plan.effects import Effect, Kind
+from transpile.plan.effects.effects import Effect, Kind
+from transpile.plan.effects.treatment import Once
 from transpile.plan.model import Plan
-from transpile.plan.treatment import Once
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Remark, Ruling, Rulings
+
+#: What the findings say, by their numbers.
+CODES = {
+    "521": "a file is opened for writing by one process",
+    "522": "a file is opened for writing by every process",
+}
 
 NOWHERE = External("os.devnull")
 ROTATING = frozenset(

@@ -1,4 +1,31 @@
-"""Downloads and preparation, done by one process first."""
+"""Download and prepare before the other processes look.
+
+What:
+    A statement that downloads data or weights, unpacks an archive, or makes a file where it is
+    missing goes into a block in which the processes take turns: rank 0 first, then the first
+    process of every other node (which finds the outcome on a shared file system, and fetches it
+    on a local one), then the rest, and nobody goes on before all have been there. The test for the
+    file belongs to the block, be it around the statement or an early exit before it, and so does
+    the attempt to read the file.
+
+Why:
+    Processes that download into one folder at the same time find each other's half-written files.
+    One that comes late must not take such a file for a whole one, nor write anew what others read.
+
+Before:
+    $preparing
+
+After:
+    with main_process_first():
+        $preparing
+
+Refuses when:
+    never: what happens before the processes know of each other, or where only some of them come,
+    is reported.
+
+Source:
+    $preparing_source
+"""
 
 from __future__ import annotations
 
@@ -6,16 +33,23 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.changes import Insert
 from transpile.finding import Level
 from transpile.layout import guard, insert_before
 from transpile.once.shared import agreed_on, once_of, parts
-from transpile.plan.effects import Kind
+from transpile.plan.effects.effects import Kind
+from transpile.plan.effects.treatment import Preparation
+from transpile.plan.flow.places import statement_of
 from transpile.plan.model import Plan
-from transpile.plan.places import statement_of
-from transpile.plan.treatment import Preparation
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.text.changes import Insert
+
+#: What the findings say, by their numbers.
+CODES = {
+    "561": "downloads and preparation are done by one process first",
+    "562": "something is downloaded or prepared by all processes at the same time",
+    "563": "preparation draws random numbers in some processes only",
+}
 
 MODULE = "put it behind the place where the process group is joined, or run it once beforehand"
 
@@ -66,7 +100,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 preparation.module,
                 preparation.forced,
                 f"where '{preparation.module.source.code(preparation.forced)}' asks for it, files "
-                "are made anew by every process, and those of one machine may do so at the same "
+                "are recreated by every process, and those of one machine may do so at the same "
                 "time",
                 "make them beforehand, in a run of one process",
             )

@@ -1,4 +1,25 @@
-"""Print to standard output once per job."""
+"""Print to standard output once per job.
+
+What:
+    Every ``print`` becomes a call of a small helper that prints on the process with rank 0 alone.
+    The arguments are still evaluated in every process, so that a forward pass, a collective or a
+    random number among them stays what it was. Prints to standard error stay as they are.
+
+Why:
+    With N processes every line would come out N times, mixed with those of the others.
+
+Before:
+    print("loss", evaluate(model))
+
+After:
+    print_once("loss", evaluate(model))
+
+Refuses when:
+    never.
+
+Source:
+    $rank_source
+"""
 
 from __future__ import annotations
 
@@ -11,11 +32,16 @@ from transpile.facts.module import Module
 from transpile.facts.values import External
 from transpile.layout import replace_expression
 from transpile.once.shared import once_of
-from transpile.plan.effects import Effect, Kind
+from transpile.plan.effects.effects import Effect, Kind
+from transpile.plan.effects.treatment import Once
 from transpile.plan.model import Plan
-from transpile.plan.treatment import Once
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+
+#: What the findings say, by their numbers.
+CODES = {
+    "501": "prints once per job",
+}
 
 PRINT = (External("builtins.print"),)
 #: ``print`` that is not called right there.

@@ -1,4 +1,24 @@
-"""Show progress bars once per job."""
+"""Show progress bars once per job.
+
+What:
+    Bars of ``tqdm``, ``rich`` and ``alive_progress`` are switched off in every process but the one
+    with rank 0; they still iterate there.
+
+Why:
+    N bars would overwrite each other on one terminal.
+
+Before:
+    for batch in tqdm($batches):
+
+After:
+    for batch in tqdm($batches, disable=not is_main_process()):
+
+Refuses when:
+    never: bars that cannot be switched off are reported.
+
+Source:
+    https://tqdm.github.io/docs/tqdm/#tqdm-objects
+"""
 
 from __future__ import annotations
 
@@ -10,11 +30,17 @@ from transpile.facts.values import Constant
 from transpile.finding import Level
 from transpile.layout import add_argument, replace_argument_value
 from transpile.once.shared import argument_of, main_process, once_of, only_here, surround
-from transpile.plan.effects import Effect, Kind
+from transpile.plan.effects.effects import Effect, Kind
+from transpile.plan.effects.treatment import Once
 from transpile.plan.model import Plan
-from transpile.plan.treatment import Once
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+
+#: What the findings say, by their numbers.
+CODES = {
+    "531": "a progress bar shows in one process",
+    "532": "a progress bar shows in every process",
+}
 
 
 def decide(plan: Plan) -> Iterator[Answer]:

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.changes import Insert
-from transpile.edit import Edit
 from transpile.facts.module import Module
 from transpile.facts.walk import children
 from transpile.layout import wrap_expression
-from transpile.plan.effects import Effect
+from transpile.plan.effects.effects import Effect
+from transpile.plan.effects.treatment import Once, Preparation, Run, Statement, statements_of
 from transpile.plan.model import Plan
-from transpile.plan.treatment import Once, Preparation, Run, Statement, statements_of
 from transpile.result import Verdict
 from transpile.rule import Change, Helper, In, Rulings
-from transpile.source import Source
-from transpile.span import Span
+from transpile.text.changes import Insert
+from transpile.text.edit import Edit
+from transpile.text.source import Source
+from transpile.text.span import Span
 
 
 def once_of(plan: Plan) -> Once:

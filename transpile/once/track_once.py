@@ -1,4 +1,25 @@
-"""Keep the records of an experiment once per job."""
+"""Keep the records of an experiment once per job.
+
+What:
+    A tracker that is only written to (a ``$tracker``) is made by the process with rank 0
+    alone, and what it records goes under a test for rank 0. Trackers with a switch of their own
+    (W&B, Neptune, Comet) are switched off in the other processes, where their calls do nothing.
+
+Why:
+    With N processes there would be N runs, or N files of the same records.
+
+Before:
+    writer = $tracker("runs")
+
+After:
+    writer = $tracker("runs") if is_main_process() else None
+
+Refuses when:
+    never: a tracker that is used where no guard fits is made everywhere, and reported.
+
+Source:
+    $tracker_source
+"""
 
 from __future__ import annotations
 
@@ -13,13 +34,19 @@ from transpile.facts.walk import descendants
 from transpile.finding import Level
 from transpile.layout import add_argument
 from transpile.once.shared import argument_of, main_process, once_of, only_here, surround
-from transpile.plan.effect_names import SWITCHED_TRACKERS
-from transpile.plan.effects import Effect, Kind
+from transpile.plan.effects.effect_names import SWITCHED_TRACKERS
+from transpile.plan.effects.effects import Effect, Kind
+from transpile.plan.effects.treatment import Once
+from transpile.plan.flow.places import ancestors
 from transpile.plan.model import Plan
-from transpile.plan.places import ancestors
-from transpile.plan.treatment import Once
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+
+#: What the findings say, by their numbers.
+CODES = {
+    "551": "a tracker records once per job",
+    "552": "a tracker records in every process",
+}
 
 
 def decide(plan: Plan) -> Iterator[Answer]:

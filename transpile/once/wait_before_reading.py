@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from transpile.finding import Level
 from transpile.once.shared import once_of
-from transpile.plan.effects import Vocabulary
+from transpile.plan.effects.effects import Vocabulary
+from transpile.plan.effects.readback import ReadBack, find_read_backs
 from transpile.plan.model import Plan
-from transpile.plan.readback import find_read_backs
 from transpile.result import Verdict
 from transpile.rule import Answer, Remark, Ruling
 
 
-def decide(plan: Plan, vocabulary: Vocabulary) -> Iterator[Answer]:
-    """One answer for each place where a file is read back."""
+def never(read_back: ReadBack) -> bool:
+    """No path is made equal."""
+    return False
+
+
+def decide(
+    plan: Plan, vocabulary: Vocabulary, is_settled: Callable[[ReadBack], bool] = never
+) -> Iterator[Answer]:
+    """One answer for each place where a file is read back.
+
+    Args:
+        plan: the plan.
+        vocabulary: what writes and reads.
+        is_settled: whether another rule makes a path that differs equal on all processes.
+    """
     for read_back in find_read_backs(once_of(plan), vocabulary):
-        if read_back.differs:
+        if read_back.differs and not is_settled(read_back):
             yield Remark(
                 f"{plan.table.prefix}572",
                 Level.WARNING,

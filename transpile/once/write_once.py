@@ -1,4 +1,30 @@
-"""Write files, plots, records and raw output once per job."""
+"""Write files, plots, records and raw output once per job.
+
+What:
+    Statements that do nothing but write (``$saver``, ``os.makedirs``, ``plt.savefig``,
+    ``sys.stdout.write``, records of a tracker, ...) go under a test for rank 0, neighbours together
+    under one. Where the only such statement is an ``if``, its condition is extended. An argument
+    that does more than read is bound to a name first, in every process.
+
+Why:
+    Processes that write one file at the same time leave it torn, and plots, directories and
+    records would be made N times.
+
+Before:
+    if args.save_model:
+        $saving
+
+After:
+    if args.save_model and is_main_process():
+        $saving
+
+Refuses when:
+    a module of the project writes where every process comes by; other writes that cannot be
+    guarded are reported.
+
+Source:
+    $saving_source
+"""
 
 from __future__ import annotations
 
@@ -6,7 +32,6 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.changes import Edit, Insert, Move
 from transpile.finding import Level
 from transpile.layout import guard
 from transpile.layout.calls import LINE_LENGTH
@@ -19,12 +44,20 @@ from transpile.once.shared import (
     only_here,
     parts,
 )
-from transpile.plan.effects import Effect, Kind
+from transpile.plan.effects.effects import Effect, Kind
+from transpile.plan.effects.treatment import NEEDING, Run, Statement, statements_of
 from transpile.plan.model import Plan
-from transpile.plan.treatment import NEEDING, Run, Statement, statements_of
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.span import Span
+from transpile.text.changes import Edit, Insert, Move
+from transpile.text.span import Span
+
+#: What the findings say, by their numbers.
+CODES = {
+    "511": "writes once per job",
+    "512": "something is written in every process",
+    "514": "a person is waited for while the other processes go on",
+}
 
 
 def decide(plan: Plan) -> Iterator[Answer]:

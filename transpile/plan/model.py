@@ -16,9 +16,9 @@ from transpile.plan.table import Table
 from transpile.records import dataclass, field
 
 if TYPE_CHECKING:
-    from transpile.plan.cut_bounds import Bounds
+    from transpile.plan.data.cut_bounds import Bounds
 
-#: What the ranks share out: every batch, or the calls of the models.
+#: What the ranks shard: every batch, or the calls of the models.
 Way = Literal["data", "calls"]
 
 
@@ -37,7 +37,7 @@ class Cut:
         bounds: those of the slice, where it is one.
         streams: the expression gives streams that lie beside each other along this dimension; each
             batch takes the next piece of all of them.
-        sizes: what the size is here, for streams and for what is drawn anew.
+        sizes: what the size is here, for streams and for what is redrawn.
         fresh: the expression draws samples anew in each step, each process some for itself.
     """
 
@@ -64,8 +64,8 @@ class Loader:
         parameters: the parameters of its class, in order.
         iterations: the events that iterate over it.
         training: a backward pass depends on what it delivers.
-        wrapped: it reaches its loop through something that cannot be looked into.
-        foreign: a call that cannot be looked into gives it; whether it is a loader, the run tells.
+        wrapped: it reaches its loop through something that cannot be analysed.
+        foreign: a call that cannot be analysed gives it; whether it is a loader, the run tells.
     """
 
     value: Opaque | Instance
@@ -158,7 +158,7 @@ class Plan:
         facts: what the run saw.
         table: the framework's vocabulary.
         options: what the user chose.
-        way: what the ranks share out: batches (``data``) or the calls of models (``calls``).
+        way: what the ranks shard: batches (``data``) or the calls of models (``calls``).
         loaders, models, optimizers, backwards: the roles.
         memo: results that rules share, by a key of theirs.
         names: names for what is inserted, by module; see :meth:`names_in`.

@@ -8,12 +8,16 @@ from transpile.facts.module import Module
 from transpile.facts.values import External
 from transpile.layout.imports import leading_names
 from transpile.records import dataclass, field
-from transpile.source import Source
+from transpile.text.source import Source
 
 
 def identifiers(source: Source) -> set[str]:
-    """Every name that occurs in a module, in whatever part."""
-    return {node.value for node in source.nodes_of(cst.Name)}
+    """Every name of a module that is not just one of an attribute."""
+    return {
+        node.value
+        for node in source.nodes_of(cst.Name)
+        if getattr(source.parent(node), "attr", None) is not node
+    }
 
 
 def takes_everything(source: Source) -> bool:

@@ -63,7 +63,7 @@ class Table:
         moving_methods: those that move it, each to whether it always goes elsewhere. A wrap loses
             hold of parameters that do.
         elsewhere: names of devices and types, at which a model does not train.
-        replacing: functions whose result takes a model's place.
+        replacing: functions whose result takes a model's place, or that change its parameters.
         gradient_switches: attributes of parameters that switch their learning, to the value with
             which they learn.
         thaws: a wrap can be made to know parameters that are frozen when it is made.
@@ -86,8 +86,10 @@ class Table:
         sites: a framework's own places that some rule must claim, beside backward passes, optimizer
             steps and training loaders: what to call them, the module and the node.
         early: what a framework's processes must have joined for, beside what trains.
-        splits_calls: the framework has rules that share out the calls of models.
+        splits_calls: the framework has rules that shard the calls of models.
         versions: the versions of the framework that outputs run on.
+        apart: names of models of in-house code that keep the samples of a batch apart; all below
+            one that ends in ``.*``.
     """
 
     framework: str
@@ -147,6 +149,7 @@ class Table:
     early: Callable[[Plan], Iterable[Event]] | None = None
     splits_calls: bool = False
     versions: Versions | None = None
+    apart: tuple[str, ...] = ()
 
     def engine_of(self, name: str) -> str:
         """The library that distributes by itself, as people know it; empty for any other name."""
@@ -156,6 +159,12 @@ class Table:
             if f"{name}.".startswith(prefix if prefix.endswith(".") else f"{prefix}."):
                 return word
         return ""
+
+    def is_apart(self, name: str) -> bool:
+        """Whether a project says of a model that it keeps the samples of a batch apart."""
+        return any(
+            name.startswith(one[:-1]) if one.endswith(".*") else name == one for one in self.apart
+        )
 
     def is_optimizer(self, name: str) -> bool:
         """Whether a dotted name is an optimizer class."""

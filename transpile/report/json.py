@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from transpile import __version__
-from transpile.finding import Finding
+from transpile.finding import Finding, Fix
 from transpile.report import Describe, FileReport, count_levels, nothing_known
 from transpile.report.escape import without_surrogates
 
@@ -42,4 +42,16 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "column": finding.column,
         "message": without_surrogates(finding.message),
         "advice": without_surrogates(finding.advice),
+        "fix": None if finding.fix is None else _fix(finding.fix),
+    }
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    return {
+        "what": fix.what,
+        "line": fix.line,
+        "column": fix.column,
+        "end_line": fix.end_line,
+        "end_column": fix.end_column,
+        "text": without_surrogates(fix.text),
     }

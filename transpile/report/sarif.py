@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from transpile import __version__
-from transpile.finding import Finding, Level
+from transpile.finding import Finding, Fix, Level
 from transpile.report import Describe, Description, FileReport, nothing_known
 from transpile.report.escape import without_surrogates
 from transpile.report.fingerprints import fingerprints
@@ -86,6 +86,26 @@ def _result(finding: Finding, fingerprint: str, codes: Sequence[str]) -> dict[st
         "message": {"text": without_surrogates(text)},
         "locations": [{"physicalLocation": place}],
         "partialFingerprints": {"disttranspile/v1": fingerprint},
+        **({"fixes": [_fix(finding.path, finding.fix)]} if finding.fix is not None else {}),
+    }
+
+
+def _fix(path: str, fix: Fix) -> dict[str, Any]:
+    region = {
+        "startLine": fix.line,
+        "startColumn": fix.column,
+        "endLine": fix.end_line,
+        "endColumn": fix.end_column,
+    }
+    replacement = {
+        "deletedRegion": region,
+        "insertedContent": {"text": without_surrogates(fix.text)},
+    }
+    return {
+        "description": {"text": fix.what},
+        "artifactChanges": [
+            {"artifactLocation": _location(path), "replacements": [replacement]},
+        ],
     }
 
 

@@ -59,7 +59,7 @@ def fields(*entries: tuple[str, Known]) -> Known:
     """A tuple with names."""
     from .domain import Record
 
-    return Record(entries)
+    return Record(entries, ordered=True)
 
 
 def paired(bound: Bound) -> Known:

@@ -83,7 +83,7 @@ class Calls(Statements):
         return self.nothing_known(given, given.every(), f"nothing is known of '{what}'")
 
     def nothing_known(self, given: Given, every: tuple[Known, ...], reason: str) -> Known:
-        """What something gives that cannot be looked into, and what it may do with samples."""
+        """What something gives that cannot be analysed, and what it may do with samples."""
         problem = self.given_problem(given)
         if problem is None and any(self.sampled(one) for one in every):
             problem = self.unknown(reason)
@@ -254,7 +254,7 @@ class Calls(Statements):
                 zip(annotated_fields(cls), given.items, strict=False)
             )
             entries.update(given.keywords)
-            return Record(tuple(entries.items()))
+            return Record(tuple(entries.items()), ordered=not cls.is_dataclass)
         problem = self.given_problem(given)
         if problem is not None:
             return problem
@@ -385,6 +385,8 @@ class Calls(Statements):
             return [], held
         if isinstance(held, Group):
             return list(held.elements), held.rest
+        if isinstance(held, Record) and held.ordered:
+            return [each for _, each in held.entries], held.rest
         if isinstance(held, Record):
             keys = [Constant(key) for key, _ in held.entries]
             return list(keys), PLAIN if held.rest is not None else None

@@ -132,7 +132,7 @@ class Problem:
     """Where the samples of a batch come together, or may do so.
 
     Args:
-        reason: what does it, or what cannot be looked into.
+        reason: what does it, or what cannot be analysed.
         module: where that stands.
         node: the operation.
         rank: of how many axes the tensor is, where that is known.
@@ -221,10 +221,17 @@ class Group:
 
 @dataclass(frozen=True)
 class Record:
-    """A dict, or an object with named fields."""
+    """A dict, or an object with named fields.
+
+    Args:
+        entries: what stands under its keys.
+        rest: what else may be in it.
+        ordered: it is a tuple with names, which is unpacked to its values.
+    """
 
     entries: tuple[tuple[object, Known], ...] = ()
     rest: Known | None = None
+    ordered: bool = False
 
     def get(self, key: object) -> Known | None:
         """What stands under a key."""
@@ -344,7 +351,8 @@ def together(one: Known, other: Known) -> Known | None:
             key: choice(*(side[key] for side in (left, right) if key in side))
             for key in (*left, *(key for key in right if key not in left))
         }
-        return Record(tuple(entries.items()), either(one.rest, other.rest))
+        ordered = one.ordered and other.ordered
+        return Record(tuple(entries.items()), either(one.rest, other.rest), ordered)
     if isinstance(one, Constant) and isinstance(other, Constant):
         if isinstance(one.value, (int, float)) and isinstance(other.value, (int, float)):
             return None if isinstance(one.value, bool) else PLAIN

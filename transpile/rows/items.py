@@ -227,7 +227,8 @@ def item_of_container(run: Running, held: Group | Record, index: tuple[Known, ..
     if isinstance(held, Record):
         if isinstance(key, Constant):
             found = held.get(key.value)
-            if found is None and isinstance(key.value, int) and 0 <= key.value < len(held.entries):
+            count = len(held.entries)
+            if found is None and isinstance(key.value, int) and -count <= key.value < count:
                 found = held.entries[key.value][1]
             if found is not None:
                 return found

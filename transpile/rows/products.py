@@ -41,16 +41,29 @@ def matrix_product(one: Tensor, other: Tensor) -> Tensor:
     return Tensor(dims, drawn=one.drawn or other.drawn)
 
 
+#: The ranks that products take which do not spread their operands.
+RANKS = {"mm": (2, 2), "bmm": (3, 3), "mv": (2, 1), "addmm": (2, 2), "baddbmm": (3, 3)}
+RANKS["addmv"] = RANKS["mv"]
+
+
+def ranked_product(word: str, one: Tensor, other: Tensor) -> Tensor:
+    """A product whose operation tells the ranks of its operands."""
+    for tensor, rank in zip((one, other), RANKS.get(word, ()), strict=False):
+        if tensor.dims is not None and len(tensor.dims) != rank:
+            raise Impossible
+    return matrix_product(one, other)
+
+
 def products(bound: Bound) -> Known:
     """A product of matrices."""
-    return matrix_product(bound.tensor("input"), bound.tensor("other"))
+    return ranked_product(bound.word, bound.tensor("input"), bound.tensor("other"))
 
 
 def added_products(bound: Bound) -> Known:
     """A product of matrices that is added to a tensor."""
     from .bound import pointwise
 
-    made = matrix_product(bound.tensor("one"), bound.tensor("other"))
+    made = ranked_product(bound.word.rstrip("_"), bound.tensor("one"), bound.tensor("other"))
     return pointwise(bound.run, bound.word, bound.tensor("input"), made)
 
 

@@ -16,6 +16,7 @@ from .state import Given, Library, NeedsRank, TooLong
 
 #: Runs with other ranks of the inputs after which no more are tried.
 MOST_RUNS = 60
+TOO_MANY = "its inputs may be of too many shapes"
 
 
 class Run(Calls):
@@ -75,8 +76,7 @@ def outcomes(
         runs += 1
         if runs > MOST_RUNS:
             run = Run(facts, library, call_method, ranks)
-            reason = "its inputs may be of too many shapes"
-            found.append(Outcome(ranks, Unknown(reason, *site, "layout"), run))
+            found.append(Outcome(ranks, Unknown(TOO_MANY, *site, "layout"), run))
             break
         kept: dict[tuple[int, str], Known] = {}
         written: dict[tuple[int, str], Known] = {}
@@ -91,7 +91,8 @@ def outcomes(
             found.append(Outcome(ranks, result, run))
         except NeedsRank as needs:
             least = axis_of(given, needs.name) + 1
-            pending.extend({**ranks, needs.name: rank} for rank in RANKS if rank >= least)
+            more = [{**ranks, needs.name: rank} for rank in RANKS if rank >= least]
+            pending = [*more, *pending]
         except Impossible:
             continue
         except (TooLong, RecursionError):

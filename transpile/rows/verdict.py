@@ -10,7 +10,7 @@ import libcst as cst
 from transpile.facts.interpreter import Facts
 from transpile.facts.values import Constant
 from transpile.facts.walk import children
-from transpile.records import dataclass
+from transpile.records import dataclass, replace
 
 from .domain import (
     Choice,
@@ -23,7 +23,7 @@ from .domain import (
     Unknown,
     options,
 )
-from .run import Outcome, Run
+from .run import TOO_MANY, Outcome, Run
 
 #: The axis of an output, nested as the outputs are; None for what is whole.
 Axes = Union[int, None, "tuple[Axes, ...]", "dict[str, Axes]"]
@@ -41,6 +41,8 @@ class Judgement:
         noise: something is drawn at random.
         batch_norm: batch norm takes part.
         agreed: the problem is the same whatever shapes the inputs have.
+        possible: the samples are shown to be apart for some shapes of the inputs.
+        mixing: for each shape of the inputs that mixes them, the operations that do.
     """
 
     verdict: Literal["apart", "check", "coupled"]
@@ -49,13 +51,24 @@ class Judgement:
     noise: bool = False
     batch_norm: bool = False
     agreed: bool = True
+    possible: bool = True
+    mixing: tuple[tuple[cst.CSTNode | None, ...], ...] = ()
 
 
 def judged(found: list[Outcome]) -> Judgement:
     """What is shown of a call by runs with all ranks that its inputs may have."""
     if not found:
         return Judgement("check", problem=NOTHING_FITS)
+    possible = any(judged_one(one).verdict == "apart" for one in found)
+    return replace(judged_together(found), possible=possible)
+
+
+def judged_together(found: list[Outcome]) -> Judgement:
+    """What all runs come to."""
     several = [judged_one(one) for one in found]
+    if len(several) > 1 and all(one.verdict == "coupled" for one in several[:-1]):
+        # Of whatever shape they are: others would hardly be better.
+        several = several[:-1] if is_cut_short(found[-1]) else several
     noise = any(one.noise for one in several)
     batch_norm = any(one.batch_norm for one in several)
     coupled = [one for one in several if one.verdict == "coupled"]
@@ -63,7 +76,10 @@ def judged(found: list[Outcome]) -> Judgement:
     if len(coupled) == len(several):
         agreed = len({one.problem for one in coupled}) == 1
         last = coupled[-1]
-        return Judgement("coupled", last.outputs, last.problem, noise, batch_norm, agreed)
+        mixing = tuple(nodes for one in coupled for nodes in one.mixing)
+        return Judgement(
+            "coupled", last.outputs, last.problem, noise, batch_norm, agreed, mixing=mixing
+        )
     if coupled or unknown:
         first = (unknown or coupled)[0]
         return Judgement("check", first.outputs, first.problem, noise, batch_norm)
@@ -71,6 +87,11 @@ def judged(found: list[Outcome]) -> Judgement:
         reason = "along which axis its outputs count the samples depends on the shape of its inputs"
         return Judgement("check", 0, Unknown(reason, cause="layout"), noise, batch_norm)
     return Judgement("apart", several[0].outputs, None, noise, batch_norm)
+
+
+def is_cut_short(outcome: Outcome) -> bool:
+    """Whether an outcome stands for the shapes that were not tried."""
+    return isinstance(outcome.result, Unknown) and outcome.result.reason == TOO_MANY
 
 
 def judged_one(outcome: Outcome) -> Judgement:
@@ -86,7 +107,15 @@ def judged_one(outcome: Outcome) -> Judgement:
     for kind, verdict in ((Coupled, "coupled"), (Unknown, "check")):
         for problem in problems:
             if isinstance(problem, kind):
-                return Judgement(verdict, axes, problem, run.noise, run.batch_norm)  # type: ignore[arg-type]
+                mixing = tuple(one.node for one in problems if isinstance(one, Coupled))
+                return Judgement(
+                    verdict,  # type: ignore[arg-type]
+                    axes,
+                    problem,
+                    run.noise,
+                    run.batch_norm,
+                    mixing=(mixing,) if mixing else (),
+                )
     return Judgement("apart", axes, None, run.noise, run.batch_norm)
 
 
@@ -100,9 +129,29 @@ def axes_of(run: Run, value: Known) -> Axes:
     kept = [axes for one, axes in zip(options(value), found, strict=True) if one != Constant(None)]
     if not kept:
         return None
-    if any(one != kept[0] for one in kept):
-        raise ValueError("its outputs are now of one shape, now of another")
-    return kept[0]
+    found_axes = kept[0]
+    for one in kept[1:]:
+        found_axes = joined(found_axes, one)
+    return found_axes
+
+
+def joined(one: Axes, other: Axes) -> Axes:
+    """The axes of outputs that are now nested in one way, now in another.
+
+    One axis stands for all that is nested below it: a tensor, or a tuple of such tensors.
+
+    Raises:
+        ValueError: they have their samples along different axes.
+    """
+    if one == other:
+        return one
+    if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
+        return tuple(joined(first, second) for first, second in zip(one, other, strict=True))
+    for single, nested in ((one, other), (other, one)):
+        if isinstance(single, int) and isinstance(nested, tuple) and nested:
+            if all(joined(single, each) == single for each in nested):
+                return single
+    raise ValueError("its outputs are now of one shape, now of another")
 
 
 def axes_of_one(run: Run, value: Known) -> Axes:
@@ -125,6 +174,8 @@ def axes_of_one(run: Run, value: Known) -> Axes:
                 raise ValueError("how many outputs there are is not known")
             return (rest,)
         return tuple(axes_of(run, one) for one in value.elements)
+    if isinstance(value, Record) and value.ordered:
+        return tuple(axes_of(run, one) for _, one in value.entries)
     if isinstance(value, Record):
         return {str(key): axes_of(run, one) for key, one in value.entries}
     if isinstance(value, Choice):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -85,9 +85,11 @@ class Auditor(AbstractContextManager["Auditor"]):
         tolerance: float | None = None,
         printed_numbers: bool = False,
         length_may_differ: bool = False,
+        steps: int = 0,
         double: bool | None = None,
         workdir_seed: Path | None = None,
         start_folder: str = ".",
+        tell: Callable[[str], None] = lambda label: None,
     ) -> AuditReport:
         """Run both scripts and judge the converted one.
 
@@ -103,10 +105,13 @@ class Auditor(AbstractContextManager["Auditor"]):
             tolerance: largest relative difference of the final parameters; None for no comparison.
             printed_numbers: whether printed numbers are compared, too.
             length_may_differ: whether the script stops by what it has computed.
+            steps: after how many optimizer steps every run is ended, for scripts that train long;
+                0 for none.
             double: make float64 the default type of new tensors in all runs; where None, as soon
                 as there is a tolerance.
             workdir_seed: folder whose content every run finds in its fresh working directory.
             start_folder: where in that content the scripts start.
+            tell: is told which run begins.
 
         Raises:
             LaunchError: the process that runs the ranks died.
@@ -115,6 +120,8 @@ class Auditor(AbstractContextManager["Auditor"]):
         """
         if any(size < 1 for size in world_sizes):
             raise ValueError("a world size is at least 1")
+        if steps < 0:
+            raise ValueError("a number of steps is not negative")
         for script in (original, converted):
             script.read_bytes()
         expectation = Expectation(batch_size, tolerance, printed_numbers, length_may_differ)
@@ -124,6 +131,7 @@ class Auditor(AbstractContextManager["Auditor"]):
             scratch = Path(t)
 
             def run(script: Path, world_size: int, folder: str = "run") -> RunEvidence:
+                tell(_label(world_size))
                 given = arguments
                 if world_size and converted_arguments is not None:
                     given = converted_arguments
@@ -136,13 +144,16 @@ class Auditor(AbstractContextManager["Auditor"]):
                     double=double,
                     workdir_seed=workdir_seed,
                     start_folder=start_folder,
+                    steps=steps,
                 )
 
             reference = run(original, 0)
+            seen = [reference]
             reports = [_report(reference, judge_original(reference))]
             if reports[0].passed:
                 for size in world_sizes:
                     evidence = run(converted, size)
+                    seen.append(evidence)
                     if size == 1:
                         checks = judge_single(reference, evidence)
                         if any(check.failed for check in checks):
@@ -154,7 +165,7 @@ class Auditor(AbstractContextManager["Auditor"]):
                         checks = judge_distributed(reference, evidence, expectation)
                     reports.append(_report(evidence, checks))
                     shutil.rmtree(scratch / f"run-{size}", ignore_errors=True)
-        return AuditReport(tuple(reports))
+        return AuditReport(tuple(reports), tuple(seen), steps)
 
     def _run(
         self,
@@ -167,6 +178,7 @@ class Auditor(AbstractContextManager["Auditor"]):
         double: bool,
         workdir_seed: Path | None,
         start_folder: str,
+        steps: int,
     ) -> RunEvidence:
         # One folder further in than the evidence: scripts like to use `../data`.
         job = directory / "job"
@@ -191,6 +203,7 @@ class Auditor(AbstractContextManager["Auditor"]):
             folders={job: "", script.resolve().parent: "beside the script: "},
             timeout_seconds=timeout_seconds,
             double=double,
+            steps=steps,
         )
         after = _snapshot(job)
         changed = (path for path, state in after.items() if before.get(path) != state)
@@ -210,6 +223,7 @@ def audit(
     tolerance: float | None = None,
     printed_numbers: bool = False,
     length_may_differ: bool = False,
+    steps: int = 0,
     double: bool | None = None,
     workdir_seed: Path | None = None,
     start_folder: str = ".",
@@ -218,6 +232,7 @@ def audit(
     cuda: bool = False,
     pretend_cuda: int = 0,
     noise: bool = False,
+    tell: Callable[[str], None] = lambda label: None,
 ) -> AuditReport:
     """Run a script and its converted form once; see :class:`Auditor` and its `audit`.
 
@@ -245,9 +260,11 @@ def audit(
             tolerance=tolerance,
             printed_numbers=printed_numbers,
             length_may_differ=length_may_differ,
+            steps=steps,
             double=double,
             workdir_seed=workdir_seed,
             start_folder=start_folder,
+            tell=tell,
         )
 
 

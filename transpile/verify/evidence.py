@@ -175,6 +175,8 @@ class RankEvidence:
         output: its standard output.
         errors: its standard error.
         place: where it was when it was killed, innermost call first.
+        losses: the numbers that backward passes began at, one after the other; None for others.
+        step_seconds: when its optimizers stepped, since it began.
     """
 
     rank: int
@@ -189,6 +191,8 @@ class RankEvidence:
     output: str = ""
     errors: str = ""
     place: str = ""
+    losses: tuple[float | None, ...] = ()
+    step_seconds: tuple[float, ...] = ()
 
     @property
     def training(self) -> tuple[Iteration, ...]:
@@ -243,7 +247,7 @@ class RunEvidence:
 
     @property
     def splits_calls(self) -> bool:
-        """Whether the ranks share out the calls of models, on whole batches that all of them draw.
+        """Whether the ranks shard the calls of models, on whole batches that all of them draw.
 
         Of a call with fewer samples than ranks, a rank computes one of its own, too.
         """
@@ -271,7 +275,7 @@ class _Pass:
     steps: int = 0
 
     def iteration(self, number: int) -> Iteration:
-        # With worker processes a loader hands out indices ahead of the batches that are taken.
+        # With worker processes a loader broadcasts indices ahead of the batches that are taken.
         return Iteration(
             number=number,
             loader=self.loader,
@@ -322,6 +326,8 @@ def read_rank(
     writes: dict[Write, None] = {}
     checkpoints: list[Checkpoint] = []
     inputs: list[ModelInput] = []
+    losses: list[float | None] = []
+    step_seconds: list[float] = []
     split_calls = False
     for event in _events(directory / "journal.jsonl"):
         kind = event["event"]
@@ -336,6 +342,7 @@ def read_rank(
         elif kind == "exhausted":
             passes[event["number"]].exhausted = True
         elif kind == "backward":
+            losses.append(event.get("loss"))
             for number in event["open"]:
                 passes[number].backwards += 1
         elif kind == "grad":
@@ -350,6 +357,7 @@ def read_rank(
                 event["kind"], _shapes(event["shapes"]), tuple(event["wrapped"]), event["sharded"]
             )
         elif kind == "step":
+            step_seconds.append(event.get("seconds", 0.0))
             optimizers[event["number"]].learning_rates.append(tuple(event["learning_rates"]))
             for number in event["open"]:
                 passes[number].steps += 1
@@ -388,6 +396,8 @@ def read_rank(
         output=_text(directory / "stdout"),
         errors=_text(directory / "stderr"),
         place=place,
+        losses=tuple(losses),
+        step_seconds=tuple(step_seconds),
     )
 
 

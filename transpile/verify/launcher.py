@@ -144,6 +144,7 @@ class Launcher(AbstractContextManager["Launcher"]):
         timeout_seconds: float,
         double: bool = False,
         seed: int = 0,
+        steps: int = 0,
     ) -> RunEvidence:
         """Run a script and read what its ranks left.
 
@@ -158,6 +159,7 @@ class Launcher(AbstractContextManager["Launcher"]):
             timeout_seconds: when ranks that are still running are killed.
             double: make float64 the default type of new tensors.
             seed: seed of generators that the script does not seed; ranks add their own number.
+            steps: after how many optimizer steps the script is ended; 0 for none.
 
         Raises:
             LaunchError: the process that runs the ranks died.
@@ -181,6 +183,7 @@ class Launcher(AbstractContextManager["Launcher"]):
                     "seed": seed,
                     "pretend_cuda": self._pretend_cuda,
                     "noise": self._noise,
+                    "steps": steps,
                 }
             )
             ranks = tuple(

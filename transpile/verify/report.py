@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+
+from transpile.verify.evidence import RunEvidence
 
 
 class Status(Enum):
@@ -93,9 +95,21 @@ class AuditReport:
 
     Args:
         runs: the reports, the original's first; where the original failed there are no others.
+        seen: what was observed in each of the runs.
+        steps: after how many optimizer steps each run was ended; 0 where none was.
     """
 
     runs: tuple[RunReport, ...]
+    seen: tuple[RunEvidence, ...] = field(default=(), repr=False)
+    steps: int = 0
+
+    @property
+    def extent(self) -> str:
+        """What was run of the scripts, where that is not all of them."""
+        if not self.steps:
+            return ""
+        steps = f"{self.steps} optimizer step{'s' if self.steps > 1 else ''}"
+        return f"Every run was ended after {steps}: what comes later was not looked at."
 
     @property
     def passed(self) -> bool:

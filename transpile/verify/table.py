@@ -24,7 +24,7 @@ def format_report(report: AuditReport, *, width: int = 100) -> str:
     names = [len(check.name) for run in report.runs for check in run.checks]
     column = max(names, default=0)
     indent = " " * (column + 10)
-    lines: list[str] = []
+    lines: list[str] = [report.extent, ""] if report.extent else []
     for run in report.runs:
         lines.append(f"{run.label} ({run.seconds:.1f} s)")
         for check in run.checks:

@@ -80,6 +80,17 @@ def $wait_for_workers():
         (),
         ("store",),
     ),
+    "leave_together": HelperSource(
+        '''
+def $leave_together():
+    """Wait until all that this worker has sent has arrived, and all workers have come here."""
+    if $store is not None:
+        $mx.nd.waitall()
+        $store._barrier()
+''',
+        (MX,),
+        ("store",),
+    ),
     "on_main_process": HelperSource(
         '''
 def $on_main_process(callback):

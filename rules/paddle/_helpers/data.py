@@ -1,4 +1,4 @@
-"""The helper functions for sharing out training data."""
+"""The helper functions for sharding training data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The helper functions for evaluations that are shared out."""
+"""The helper functions for evaluations that are sharded."""
 
 from __future__ import annotations
 

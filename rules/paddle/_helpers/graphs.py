@@ -46,7 +46,7 @@ def $shard_feed(feed):
     arrays = {name: $np.asarray(rows) for name, rows in feed.items()}
     sizes = {len(rows) for rows in arrays.values()}
     if len(sizes) != 1:
-        raise SystemExit(f"arrays of {sorted(sizes)} rows are fed: they cannot be shared out")
+        raise SystemExit(f"arrays of {sorted(sizes)} rows are fed: they cannot be sharded")
     size = sizes.pop()
     largest = max(size, getattr($shard_feed, "largest", 0))
     $shard_feed.largest = largest

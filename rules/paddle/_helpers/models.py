@@ -31,6 +31,19 @@ def $share_all_random_states():
 ''',
         (DIST, RANDOM, NUMPY, PADDLE),
     ),
+    "take_random_states": HelperSource(
+        '''
+def $take_random_states():
+    """Let every process draw what rank 0 draws: all of them make up the same batches."""
+    if $dist.get_world_size() > 1:
+        states = [$random.getstate(), $np.random.get_state(), $paddle.get_rng_state()]
+        $dist.broadcast_object_list(states, src=0)
+        $random.setstate(states[0])
+        $np.random.set_state(states[1])
+        $paddle.set_rng_state(states[2])
+''',
+        (DIST, RANDOM, NUMPY, PADDLE),
+    ),
     "vary_random_numbers": HelperSource(
         '''
 def $vary_random_numbers():

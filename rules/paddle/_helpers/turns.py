@@ -10,7 +10,7 @@ TURNS: dict[str, HelperTemplate] = {
         '''
 @$contextmanager
 def $main_process_first():
-    """Let rank 0 go first, then the first process of each other node, then the rest."""
+    """Let rank 0 go first, the first process of each other node, the rest; then all go on."""
     local_rank = int($os.environ.get("PADDLE_LOCAL_RANK", 0))
     turn = 0 if $is_main_process() else 1 if local_rank == 0 else 2
     several = $dist.get_world_size() > 1
@@ -19,7 +19,7 @@ def $main_process_first():
     try:
         yield
     finally:
-        for _ in range(2 - turn if several else 0):
+        for _ in range(3 - turn if several else 0):
             $dist.barrier()
 ''',
         (CONTEXTMANAGER, OS, DIST),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from transpile.facts.values import Values
 from transpile.plan.model import Plan
 
-from .analysis import Analysis
+from .asking import Analysis
 from .domain import Duty, Kind, Pending, Quantity, WeightedLoss, describe
 
 __all__ = [

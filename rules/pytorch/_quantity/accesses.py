@@ -15,6 +15,7 @@ from transpile.facts.values import (
     Sequence,
     Value,
     Values,
+    only_constant,
 )
 from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Plan
@@ -25,8 +26,8 @@ from . import domain
 from .calls import Calls
 from .domain import Kind, Quantity
 from .orders import takes_several
-from .pieces import BY_PLACE, takes_by_place
-from .shapes import PIECES, Given, indexed, reshaped
+from .pieces import BY_PLACE, picks_values, takes_by_place
+from .shapes import PIECES, Given, indexed, piece, reshaped
 from .uses import gives_tensors, tensors_by_use
 from .vocabulary import CUTS, NEUTRAL_ATTRIBUTES
 
@@ -69,9 +70,10 @@ class Accesses(Calls):
         if found.kind is Kind.SAMPLE and not self.is_collection(value.operands[0]):
             if found.dim is not None and found.dim > 0:
                 return replace(found, dim=found.dim - 1)
-            return domain.unknown(PIECES)
+            return piece(found)
         if found.kind is Kind.SHAPE:
-            return domain.equal(tensor=False)
+            # Any of the sizes, the number of samples among them.
+            return replace(found, tensor=False)
         if any("builtins.range" in called_names(source) for source in value.operands[0]):
             return domain.equal(tensor=False)
         return found
@@ -132,6 +134,8 @@ class Accesses(Calls):
         if name == "loss" and any(map(self.may_give_loss, base)):
             return domain.unknown(IN_LIBRARY, whole=True)
         found = self.look(base)
+        if name == "shape" and picks_values(found):
+            return found.number()
         if found.kind is Kind.SAMPLE:
             if name == "shape":
                 return replace(found.without_gradient(), kind=Kind.SHAPE)
@@ -190,7 +194,7 @@ class Accesses(Calls):
                 if position != (base.dim or 0):
                     return domain.equal(tensor=False)
                 return domain.part(1).number() if base.selection else domain.count()
-            return replace(base, tensor=False)
+            return sizes_behind(base, value.node, self.plan)
         if base.kind is not Kind.SAMPLE:
             if base.independent or isinstance(position, str):
                 index = self.look(value.index)
@@ -216,6 +220,17 @@ class Accesses(Calls):
         return domain.unknown(PIECES)
 
 
+def sizes_behind(shape: Quantity, node: cst.CSTNode, plan: Plan) -> Quantity:
+    """A slice of a shape: without the number of samples, or perhaps with it."""
+    part = node.slice[0].slice if isinstance(node, cst.Subscript) else None
+    start = part.lower if isinstance(part, cst.Slice) else None
+    constant = only_constant(plan.facts.values_of(start)) if start is not None else None
+    if constant is not None and isinstance(constant.value, int) and shape.dim is not None:
+        if constant.value > shape.dim:
+            return domain.equal(tensor=False)
+    return replace(shape, tensor=False)
+
+
 def has_head(name: str) -> bool:
     """Whether a library's model, by the name of what makes it, has a head that computes losses."""
     package, _, rest = name.partition(".")
@@ -224,7 +239,7 @@ def has_head(name: str) -> bool:
     return package == "transformers" and made[:1].isupper() and not backbone
 
 
-IN_LIBRARY = "it is computed inside a model that cannot be looked into"
+IN_LIBRARY = "it is computed inside a model that cannot be analysed"
 
 
 def is_access(value: Value) -> bool:

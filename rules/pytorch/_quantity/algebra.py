@@ -21,9 +21,32 @@ def unknown_among(*several: Quantity) -> Quantity | None:
     return replace(found, whole=whole, pending=pending, sampled=sampled, bounded=None)
 
 
+SIZES = "it is computed from the shape of one process's share of the batch"
+
+
 def as_value(quantity: Quantity) -> Quantity:
     """A shape as the numbers that it holds."""
-    return equal(tensor=False) if quantity.kind is Kind.SHAPE else quantity
+    return unknown(SIZES, whole=True).number() if quantity.kind is Kind.SHAPE else quantity
+
+
+COMPUTED = "it computes with the shape of one process's share of the batch"
+
+
+def of_shapes(*several: Quantity) -> Quantity | None:
+    """What arithmetic on the shapes of tensors of samples gives; None where there is none."""
+    if any(one.kind is Kind.SHAPE for one in several):
+        return unknown(COMPUTED, whole=True)
+    return None
+
+
+NUMBERED = "it computes with where each sample stands in one process's share of the batch"
+
+
+def of_places(*several: Quantity) -> Quantity | None:
+    """What arithmetic on the places of the samples gives; None where there is none."""
+    if any(one.kind is Kind.SAMPLE and one.content == "place" for one in several):
+        return unknown(NUMBERED)
+    return None
 
 
 def aligned(first: Quantity, second: Quantity) -> bool:
@@ -73,7 +96,7 @@ def add(first: Quantity, second: Quantity) -> Quantity:
     first, second = as_value(first), as_value(second)
     if first.kind is Kind.NOTHING or second.kind is Kind.NOTHING:
         return over_nothing(first, second)
-    found = unknown_among(first, second)
+    found = unknown_among(first, second) or of_places(first, second)
     if found is not None:
         return found
     if first.tiny or second.tiny:
@@ -100,10 +123,12 @@ def add(first: Quantity, second: Quantity) -> Quantity:
 
 def multiply(first: Quantity, second: Quantity) -> Quantity:
     """The product of two values."""
-    first, second = as_value(first), as_value(second)
+    computed = of_shapes(first, second)
+    if computed is not None:
+        return computed
     if first.kind is Kind.NOTHING or second.kind is Kind.NOTHING:
         return over_nothing(first, second)
-    found = unknown_among(first, second)
+    found = unknown_among(first, second) or of_places(first, second)
     if found is not None:
         return found
     first, second = sample_first(first, second)
@@ -149,7 +174,9 @@ def divide(first: Quantity, second: Quantity, denominator: Pending | None = None
         second: the denominator.
         denominator: where the denominator stands, so that it can be agreed on.
     """
-    first, second = as_value(first), as_value(second)
+    computed = of_shapes(first, second)
+    if computed is not None:
+        return computed
     if second.bounded is not None and denominator is not None:
         second = second.bounded
     if second.kind is Kind.NOTHING:
@@ -175,12 +202,19 @@ def divide(first: Quantity, second: Quantity, denominator: Pending | None = None
     return multiply(first, second.scaled(-2 * second.degree))
 
 
+def divides_alike(first: Quantity, second: Quantity) -> bool:
+    """Whether a size leaves no remainder that depends on how many processes there are."""
+    if first.degree is None or second.degree is None:
+        return False
+    return first.degree == second.degree or second.degree < 0
+
+
 def nonlinear(word: str, *several: Quantity) -> Quantity:
     """A function that is not linear, applied to each element."""
     values = [one for one in map(as_value, several) if one.kind is not Kind.NOTHING]
     if not values:
         return equal(tensor=any(one.tensor for one in several))
-    found = unknown_among(*values)
+    found = unknown_among(*values) or of_places(*values)
     if found is not None:
         return found
     pending = frozenset[Pending]().union(*(one.pending for one in values))
@@ -249,7 +283,7 @@ def total(quantity: Quantity) -> Quantity:
         return Quantity(
             Kind.PART, quantity.scaled(1).terms, tensor=quantity.tensor, pending=quantity.pending
         )
-    return as_value(quantity)
+    return of_shapes(quantity) or quantity
 
 
 def average(quantity: Quantity) -> Quantity:
@@ -263,6 +297,20 @@ def average(quantity: Quantity) -> Quantity:
             )
         return Quantity(Kind.PART, quantity.terms, tensor=quantity.tensor, pending=quantity.pending)
     return as_value(quantity)
+
+
+AT_TIMES = "it is a sum over the batch on one path and a plain number on another"
+
+
+def is_sum_or_count(quantity: Quantity) -> bool:
+    """Whether a value is made of samples and grows with the batch."""
+    made = quantity.kind is Kind.PART or (quantity.kind is Kind.EQUAL and bool(quantity.pending))
+    return made and quantity.degrees != frozenset({0})
+
+
+def is_plain_number(quantity: Quantity) -> bool:
+    """Whether a value is a number of the script's own that matters."""
+    return quantity.independent and not quantity.tensor and not quantity.tiny
 
 
 def join(first: Quantity, second: Quantity) -> Quantity:
@@ -282,14 +330,16 @@ def join(first: Quantity, second: Quantity) -> Quantity:
         # What a helper returns in one process, and what it returns in several.
         return first if first.agreed else second
     if first.kind is Kind.SHAPE or second.kind is Kind.SHAPE:
-        return first if first.kind is second.kind else equal(tensor=False)
+        return first if first.kind is Kind.SHAPE else second
     first, second = sample_first(first, second)
     tensor = first.tensor or second.tensor
     pending = first.pending | second.pending
-    if first.kind is Kind.PART and second.small and first.degrees != frozenset({0}):
-        return unknown(
-            "it is a sum over the batch on one path and a plain number on another", whole=True
-        )
+    for one, other in ((first, second), (second, first)):
+        if is_sum_or_count(one) and is_plain_number(other):
+            return replace(
+                unknown(AT_TIMES, whole=True),
+                pending=pending,
+            )
     if first.kind is Kind.SAMPLE and second.kind is Kind.SAMPLE:
         if first.degrees != second.degrees:
             return unknown("its samples are scaled by the batch size in two ways", certain=True)
@@ -304,7 +354,7 @@ def join(first: Quantity, second: Quantity) -> Quantity:
         )
     if first.kind is Kind.EQUAL and second.kind is Kind.EQUAL:
         for one, other in ((first, second), (second, first)):
-            if one.degrees == frozenset({0}) and not one.gradient and not one.tensor:
+            if one.independent and not one.gradient and not one.tensor:
                 # A stand-in, such as the number of processes where there is only one.
                 return replace(other, tensor=tensor, pending=pending)
     elif second.kind is Kind.EQUAL and (not second.gradient or first.kind is Kind.SAMPLE):

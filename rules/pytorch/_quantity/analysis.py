@@ -23,18 +23,18 @@ from transpile.plan.graph import called_names, is_instance_of, parents, walk_bac
 from transpile.plan.model import Plan
 from transpile.plan.roles.backwards import enters_wrapper
 from transpile.records import replace
-from transpile.rules.pytorch._made_of import of_loaders
+from transpile.rules.pytorch.data._made_of import of_loaders
 
 from . import algebra, domain
 from .accesses import Accesses, inner_entries, key_of
-from .collation import collated
+from .collation import collated, is_stacked, stacked_in
 from .contents import COUNTED, index_nodes, places
 from .domain import NOTHING, Duty, Kind, Pending, Quantity
-from .model_classes import find_model_classes
-from .pieces import leaves_out
+from .in_place import changed_in_place
+from .model_classes import find_model_classes, training_functions
+from .pieces import BY_PLACE, indexed_stores, leaves_out, sets_by_place
 from .products import matrix_product
 from .shapes import PIECES
-from .training_code import training_functions
 
 #: Passes over a cycle after which what still changes counts as unknown.
 MOST_PASSES = 12
@@ -42,8 +42,10 @@ MOST_PASSES = 12
 TINY = 1e-3
 
 
-class Analysis(Accesses):
+class Supposing(Accesses):
     """The quantities of one plan's values; asked for one, it settles all that this depends on.
+
+    It supposes that models keep the samples of a batch apart where it does not know.
 
     Args:
         plan: the plan.
@@ -61,14 +63,19 @@ class Analysis(Accesses):
         self.table: dict[int, Quantity] = {}
         self.settled: set[int] = set()
         self.looked_ahead = False
+        #: What is, or is being, settled; and what was looked at though it is neither.
+        self.ordered: set[int] = set()
+        self.missed: list[Value] = []
         self.kept: list[Value] = []
         self.layouts = {id(each.value): collated(plan, each) for each in plan.training_loaders}
+        self.collating = stacked_in(plan)
         self.models = {id(model.value) for model in plan.models}
         self.model_classes = set(find_model_classes(plan))
         self.training_functions = training_functions(plan)
         self.inside: dict[int, bool] = {}
         self.stored = stored_values(plan)
         self.places = places(plan)
+        self.indexed_stores = indexed_stores(plan)
 
     # Asking.
 
@@ -90,6 +97,9 @@ class Analysis(Accesses):
             found = self.table.get(id(value))
             if found is None:
                 self.looked_ahead = True
+                if id(value) not in self.ordered:
+                    # Nothing is not what it is, but what it is taken for until it is settled, too.
+                    self.missed.append(value)
                 return NOTHING
             return found
         return simple(value, self.plan)
@@ -99,11 +109,15 @@ class Analysis(Accesses):
     def settle(self, values: Values) -> None:
         """Find the quantities of the values and of all that they depend on."""
         order = list(self.unsettled(values))
-        self.kept.extend(order)
+        self.ordered.update(map(id, order))
         changing: list[Value] = []
         for number in range(MOST_PASSES):
             changing = []
             self.looked_ahead = False
+            if self.missed:
+                more = [one for one in self.unsettled(tuple(self.missed)) if self.adds(one)]
+                order = [*more, *order]
+                self.missed = []
             for value in order:
                 found = self.transfer(value)
                 if found != self.table.get(id(value)):
@@ -112,7 +126,7 @@ class Analysis(Accesses):
             if number == 0 and not self.looked_ahead:
                 # Each was behind all that it depends on: another pass would find the same.
                 changing = []
-            if not changing:
+            if not changing and not self.missed:
                 break
         for value in changing:
             self.table[id(value)] = domain.unknown("it grows with each pass of a loop", whole=True)
@@ -120,7 +134,15 @@ class Analysis(Accesses):
             for value in order:
                 if not any(value is other for other in changing):
                     self.table[id(value)] = self.transfer(value)
+        self.kept.extend(order)
         self.settled.update(id(value) for value in order)
+
+    def adds(self, value: Value) -> bool:
+        """Note a value among those that are being settled; False where it was one of them."""
+        if id(value) in self.ordered:
+            return False
+        self.ordered.add(id(value))
+        return True
 
     def unsettled(self, values: Values) -> Iterable[Value]:
         """What must be settled for the values, each behind what it depends on where possible."""
@@ -188,18 +210,24 @@ class Analysis(Accesses):
         """The quantity of a value from those of what it is made of."""
         found = self.transfer_one(value)
         if id(value) in self.stored and found.independent:
-            kept = self.look(self.stored[id(value)])
+            kept = self.kept_numbers(self.stored[id(value)])
             # Numbers that are kept in an array or a dict of numbers; not what fills up a batch.
-            if kept.kind is Kind.PART or (kept.kind is Kind.EQUAL and kept.pending):
-                array = any(name.startswith("numpy.") for name in called_names(value))
-                found = replace(kept, tensor=kept.tensor and not array)
+            if kept.kind in (Kind.PART, Kind.UNKNOWN) or kept.pending:
+                names = called_names(value)
+                array = any(name.startswith("numpy.") for name in names)
+                tensor = any(name.startswith("torch.") for name in names)
+                found = replace(kept, tensor=tensor or (kept.tensor and not array))
+        if found.kind is Kind.SAMPLE and any(
+            sets_by_place(found, node) for node in self.indexed_stores.get(id(value), ())
+        ):
+            found = domain.unknown(BY_PLACE)
         filled = self.filled_by_samples(value)
         if filled is not None and (
             found.kind in (Kind.NOTHING, Kind.EQUAL, Kind.PART) or not isinstance(value, Opaque)
         ):
             return filled
         if id(value) in self.reductions and found.kind is not Kind.UNKNOWN:
-            found = self.all_reduced(found, self.reductions[id(value)])
+            found = self.all_reduced(found, value, self.reductions[id(value)])
         if self.whole and found.kind is Kind.EQUAL and not found.tensor:
             found = domain.equal(tensor=False)
         if (
@@ -209,17 +237,40 @@ class Analysis(Accesses):
             and isinstance(value, Opaque)
             and self.in_model(value)
         ):
-            # Models keep their samples apart, however they do it.
-            if found.sampled:
-                return domain.sample(gradient=True, dim=None)
-            return domain.equal(gradient=True)
+            return self.in_model_code(value, found)
+        return found
+
+    def in_model_code(self, value: Opaque, found: Quantity) -> Quantity:
+        """What a value in the code of a model is, of which nothing is known without the model."""
+        if found.sampled:
+            return domain.sample(gradient=True, dim=None)
+        return domain.equal(gradient=True)
+
+    def kept_numbers(self, values: Values) -> Quantity:
+        """What an array holds that values are put into; it is reduced as a whole, or not at all."""
+        found = NOTHING
+        numbers = linear = False
+        for value in values:
+            one = self.look_one(value)
+            numbers = numbers or (one.kind is Kind.EQUAL and bool(one.pending))
+            if one.kind is Kind.EQUAL and one.degree and not one.pending and not self.whole:
+                # The numbers of samples of all processes are the sum of those of each.
+                one = replace(one, kind=Kind.PART)
+            linear = linear or one.kind is Kind.PART
+            found = algebra.join(found, one)
+        if numbers and linear:
+            return domain.unknown(
+                "it holds numbers of one process beside those of all processes", whole=True
+            )
         return found
 
     def filled_by_samples(self, value: Value) -> Quantity | None:
         """A container whose contents depend on where samples put them, or on whether they do."""
         for placed in self.places.get(id(value), ()):
             by = self.look(placed.by)
-            if by.kind is Kind.SAMPLE or (by.kind is Kind.UNKNOWN and by.sampled):
+            counts = by.kind is Kind.EQUAL and by.degree != 0
+            unsure = by.kind is Kind.UNKNOWN and (by.sampled or by.whole)
+            if by.kind is Kind.SAMPLE or counts or unsure:
                 return domain.unknown(f"{COUNTED} in line {placed.line}", whole=True)
         return None
 
@@ -233,6 +284,8 @@ class Analysis(Accesses):
             return self.look(value.yields)
         if not isinstance(value, Opaque):
             return simple(value, self.plan)
+        if id(value.node) in self.collating and is_stacked(value):
+            return domain.sample()
         if value.kind == "operation":
             return self.operation(value)
         if value.kind == "filling":
@@ -296,6 +349,11 @@ class Analysis(Accesses):
                 if any(self.look(operand).kind is Kind.PART for operand in value.operands):
                     return NOTHING
             return algebra.multiply(self.look(value.operands[0]), self.look(value.operands[1]))
+        if name == "FloorDivide":
+            both = [self.look(operand) for operand in value.operands]
+            sizes = all(one.kind is Kind.EQUAL and not one.pending for one in both)
+            if not sizes or not algebra.divides_alike(*both):
+                return algebra.nonlinear("a quotient without its remainder", *both)
         if name in ("Divide", "FloorDivide"):
             return algebra.divide(
                 self.look(value.operands[0]),
@@ -320,6 +378,9 @@ class Analysis(Accesses):
             given = [self.look(operand) for operand in value.operands]
             return algebra.nonlinear("the text", *given)
         several = [self.look(operand) for operand in value.operands]
+        if any(one.kind is Kind.SHAPE for one in several):
+            # Shapes are compared with each other: whether they fit is the same for shares.
+            return domain.equal(tensor=False)
         found = algebra.nonlinear("a comparison", *several).without_gradient()
         return replace(found, content="bool") if found.kind is Kind.SAMPLE else found
 
@@ -346,6 +407,8 @@ class Analysis(Accesses):
             )
             if single and any(map(leaves_out, operand)):
                 return domain.unknown("it counts the samples that are picked", whole=True)
+            if single and any(self.look(one.every()).selection for one in operand):  # type: ignore[union-attr]
+                return domain.part(1).number()
             return domain.count() if single else domain.equal(tensor=False)
         if operand and all(id(one) in of_loaders(self.plan) for one in operand):
             return domain.equal(tensor=False)
@@ -363,9 +426,7 @@ class Analysis(Accesses):
             if tensor.selection:
                 return domain.part(1).number()
             return domain.count()
-        if tensor.kind is Kind.UNKNOWN and not tensor.whole:
-            return domain.count() if position == 0 else domain.equal(tensor=False)
-        if tensor.kind is Kind.UNKNOWN and position == 0:
+        if tensor.kind is Kind.UNKNOWN and position in (0, None) and tensor.content != "one":
             return tensor.number()
         return domain.equal(tensor=False)
 
@@ -419,17 +480,26 @@ def simple(value: Value, plan: Plan) -> Quantity:
 
 
 def stored_values(plan: Plan) -> dict[int, Values]:
-    """What is stored into each array or dict by ``base[key] = value``, by its identity."""
+    """What is stored into each array or dict by its identity: by index, or by methods in place."""
     if "stored values" not in plan.memo:
         found: dict[int, list[Value]] = {}
         for event in plan.facts.events:
-            if event.kind == "store" and event.name == "[]":
-                for base in event.callee:
-                    if isinstance(base, Opaque):
-                        found.setdefault(id(base), []).extend(event.result)
+            stores = event.kind == "store" and event.name == "[]"
+            for base in holders(event.callee) if stores else changed_in_place(event):
+                if isinstance(base, Opaque):
+                    found.setdefault(id(base), []).extend(event.result)
         plan.memo["stored values"] = {key: tuple(values) for key, values in found.items()}
     made: dict[int, Values] = plan.memo["stored values"]
     return made
+
+
+def holders(values: Values) -> Iterable[Opaque]:
+    """Values, and the containers that they are items of."""
+    return (
+        one
+        for one in walk_back(values, lambda each: isinstance(each, Opaque) and each.kind == "item")
+        if isinstance(one, Opaque)
+    )
 
 
 def right_operand(node: cst.CSTNode) -> cst.CSTNode:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import libcst as cst
 
 from transpile.facts.values import (
@@ -179,6 +181,10 @@ class Calls(Tensors, Losses):
             return self.as_number(first, value)
         if word == "sum":
             return self.summed(value.arguments.items[0].values) if given else domain.NOTHING
+        if word in ("max", "min", "sorted") and value.arguments.keyword("key") is not None:
+            # The order is that of what the function gives for each.
+            keys = self.look(given_back(value, self.plan))
+            return algebra.nonlinear(f"'{word}'", *given, keys)
         if word in ("max", "min") and len(given) > 1:
             return guarded(word, given) or algebra.nonlinear(word, *given)
         if word == "pow" and len(given) == 2:
@@ -200,10 +206,17 @@ def given_back(value: Opaque, plan: Plan) -> Values:
         one
         for argument in value.arguments.items
         for function in argument.values
-        if isinstance(function, Function) and isinstance(function.node, cst.FunctionDef)
-        for node in returned(function.node)
+        if isinstance(function, Function)
+        for node in results(function)
         for one in plan.facts.values_of(node)
     )
+
+
+def results(function: Function) -> Iterable[cst.BaseExpression]:
+    """The expressions whose values a function gives."""
+    if isinstance(function.node, cst.Lambda):
+        return (function.node.body,)
+    return returned(function.node)
 
 
 def is_loss(value: Value) -> bool:

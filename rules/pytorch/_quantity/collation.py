@@ -6,13 +6,15 @@ from collections.abc import Iterable
 
 from transpile.facts.values import (
     Constant,
+    External,
     Mapping,
     Opaque,
     Sequence,
     Value,
     Values,
 )
-from transpile.plan.collation import functions_of, returned
+from transpile.facts.walk import descendants
+from transpile.plan.data.collation import functions_of, returned
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Loader, Plan
 
@@ -44,6 +46,8 @@ KEEPS = frozenset(
         "requires_grad_",
     }
 )  # fmt: skip
+#: Functions that make one tensor, with a row for each sample, of a list of them.
+LISTED = STACKS | {"torch.tensor", "torch.as_tensor", "torch.LongTensor", "torch.FloatTensor"}
 PADS = "torch.nn.utils.rnn.pad_sequence"
 
 
@@ -67,6 +71,36 @@ def collated(plan: Plan, loader: Loader) -> dict[object, int]:
         if only is not None:
             certain[key] = only
     return certain
+
+
+def stacked_in(plan: Plan) -> set[int]:
+    """The nodes of the collate functions of training loaders, by identity."""
+    return {
+        id(node)
+        for loader in plan.training_loaders
+        for argument in (loader.argument("collate_fn"),)
+        if argument is not None
+        for function in functions_of(argument.values)
+        for node in descendants(function.node)
+    }
+
+
+def is_stacked(value: Opaque) -> bool:
+    """Whether a value is a tensor that a collate function makes of all samples."""
+    if value.kind == "call":
+        return any(name in LISTED for name in called_names(value))
+    if value.kind not in ("item", "element"):
+        return False
+    for base in value.operands[0]:
+        names = called_names(base)
+        if "torch.utils.data.default_collate" in names:
+            return True
+        if "builtins.map" in names and isinstance(base, Opaque) and base.arguments.items:
+            return any(
+                isinstance(one, External) and one.name in STACKS
+                for one in base.arguments.items[0].values
+            )
+    return False
 
 
 def parts_of(value: Value) -> Iterable[tuple[object, Values]]:

@@ -11,7 +11,7 @@ from transpile.facts.values import External, Mapping, Opaque, Sequence, Value, V
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.records import dataclass
-from transpile.rules.pytorch._conditions import assigned, controls
+from transpile.rules.pytorch.agreement._conditions import assigned, controls
 
 COUNTED = "the samples of this process alone decide what is put into it"
 

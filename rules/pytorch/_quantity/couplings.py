@@ -10,7 +10,7 @@ from transpile.plan.model import Plan
 
 from . import analysis
 from .algebra import STATISTIC
-from .analysis import Analysis
+from .analysis import Supposing
 from .domain import Kind
 
 #: Layers that go along the first dimension unless they are told otherwise.
@@ -38,22 +38,22 @@ def couplings(plan: Plan) -> Iterator[tuple[Opaque, str]]:
                 yield value, STATISTIC
 
 
-def combines(found: Analysis, value: Opaque) -> bool:
+def combines(found: Supposing, value: Opaque) -> bool:
     """Whether an operation is the first that combines samples with a number for the whole batch."""
     made = found.transfer_one(value)
     combined = made.reason == STATISTIC if made.kind is Kind.UNKNOWN else made.coupled
     if not combined:
         return False
     given = (*value.operands, *(item.values for item in value.arguments.items))
-    return not any(one.coupled or one.reason == STATISTIC for one in map(found.look, given))
+    return not any(one.coupled or one.reason == STATISTIC for one in map(found.of, given))
 
 
-def goes_along_samples(found: Analysis, value: Opaque) -> bool:
+def goes_along_samples(found: Supposing, value: Opaque) -> bool:
     """Whether a call is one of a layer that takes the dimension of the samples for time."""
     first = value.arguments.items[0] if value.arguments.items else None
     if first is None:
         return False
-    given = found.look(first.values)
+    given = found.of(first.values)
     if given.kind is not Kind.SAMPLE or given.dim != 0 or given.selection:
         return False
     return any(time_comes_first(origin(callee)) for callee in value.callee)

@@ -107,7 +107,9 @@ class Quantity:
         terms: the summands, by degree; more than one degree is a mix.
         dim: where the samples are counted along, for a tensor of samples; None if unknown.
         selection: it holds some of the samples, how many differs between the processes.
-        content: ``bool`` for a mask, ``index`` for positions, empty otherwise.
+        content: ``bool`` for a mask, ``index`` for positions, ``place`` for where samples stand in
+            this process's share, ``one`` for an unknown that is one of the samples or is made of
+            one, empty otherwise.
         coupled: a tensor of samples that a batch statistic was added to.
         tensor: it may be a tensor; False for plain numbers.
         agreed: it was reduced over the processes.

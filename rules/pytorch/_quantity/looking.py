@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 
-from transpile.facts.values import Constant, External, Opaque, Value, Values
+import libcst as cst
+
+from transpile.facts.values import Constant, External, Function, Opaque, Value, Values
 from transpile.plan.graph import identity
 from transpile.plan.model import Plan
 
 from . import algebra, domain
-from .domain import Quantity
+from .domain import Kind, Quantity
 
 #: The number that losses of classes leave out unless they are told another one.
 LEFT_OUT = re.compile(r"(?<![\w.)\]])-100(?![\w.%])")
@@ -68,14 +70,28 @@ class Looking(ABC):
         return [*found, self.look(rest)] if rest else found
 
     def nothing_known(self, value: Opaque, what: str) -> Quantity:
-        """What something gives that cannot be looked into."""
+        """What something gives that cannot be analysed."""
         given = self.given(value)
+        by = self.look(answers(value, self.plan))
+        if by.kind in (Kind.SAMPLE, Kind.PART) or (by.kind is Kind.UNKNOWN and by.sampled):
+            return domain.unknown(f"nothing is known of {what}", whole=True)
         if all(one.independent for one in given):
             return domain.equal(gradient=any(one.gradient for one in given))
         found = algebra.unknown_among(*given)
         if found is not None:
             return found
         return domain.unknown(f"nothing is known of {what}")
+
+
+def answers(value: Opaque, plan: Plan) -> Values:
+    """What the lambdas that a call is handed give."""
+    return tuple(
+        one
+        for argument in value.arguments.items
+        for function in argument.values
+        if isinstance(function, Function) and isinstance(function.node, cst.Lambda)
+        for one in plan.facts.values_of(function.node.body)
+    )
 
 
 def find_reductions(plan: Plan) -> dict[int, str]:

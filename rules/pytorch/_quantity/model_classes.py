@@ -1,4 +1,4 @@
-"""The classes of the script whose objects are models."""
+"""The classes of the script whose objects are models, and their methods that train."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from transpile.facts.values import (
     Sequence,
     Value,
 )
+from transpile.plan.flow.places import function_of
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 
@@ -66,4 +67,22 @@ def has_parameters(value: Value, plan: Plan, known: dict[int, bool]) -> bool:
             elif name.startswith(("torchvision.models.", "torch.hub.", "timm.", "transformers.")):
                 found = True
     known[id(value)] = found
+    return found
+
+
+def training_functions(plan: Plan) -> set[int]:
+    """The functions that run a backward pass, or make the loss that one begins from.
+
+    A model's own ``forward`` may return a loss, too, and stays a part of the model.
+    """
+    dispatched = plan.table.dialect.dispatched
+    found: set[int] = set()
+    for backward in plan.backwards:
+        functions = [frame.function.node for frame in backward.event.calls()]
+        for value in backward.loss:
+            if isinstance(value, Opaque):
+                maker = function_of(value.module, value.node)
+                if maker is not None and maker.name.value not in dispatched:
+                    functions.append(maker)
+        found.update(id(function) for function in functions)
     return found

@@ -186,17 +186,44 @@ class Models(Looking):
             )
         return not any(self.gives_one(origin(callee)) for callee in value.callee)
 
+    def holds_layers(self, value: Value) -> bool:
+        """Whether a value is a container of a library's layers."""
+        return any(
+            name.startswith("torch.nn.") and name.rpartition(".")[2] in CONTAINERS
+            for name in called_names(value)
+        )
+
     def gives_one(self, layer: Value) -> bool:
-        """Whether a layer of a library, or a chain of layers, certainly gives a single tensor."""
+        """Whether a layer of a library, or a chain of layers, certainly gives a single tensor.
+
+        One of several layers that a container holds does if all of them do.
+        """
+        if isinstance(layer, Opaque) and layer.kind in ("element", "item"):
+            held = [origin(one) for one in layer.operands[0]]
+            return (
+                bool(held) and all(map(self.holds_layers, held)) and all(map(self.gives_one, held))
+            )
         for name in called_names(layer):
             package, _, word = name.rpartition(".")
             if name.startswith("torchvision.models.") and not word.startswith(SEVERAL_MODELS):
                 return package.count(".") == 1
             if package == "torch.nn" and word in CONTAINERS and isinstance(layer, Opaque):
-                parts = [one for item in layer.arguments.items[-1:] for one in item.values]
+                parts = [
+                    one
+                    for item in layer.arguments.items[-1:]
+                    for value in item.values
+                    for one in members(value)
+                ]
                 return not any(isinstance(one, Instance) for one in parts) and all(
                     self.gives_one(one) or not called_names(one) for one in parts
                 )
             if package == "torch.nn" and word not in SEVERAL:
                 return True
         return False
+
+
+def members(value: Value) -> Values:
+    """What a list or tuple holds; anything else is a member itself."""
+    if not isinstance(value, Sequence):
+        return (value,)
+    return (*(one for part in value.elements for one in part), *value.rest)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from transpile.facts.values import Mapping, Opaque, Sequence, Values, only_constant
+from transpile.facts.values import Mapping, Opaque, Sequence, Value, Values, only_constant
+from transpile.plan.graph import called_names
 from transpile.records import replace
 
 from . import algebra, domain
@@ -68,15 +69,50 @@ class Numbers(Models):
             return algebra.total(of)
         return of
 
-    def all_reduced(self, quantity: Quantity, operation: str) -> Quantity:
+    def all_reduced(self, quantity: Quantity, value: Value, operation: str) -> Quantity:
         """A value that ``all_reduce`` has worked on."""
         if quantity.agreed:
             # The same tensor on another device.
             return quantity
         degree = 0 if operation == "AVG" else -1
         if quantity.kind in (Kind.PART, Kind.EQUAL) and operation in ("SUM", "AVG"):
-            return replace(quantity.scaled(degree).without_gradient(), kind=Kind.EQUAL, agreed=True)
+            found = replace(
+                quantity.scaled(degree).without_gradient(), kind=Kind.EQUAL, agreed=True
+            )
+            if not self.adds_up(value):
+                return found
+            left = (each for each in found.pending if each.duty is not Duty.NUMBER)
+            return replace(found, pending=frozenset(left))
         return replace(domain.equal(), agreed=True)
+
+    def adds_up(self, value: Value) -> bool:
+        """Whether it is the same to reduce a value or the numbers that it is a sum of."""
+        seen: set[int] = set()
+        stack: list[Value] = [value]
+        while stack:
+            one = stack.pop()
+            if id(one) in seen or not self.leaves_later(one):
+                continue
+            seen.add(id(one))
+            if isinstance(one, Sequence):
+                stack.extend(each for part in (*one.elements, one.rest) for each in part)
+            elif not isinstance(one, Opaque):
+                return False
+            elif one.kind == "operation" and one.name in ("Add", "Subtract", "Multiply", "Divide"):
+                both = all(any(map(self.leaves_later, side)) for side in one.operands)
+                divides = one.name == "Divide" and any(map(self.leaves_later, one.operands[-1]))
+                if divides or (both and one.name == "Multiply"):
+                    return False
+                stack.extend(each for side in one.operands for each in side)
+            elif "torch.tensor" in called_names(one):
+                stack.extend(each for item in one.arguments.items for each in item.values)
+            elif not any(each.node is one.node for each in self.look((one,)).pending):
+                return False
+        return True
+
+    def leaves_later(self, value: Value) -> bool:
+        """Whether something in a number is still to be reduced where it leaves the tensors."""
+        return any(each.duty is Duty.NUMBER for each in self.look((value,)).pending)
 
 
 def guarded(word: str, given: list[Quantity]) -> Quantity | None:

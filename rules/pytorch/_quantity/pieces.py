@@ -8,7 +8,7 @@ from transpile.facts.values import Opaque, Sequence, Value, Values, only_constan
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
 
-from .domain import Quantity
+from .domain import Kind, Quantity
 
 BY_PLACE = "it takes samples of a batch by their place"
 #: Functions whose result holds several batches, one behind the other.
@@ -102,3 +102,40 @@ def handed(value: Opaque) -> Values:
     """The tensor that a function or method works on."""
     received = tuple(one for _, receivers in method_calls(value) for one in receivers)
     return received or tuple(one for item in value.arguments.items[:1] for one in item.values)
+
+
+def picks_values(quantity: Quantity) -> bool:
+    """Whether something holds each of what a batch has once: how many differs."""
+    return quantity.kind is Kind.UNKNOWN and quantity.reason.startswith(
+        ("'unique", "'bincount", "'nonzero", "'histc")
+    )
+
+
+def indexed_stores(plan: Plan) -> dict[int, list[cst.Subscript]]:
+    """Where something is written into a tensor by an index, by the identity of the tensor."""
+    found: dict[int, list[cst.Subscript]] = {}
+    for event in plan.facts.events:
+        if event.kind == "store" and event.name == "[]" and isinstance(event.node, cst.Subscript):
+            for base in event.callee:
+                found.setdefault(id(base), []).append(event.node)
+    return found
+
+
+def sets_by_place(tensor: Quantity, node: cst.Subscript) -> bool:
+    """Whether an index written as numbers takes certain samples of a share, such as the first."""
+    if tensor.dim is None or tensor.dim >= len(node.slice):
+        return False
+    part = node.slice[tensor.dim].slice
+    if isinstance(part, cst.Index):
+        return is_written_integer(part.value)
+    if not isinstance(part, cst.Slice):
+        return False
+    bounds = [bound for bound in (part.lower, part.upper) if bound is not None]
+    return bool(bounds) and all(map(is_written_integer, bounds))
+
+
+def is_written_integer(node: cst.BaseExpression) -> bool:
+    """Whether an expression is an integer, perhaps a negative one."""
+    if isinstance(node, cst.UnaryOperation):
+        return is_written_integer(node.expression)
+    return isinstance(node, cst.Integer)

@@ -145,6 +145,11 @@ def viewed(tensor: Quantity, shape: list[Values], look: Look) -> int | None:
 PIECES = "it handles the samples of a batch one by one"
 
 
+def piece(tensor: Quantity) -> Quantity:
+    """One of the samples, as a loop over them gives it, or an index that picks one."""
+    return replace(unknown(PIECES), content="one", selection=tensor.selection)
+
+
 def indexed(tensor: Quantity, node: cst.Subscript, plan: Plan, look: Look) -> Quantity:
     """A tensor of samples after ``tensor[...]``."""
     values_of = plan.facts.values_of
@@ -160,7 +165,11 @@ def indexed(tensor: Quantity, node: cst.Subscript, plan: Plan, look: Look) -> Qu
                 bounds = [values_of(b) for b in (part.lower, part.upper) if b is not None]
                 if any(goes_round(bound) for bound in bounds):
                     return unknown(PIECES)
-                if not any(look(bound).degree == 1 for bound in bounds):
+                chosen = [look(bound) for bound in bounds]
+                picked = [one for one in chosen if one.kind is Kind.UNKNOWN and one.sampled]
+                if picked:
+                    return replace(picked[0], whole=False)
+                if not any(one.degree == 1 for one in chosen):
                     # Part of the samples, or another dimension than it seems.
                     result = replace(result, dim=None)
             place += 1
@@ -175,16 +184,16 @@ def indexed(tensor: Quantity, node: cst.Subscript, plan: Plan, look: Look) -> Qu
         values = values_of(inner) if inner is not None else ()
         index = look(values)
         if index.kind is Kind.SAMPLE:
-            if place == dim and index.content != "index":
+            if place == dim and index.content not in ("index", "place"):
                 return replace(result, selection=True, dim=dim + added - removed)
             if place == dim and not keeps_order(values, plan):
                 return unknown(REORDERING)
         elif place == dim and goes_through_all(values, look):
             pass
         elif index.kind is Kind.UNKNOWN:
-            return index
+            return replace(index, sampled=True)
         elif place == dim and is_single(index):
-            return unknown(REORDERING if takes_several(values) else PIECES)
+            return unknown(REORDERING) if takes_several(values) else piece(tensor)
         elif dim is not None and place < dim:
             removed += 1
         place += 1

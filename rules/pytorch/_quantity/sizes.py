@@ -10,7 +10,7 @@ from . import algebra, domain
 from .domain import Kind, Quantity
 from .looking import Looking
 from .shapes import Given, integer
-from .vocabulary import LIKE, POSITIONS, SIZES_ONLY
+from .vocabulary import COUNTING, LIKE, POSITIONS, SIZES_ONLY
 
 
 class Sizes(Looking):
@@ -33,6 +33,8 @@ class Sizes(Looking):
     def made(self, word: str, tensor: Quantity, value: Opaque, name: str) -> Quantity:
         """A new tensor of a shape."""
         content = "index" if word in POSITIONS else ""
+        if word in COUNTING:
+            content = "place"
         if word in LIKE:
             if tensor.kind is Kind.SAMPLE:
                 return domain.sample(dim=tensor.dim)

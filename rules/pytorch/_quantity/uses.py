@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import libcst as cst
 
-from transpile.facts.values import External
+from transpile.facts.values import External, Opaque, Sequence, Value, Values
 from transpile.plan.graph import called_names, origin
 from transpile.plan.model import Loader, Plan
 
-from .losses import FUNCTIONAL, loss_class
+from .losses import FUNCTIONAL
 from .vocabulary import words
 
 #: Attributes and methods that tensors have, and lists, dicts and batches of libraries do not.
@@ -19,6 +19,10 @@ OF_TENSORS = words("""
     """)
 #: Data sets whose samples are tuples of tensors and numbers.
 OF_TENSORS_ALONE = ("torch.utils.data.TensorDataset", "torchvision.datasets.")
+#: Data sets whose samples are those of what they are given first, and what makes several of them.
+WRAPPERS = frozenset(
+    f"torch.utils.data.{name}" for name in ("Subset", "ConcatDataset", "random_split")
+)
 
 
 def tensors_by_use(plan: Plan) -> set[int]:
@@ -32,7 +36,7 @@ def tensors_by_use(plan: Plan) -> set[int]:
         for event in plan.facts.calls:
             if any(
                 (isinstance(one, External) and one.name.startswith(FUNCTIONAL))
-                or any(loss_class(name) for name in called_names(origin(one)))
+                or any(name.startswith("torch.nn.") for name in called_names(origin(one)))
                 for one in event.callee
             ):
                 for item in event.arguments.items:
@@ -47,10 +51,35 @@ def gives_tensors(loader: Loader) -> bool:
     dataset = loader.argument("dataset")
     return (
         dataset is not None
-        and bool(dataset.values)
         and not loader.argument("collate_fn")
-        and all(
-            any(name.startswith(OF_TENSORS_ALONE) for name in called_names(value))
-            for value in dataset.values
-        )
+        and all_of_tensors(dataset.values, set())
     )
+
+
+def all_of_tensors(datasets: Values, seen: set[int]) -> bool:
+    """Whether the samples of data sets are tuples of tensors, behind what picks or joins some."""
+    if not datasets or any(id(value) in seen for value in datasets):
+        return False
+    seen |= set(map(id, datasets))
+    return all(
+        any(name.startswith(OF_TENSORS_ALONE) for name in called_names(value))
+        or all_of_tensors(behind(value), seen)
+        for value in datasets
+    )
+
+
+def behind(value: Value) -> Values:
+    """The data sets that another one is made of, or that a value is one of; empty where unknown."""
+    if isinstance(value, Sequence):
+        return () if value.rest else tuple(one for part in value.elements for one in part)
+    if not isinstance(value, Opaque):
+        return ()
+    if value.kind in ("item", "element"):
+        return value.operands[0]
+    given = value.arguments.get("datasets" if is_joined(value) else "dataset", 0)
+    return given.values if given is not None and WRAPPERS & set(called_names(value)) else ()
+
+
+def is_joined(value: Opaque) -> bool:
+    """Whether a data set is several, one behind the other."""
+    return any(name.endswith("ConcatDataset") for name in called_names(value))

@@ -89,6 +89,9 @@ DIM_POSITION = {
 #: Give integers that say where something is.
 POSITIONS = words("argmax argmin argsort arange randperm multinomial searchsorted nonzero")
 
+#: Functions that count up along the samples.
+COUNTING = words("arange linspace logspace")
+
 #: Types of tensors: called with sizes they make one.
 TENSOR_TYPES = words("""
     Tensor FloatTensor DoubleTensor HalfTensor LongTensor IntTensor ShortTensor ByteTensor

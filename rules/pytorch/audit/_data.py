@@ -1,4 +1,4 @@
-"""How the loaders of a distributed script share out their data."""
+"""How the loaders of a distributed script shard their data."""
 
 from __future__ import annotations
 
@@ -146,6 +146,18 @@ def loaders_of(audit: Audit) -> Loaders:
     return known
 
 
+def evaluates_parts(audit: Audit) -> bool:
+    """Whether a loader that nothing is trained on gives each process its share."""
+    loaders = loaders_of(audit)
+    return any(
+        not loader.training
+        and isinstance(loader.value, Opaque)
+        and loader.iterations
+        and loaders.sharing(loader) is Sharing.SHARE
+        for loader in audit.plan.loaders
+    )
+
+
 def is_absent(values: Values) -> bool:
     """Whether values are None whatever happens."""
     return all(value == Constant(None) for value in values)
@@ -157,7 +169,7 @@ def is_certain(values: Values) -> bool:
 
 
 def engines(audit: Audit) -> bool:
-    """Whether a library shares out data and gradients by itself."""
+    """Whether a library shards data and gradients by itself."""
     prefixes = tuple(audit.plan.table.distributed_engines)
     known = (*prefixes, "torch.distributed.rpc", "torch.distributed.pipelin", "megatron.",
              "torch.distributed.tensor", "fairscale.", "torch.distributed._tensor",

@@ -1,7 +1,7 @@
 """Wraps of the project's own that split each call over the processes and gather its rows.
 
 Every process then has the whole batch and all outputs on purpose: what was computed from them is
-equal on all, and nothing is to be shared out or summed.
+equal on all, and nothing is to be sharded or summed.
 """
 
 from __future__ import annotations

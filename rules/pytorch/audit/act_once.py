@@ -27,17 +27,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from transpile.audit.model import Audit, Process
 from transpile.audit.ranks import Ranks
+from transpile.facts.events import Event
 from transpile.facts.values import Constant, External, Opaque, Values, only_constant
-from transpile.finding import Level
-from transpile.plan.effect_search import classify, find_effects
-from transpile.plan.effects import Effect, Kind
+from transpile.finding import Fix, Level
+from transpile.layout.arguments import add_argument
+from transpile.layout.fixes import fix_of
+from transpile.plan.effects.effect_search import classify, find_effects
+from transpile.plan.effects.effects import Effect, Kind
+from transpile.plan.flow.ranks import Ranks as GuardedPlaces
 from transpile.plan.graph import called_names, method_calls, walk_back
-from transpile.plan.ranks import Ranks as GuardedPlaces
 from transpile.rule import Remark
-from transpile.rules.pytorch._once import BARRIERS, VOCABULARY
 from transpile.rules.pytorch.audit._meetings import GATHERS, SHARDS, is_wrap, meetings
+from transpile.rules.pytorch.effects._once import BARRIERS, VOCABULARY
 
 CODES = {
     "AU401": "every process writes a file",
@@ -248,9 +253,7 @@ def to_nowhere(values: Values) -> bool:
 
 def told(ranks: Ranks, effect: Effect) -> bool:
     """Whether a call is given the number of the process."""
-    return any(
-        ranks.depend(item.values) for event in effect.events for item in event.arguments.items
-    )
+    return any(ranks.show(item.values) for event in effect.events for item in event.arguments.items)
 
 
 def keys(audit: Audit) -> Iterator[Remark]:
@@ -288,6 +291,15 @@ def plainly_wrapped(audit: Audit, value: object) -> bool:
     return any(name in audit.vocabulary.wraps and "fsdp" not in name for name in names)
 
 
+def to_cpu(event: Event) -> Fix | None:
+    """The change that loads a checkpoint to the CPU."""
+    if not isinstance(event.node, cst.Call) or event.arguments.get("map_location", 1) is not None:
+        return None
+    source = event.module.source
+    edits = add_argument(source, event.node, 'map_location="cpu"')
+    return fix_of(source, edits, "Load it to the CPU.")
+
+
 def loaded(audit: Audit) -> Iterator[Remark]:
     """Checkpoints that every process loads to where they were saved from."""
     uses_cuda = any(
@@ -315,4 +327,5 @@ def loaded(audit: Audit) -> Iterator[Remark]:
                 "what was saved from a GPU goes back to that GPU here, on every process: all of "
                 "them fill the first one",
                 'load it with map_location="cpu", or to this process\'s device',
+                to_cpu(event),
             )

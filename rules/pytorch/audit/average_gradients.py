@@ -8,7 +8,7 @@ What:
 Why:
     The wrap averages gradients during the backward pass of its own call alone. A model that is not
     wrapped, or called past its wrap, learns on each process from that one's data: nothing fails,
-    and the models go apart.
+    and the models diverge.
 
 Before:
     loss = criterion(model.module(images), labels)
@@ -33,17 +33,17 @@ from transpile.facts.events import Event
 from transpile.facts.values import External, Instance, Opaque, Value, Values
 from transpile.finding import Level
 from transpile.plan.graph import method_calls, walk_back
-from transpile.plan.learning import training_forwards
 from transpile.plan.model import Model
+from transpile.plan.models.learning import training_forwards
 from transpile.plan.roles.models import holds
 from transpile.plan.roles.surroundings import inside_module
 from transpile.rule import Remark
-from transpile.rules.pytorch._accumulation import windows
-from transpile.rules.pytorch._loss_scaling import Need, scalings
 from transpile.rules.pytorch.audit import COLLECTIVES, FSDP
 from transpile.rules.pytorch.audit._data import engines
 from transpile.rules.pytorch.audit._meetings import SHARDS, wrapped, wraps_of
 from transpile.rules.pytorch.audit._splits import splits_calls
+from transpile.rules.pytorch.gradients._accumulation import windows
+from transpile.rules.pytorch.losses._loss_scaling import Need, scalings
 
 CODES = {
     "AU301": "a model that learns is not wrapped",
@@ -90,7 +90,7 @@ def unwrapped(audit: Audit, model: Model) -> Iterator[Remark]:
         module,
         node,
         "this model learns on each process from that one's data alone: nothing averages its "
-        "gradients, and the models go apart",
+        "gradients, and the models diverge",
         "wrap it in DistributedDataParallel before its first forward",
     )
 
@@ -141,7 +141,7 @@ def passed(audit: Audit, model: Model, wraps: list[Event]) -> Iterator[Remark]:
             event.module,
             event.node,
             "this call goes past the wrap of the model: its gradients stay each process's own, and "
-            "the models go apart",
+            "the models diverge",
             "call the wrapped model",
         )
 

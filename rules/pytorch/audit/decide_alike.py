@@ -34,16 +34,16 @@ from collections.abc import Iterator
 
 from transpile.audit.model import Audit
 from transpile.audit.ranks import Ranks
-from transpile.facts.values import Opaque, Values
+from transpile.facts.values import Values
 from transpile.finding import Level
 from transpile.plan.graph import called_names, walk_back
 from transpile.result import Verdict
 from transpile.rule import Remark, Ruling
-from transpile.rules.pytorch._divergence import NOTHING_REDUCED, Cause, Divergence
-from transpile.rules.pytorch._together import Condition, conditions_of
-from transpile.rules.pytorch.audit._data import Sharing, engines, loaders_of
+from transpile.rules.pytorch.agreement._divergence import NOTHING_REDUCED, Cause, Divergence
+from transpile.rules.pytorch.agreement._together import Condition, conditions_of
+from transpile.rules.pytorch.agreement.refuse_lonely_collectives import behind_handlers
+from transpile.rules.pytorch.audit._data import engines, evaluates_parts
 from transpile.rules.pytorch.audit._splits import splits_calls
-from transpile.rules.pytorch.refuse_lonely_collectives import behind_handlers
 
 CODES = {
     "AU106": "a decision depends on what this process alone has seen",
@@ -133,15 +133,3 @@ def varied_from(audit: Audit) -> int:
         if any(ranks.depend(item.values) for item in event.arguments.items):
             return event.order
     return len(audit.facts.events)
-
-
-def evaluates_parts(audit: Audit) -> bool:
-    """Whether a loader that nothing is trained on gives each process its share."""
-    loaders = loaders_of(audit)
-    return any(
-        not loader.training
-        and isinstance(loader.value, Opaque)
-        and loader.iterations
-        and loaders.sharing(loader) is Sharing.SHARE
-        for loader in audit.plan.loaders
-    )

@@ -1,8 +1,8 @@
 """Find processes that talk before they have joined, or leave while others still wait.
 
 What:
-    A collective or a wrap that is reached before the process group is joined, and a process group
-    that is left in a ``finally``.
+    A collective or a wrap that is reached before the process group is joined, a process group that
+    is joined under the number of the process on its machine, and one that is left in a ``finally``.
 
 Why:
     Without a process group PyTorch raises an error at the first collective. In a ``finally``, a
@@ -20,8 +20,7 @@ After:
     dist.destroy_process_group()
 
 Refuses when:
-    nothing joins a process group before the first collective; leaving in a ``finally`` is a
-    warning.
+    nothing joins a process group before the first collective; the rest are warnings.
 
 Source:
     https://pytorch.org/docs/stable/distributed.html#shutdown
@@ -36,7 +35,7 @@ import libcst as cst
 
 from transpile.audit.model import Audit
 from transpile.facts.events import Event
-from transpile.facts.values import External, Unknown
+from transpile.facts.values import Constant, External, Unknown, only_constant
 from transpile.finding import Level
 from transpile.rule import Remark
 from transpile.rules.pytorch.audit import COLLECTIVES, DDP
@@ -45,7 +44,9 @@ from transpile.rules.pytorch.audit._data import engines
 CODES = {
     "AU110": "a collective is reached before the process group is joined",
     "AU111": "the process group is left in a finally",
+    "AU112": "the process group is joined under the local rank",
 }
+INIT = "torch.distributed.init_process_group"
 KNOWN = frozenset({"torch", "numpy", "builtins", "torchvision", *sys.stdlib_module_names})
 
 
@@ -64,8 +65,40 @@ def decide(audit: Audit) -> Iterator[Remark]:
                 "and they wait, or fail with an error of their own that hides the first",
                 "leave the group where the script ends without an error, behind a barrier",
             )
+    yield from locally(audit)
     if not engines(audit):
         yield from unjoined(audit)
+
+
+def locally(audit: Audit) -> Iterator[Remark]:
+    """Joins under a number that two processes of two machines have in common."""
+    first, _, elsewhere = audit.processes
+    if elsewhere.facts is first.facts or audit.facts.calls_to(*audit.vocabulary.spawns):
+        # What starts its processes itself is for one machine.
+        return
+    there = {id(event.node): event for event in elsewhere.facts.calls_to(INIT)}
+    for event in first.facts.calls_to(INIT):
+        other = there.get(id(event.node))
+        if other is None or rank_of(event) is None or rank_of(event) != rank_of(other):
+            continue
+        size = event.arguments.get("world_size", 3)
+        if size is not None and only_constant(size.values) == Constant(1):
+            continue
+        yield Remark(
+            "AU112",
+            Level.WARNING,
+            event.module,
+            event.node,
+            "on a second machine the processes join under the same ranks as on the first, as this "
+            "is the number of a process on its machine: the job waits, or trains on one machine",
+            "leave rank and world_size out, or take RANK and WORLD_SIZE of the launcher",
+        )
+
+
+def rank_of(event: Event) -> Constant | None:
+    """The rank that a process joins under, where that is known."""
+    argument = event.arguments.get("rank", 4)
+    return only_constant(argument.values) if argument is not None else None
 
 
 def unjoined(audit: Audit) -> Iterator[Remark]:
@@ -91,7 +124,7 @@ def unjoined(audit: Audit) -> Iterator[Remark]:
 
 
 def may_join(event: Event) -> bool:
-    """Whether a call that cannot be looked into might join a process group."""
+    """Whether a call that cannot be analysed might join a process group."""
     for callee in event.callee:
         if isinstance(callee, Unknown):
             return True

@@ -9,7 +9,7 @@ What:
 Why:
     Each of these waits for all processes. One that does not come leaves the others waiting until
     the time limit ends the job; an optimizer step or loaded weights on some processes alone let
-    the models go apart without a word.
+    the models diverge without a word.
 
 Before:
     if dist.get_rank() == 0:
@@ -113,7 +113,7 @@ def remark(audit: Audit, alone: Alone) -> Remark:
         why = f"at the test in {where} only some of them go this way"
     goes_apart = meeting.key[0] in ("step", "load")
     what = (
-        f"this {meeting.word} happens on some processes alone, and their models go apart"
+        f"this {meeting.word} happens on some processes alone, and their models diverge"
         if goes_apart
         else f"this {meeting.word} waits for all processes"
     )

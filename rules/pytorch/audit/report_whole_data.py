@@ -1,8 +1,9 @@
 """Find numbers of one process's share that are reported as if of all data.
 
 What:
-    What is printed, logged or tracked and was computed from an evaluation loader with a distributed
-    sampler, without being taken over all processes on the way.
+    What is printed, logged or tracked and was computed from a loader with a distributed sampler,
+    without being taken over all processes on the way. The numbers of training are a note, one for
+    the script: they are those of one process's batches.
 
 Why:
     Each process has evaluated a part. The accuracy that rank 0 prints is that of its part, and with
@@ -17,7 +18,7 @@ After:
     print((counts[0] / counts[1]).item())
 
 Refuses when:
-    never: it is a warning.
+    never: an evaluation is a warning, training is a note.
 
 Source:
     https://pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce
@@ -25,21 +26,26 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from transpile.audit.model import Audit
 from transpile.audit.ranks import Ranks
+from transpile.facts.events import Event
 from transpile.facts.values import External, Instance, Opaque, Value, Values
 from transpile.finding import Level
-from transpile.plan.effect_search import find_effects
-from transpile.plan.effects import Kind
-from transpile.plan.graph import called_names, walk_back
+from transpile.plan.effects.effect_search import find_effects
+from transpile.plan.effects.effects import Kind
+from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.rule import Remark
-from transpile.rules.pytorch._together import agreed_values, agreeing_calls
-from transpile.rules.pytorch._vocabulary import VOCABULARY
+from transpile.rules.pytorch.agreement._together import AGREEING, agreed_values, agreeing_calls
 from transpile.rules.pytorch.audit._data import engines, loaders_of
+from transpile.rules.pytorch.audit._splits import splits_calls
+from transpile.rules.pytorch.effects._vocabulary import VOCABULARY
 
-CODES = {"AU601": "a number of one process's share is reported as that of all data"}
+CODES = {
+    "AU601": "a number of one process's share is reported as that of all data",
+    "AU602": "the training numbers that are reported are those of one process",
+}
 ONLY_WARNS = True
 REPORTS = (Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.TRACK)
 #: Collectives whose result is whole on one process at least.
@@ -51,11 +57,13 @@ SIZES = frozenset({"len", "shape", "size", "dim", "ndim", "numel", "dtype", "dev
 
 
 def decide(audit: Audit) -> Iterator[Remark]:
-    """One remark for each report."""
-    if engines(audit):
+    """One remark for each report of an evaluation, and one for those of training."""
+    if engines(audit) or splits_calls(audit):
         return
-    parts = shared_out(audit)
-    if not parts:
+    trained = shared_out(audit, training=True)
+    # Where no step is seen, nobody can tell which loader is for training.
+    evaluated = shared_out(audit, training=False) if trained else frozenset()
+    if not trained:
         return
     agreed = agreed_values(audit.plan) | gathered(audit)
     calls = agreeing_calls(audit.plan)
@@ -72,15 +80,26 @@ def decide(audit: Audit) -> Iterator[Remark]:
             return not any(name.startswith(REDUCING) for name in called_names(value))
         return True
 
+    stored = contents(audit)
+    trained_at: Event | None = None
     for effect in find_effects(audit.plan, VOCABULARY):
         if effect.kind not in REPORTS or not audit.makes(effect.node)[0]:
             continue
         for event in effect.events:
             values = tuple(v for item in event.arguments.items for v in item.values)
-            if any(ranks.tells(value) for value in walk_back(values, is_no_batch)):
+            if ranks.show(values):
                 # It says which process it comes from.
                 continue
-            if any(is_part(value, parts) for value in walk_back(values, enters)):
+            made_of = list(with_contents(values, stored, enters))
+            if any(id(value) in agreed for value in made_of):
+                # On some way it is taken over all processes, which a flag of the job decides.
+                continue
+            sources = [value for value in made_of if is_batch(value)]
+            first, second, _ = audit.makes(effect.node)
+            by_one = first and not second
+            if by_one and trained_at is None and any(is_part(v, trained) for v in sources):
+                trained_at = event
+            if any(is_part(value, evaluated) for value in sources):
                 yield Remark(
                     "AU601",
                     Level.WARNING,
@@ -90,33 +109,70 @@ def decide(audit: Audit) -> Iterator[Remark]:
                     "all-reduce sums and counts over the processes before dividing",
                 )
                 break
+    if trained_at is not None:
+        yield Remark(
+            "AU602",
+            Level.NOTE,
+            trained_at.module,
+            trained_at.node,
+            "the training numbers that are reported here are those of one process's batches alone",
+            "all-reduce sums and counts where they are reported, if those of all are meant",
+        )
 
 
-def shared_out(audit: Audit) -> frozenset[int]:
-    """The loaders that nothing is trained on and that give each process its share."""
+def shared_out(audit: Audit, *, training: bool) -> frozenset[int]:
+    """The loaders, of training or of evaluation, that give each process its share."""
     loaders = loaders_of(audit)
     return frozenset(
         id(loader.value)
         for loader in audit.plan.loaders
-        if not loader.training and loaders.samplers(loader)
+        if loader.training is training and loaders.samplers(loader)
     )
 
 
 def gathered(audit: Audit) -> set[int]:
-    """What collectives make whole on one process."""
+    """What collectives make whole on one process at least."""
     found: set[int] = set()
-    for event in audit.facts.calls_to(*GATHERING):
+    for event in audit.facts.calls_to(*GATHERING, *AGREEING):
         for item in event.arguments.items[:1]:
             found.update(map(id, item.values))
+            # A method that changes its tensor in place gives back that tensor.
+            for value in item.values:
+                for name, receiver in method_calls(value):
+                    if name.endswith("_"):
+                        found.update(map(id, receiver))
     for event in audit.facts.calls:
         if any(isinstance(c, External) and c.name in GATHERING for c in event.callee):
             found.update(map(id, event.result))
     return found
 
 
-def is_no_batch(value: Value) -> bool:
-    """Whether a value is computed, not drawn: which process draws is said to its sampler alone."""
-    return not isinstance(value, Instance) and getattr(value, "kind", "") != "element"
+def contents(audit: Audit) -> dict[int, list[Values]]:
+    """What is put into objects by index, by their identity."""
+    found: dict[int, list[Values]] = {}
+    for event in audit.facts.events:
+        if event.kind == "store" and event.name == "[]":
+            for owner in event.callee:
+                found.setdefault(id(owner), []).append(event.result)
+    return found
+
+
+def with_contents(
+    values: Values, stored: dict[int, list[Values]], enters: Callable[[Value], bool]
+) -> Iterator[Value]:
+    """What values came from, and what was put into the objects among it."""
+    pending, opened = [values], set[int]()
+    while pending:
+        for value in walk_back(pending.pop(), enters):
+            yield value
+            if id(value) in stored and id(value) not in opened and enters(value):
+                opened.add(id(value))
+                pending.extend(stored[id(value)])
+
+
+def is_batch(value: Value) -> bool:
+    """Whether a value is drawn from something that is gone over."""
+    return isinstance(value, Opaque) and value.kind == "element"
 
 
 def is_part(value: Value, loaders: frozenset[int]) -> bool:

@@ -1,4 +1,4 @@
-"""Find data that is not shared out as the author meant it.
+"""Find data that is not sharded as the author meant it.
 
 What:
     For each loader it is worked out whether a process gets its share or everything, and whether
@@ -7,7 +7,9 @@ What:
 Why:
     A loader without a distributed sampler lets each process go through all data: N processes do
     the work N times. A sampler that is told a fixed rank gives all processes the same part, and the
-    rest is never seen. One that is not told the epoch gives the same order in every epoch.
+    rest is never seen. One that is not told the epoch gives the same order in every epoch; one that
+    is told with each batch is told in vain, as its order was drawn before. One whose seed differs
+    between processes makes each process shard another order: samples come twice and never.
 
 Before:
     loader = DataLoader(dataset, batch_size=32, shuffle=True)
@@ -17,8 +19,8 @@ After:
     loader = DataLoader(dataset, batch_size=32, sampler=sampler)
 
 Refuses when:
-    a sampler is told a constant rank, or a loader is given a sampler and shuffles, which PyTorch
-    refuses, too; the rest are warnings.
+    a sampler is told a constant rank or a seed of each process's own, or a loader is given a
+    sampler and shuffles, which PyTorch refuses, too; the rest are warnings.
 
 Source:
     https://pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
@@ -31,9 +33,12 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.audit.model import Audit
+from transpile.audit.ranks import Ranks
 from transpile.facts.events import Event, Loop
 from transpile.facts.values import Constant, Opaque, Settled, Unknown, Value, only_constant
-from transpile.finding import Level
+from transpile.finding import Fix, Level
+from transpile.layout.arguments import remove_argument
+from transpile.layout.fixes import fix_of
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader
 from transpile.rule import Remark
@@ -52,6 +57,8 @@ CODES = {
     "AU202": "a sampler is not told the epoch",
     "AU203": "a sampler is told a fixed number of processes or of this one",
     "AU204": "a loader is given a sampler and shuffles",
+    "AU206": "a sampler is seeded differently on each process",
+    "AU207": "a sampler is told the epoch with each batch",
 }
 
 
@@ -60,6 +67,7 @@ def decide(audit: Audit) -> Iterator[Remark]:
     loaders = loaders_of(audit)
     for event in audit.facts.calls_to(SAMPLER):
         yield from fixed(audit, event)
+        yield from seeded_apart(audit, event)
     for loader in audit.plan.loaders:
         yield from shuffled(loader)
     if engines(audit) or splits_calls(audit):
@@ -85,7 +93,8 @@ def fixed(audit: Audit, event: Event) -> Iterator[Remark]:
     if told is not None and told.values == (Constant(1),):
         if own is not None and own.values == (Constant(0),):
             # The sampler of a run with one process, written out: all of the data is wanted.
-            return
+            if not any(trains_on(audit, value) for value in event.result):
+                return
     for name, position in (("rank", 2), ("num_replicas", 1)):
         argument = event.arguments.get(name, position)
         if argument is None:
@@ -111,8 +120,42 @@ def fixed(audit: Audit, event: Event) -> Iterator[Remark]:
             event.node,
             what,
             "leave rank and num_replicas out: the sampler asks the process group",
+            without(event, ("num_replicas", "rank")),
         )
         return
+
+
+def without(event: Event, names: tuple[str, ...]) -> Fix | None:
+    """The change that takes arguments out of a call, where they are written with their names."""
+    if not isinstance(event.node, cst.Call) or event.arguments.unknown_because:
+        return None
+    found = [one for one in event.node.args if one.keyword and one.keyword.value in names]
+    if not found or len([one for one in names if event.arguments.get(one)]) != len(found):
+        return None
+    source = event.module.source
+    edits = [edit for one in found for edit in remove_argument(source, event.node, one)]
+    return fix_of(source, edits, f"Leave {' and '.join(names)} out.")
+
+
+def trains_on(audit: Audit, sampler: Value) -> bool:
+    """Whether a loader that is trained on draws through a sampler."""
+    loaders = loaders_of(audit)
+    return any(sampler in loaders.samplers(loader) for loader in audit.plan.training_loaders)
+
+
+def seeded_apart(audit: Audit, event: Event) -> Iterator[Remark]:
+    """A sampler that is told a seed of each process's own."""
+    seed = event.arguments.get("seed", 4)
+    if seed is not None and Ranks(audit.vocabulary).depend(seed.values):
+        yield Remark(
+            "AU206",
+            Level.ERROR,
+            event.module,
+            event.node,
+            "the seed of this sampler differs between processes: each shards another order, so "
+            "that some samples come twice in an epoch and others never",
+            "give it the same seed on every process",
+        )
 
 
 def shuffled(loader: Loader) -> Iterator[Remark]:
@@ -129,6 +172,7 @@ def shuffled(loader: Loader) -> Iterator[Remark]:
             loader.node,
             "a loader that has a sampler cannot shuffle: PyTorch raises a ValueError here",
             "leave shuffle out: the sampler decides the order",
+            without(loader.event, ("shuffle",)),
         )
 
 
@@ -142,6 +186,18 @@ def without_epoch(audit: Audit, loaders: Loaders, loader: Loader) -> Iterator[Re
         if constant is not None and not constant.value:
             continue
         told = [e for e in audit.facts.calls if tells_epoch(e, sampler, loader.value)]
+        late = [event for event in told if in_loop_over(event, loader)]
+        if late and len(late) == len(told):
+            yield Remark(
+                "AU207",
+                Level.WARNING,
+                late[0].module,
+                late[0].node,
+                "the sampler is told this with each batch, when the order of the epoch is drawn "
+                "already: every epoch begins with what the last batch said",
+                "call set_epoch(epoch) above the loop over the batches",
+            )
+            continue
         if any(not says_nothing_new(event) for event in told):
             continue
         yield Remark(
@@ -164,6 +220,12 @@ def says_nothing_new(event: Event) -> bool:
         and type(epoch.values[0]) is Constant
         and any(isinstance(frame, Loop) for frame in event.stack)
     )
+
+
+def in_loop_over(event: Event, loader: Loader) -> bool:
+    """Whether an event happens in a loop over the batches of a loader."""
+    loops = {id(iteration.node) for iteration in loader.iterations}
+    return any(isinstance(frame, Loop) and id(frame.node) in loops for frame in event.stack)
 
 
 def names_epoch(event: Event) -> bool:

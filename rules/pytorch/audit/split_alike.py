@@ -6,7 +6,7 @@ What:
 
 Why:
     Each process then has another training set and another validation set: what one process
-    validates on, another trains on, and a distributed sampler shares out sets that differ.
+    validates on, another trains on, and a distributed sampler shards sets that differ.
 
 Before:
     train, valid = random_split(dataset, [900, 100])

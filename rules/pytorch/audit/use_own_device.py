@@ -78,9 +78,13 @@ def decide(audit: Audit) -> Iterator[Remark]:
                 f"{why} on every process: all processes of a machine use the same GPU",
                 "use the GPU of LOCAL_RANK, and torch.cuda.set_device it before the process group",
             )
-    if named or any(selects(ranks, event) for event in audit.facts.calls):
+    if named or any(sets_current(event) for event in audit.facts.calls):
         return
+    numbered = any(selects(ranks, event) for event in audit.facts.calls)
     for event in audit.facts.calls:
+        # One device for everything may be any; beside numbered ones, it is the first.
+        if numbered and not moves_to_current(event):
+            continue
         if unnumbered(event) and audit.on_all(event.node):
             yield Remark(
                 "AU502",
@@ -175,11 +179,19 @@ def first_id(argument: object) -> bool:
     )
 
 
+def sets_current(event: Event) -> bool:
+    """Whether a call selects the current GPU."""
+    return any(isinstance(c, External) and c.name in SELECTS for c in event.callee)
+
+
+def moves_to_current(event: Event) -> bool:
+    """Whether a call moves something to the current GPU, by ``.cuda()`` or ``.to("cuda")``."""
+    return any(isinstance(c, Opaque) and c.name in ("cuda", "to") for c in event.callee)
+
+
 def selects(ranks: Ranks, event: Event) -> bool:
-    """Whether a call selects, or names, a GPU by the process's number."""
+    """Whether a call names a GPU by the process's number."""
     for callee in event.callee:
-        if isinstance(callee, External) and callee.name in SELECTS:
-            return True
         items = event.arguments.items
         if isinstance(callee, External) and callee.name == DDP:
             items = tuple(item for item in items if item.keyword == "device_ids")

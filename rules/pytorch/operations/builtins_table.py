@@ -112,7 +112,9 @@ def instance_of(run: Running, value: Known, classes: Known) -> Known:
         elif isinstance(held, Number):
             verdicts.add(True if NUMBERS & set(names) and held.size is not None else None)
         else:
-            verdicts.add(any(KIND_NAMES.get(name) is type(held) for name in names))
+            is_tuple = isinstance(held, Record) and held.ordered
+            kind_of = Group if is_tuple else type(held)
+            verdicts.add(any(KIND_NAMES.get(name) is kind_of for name in names))
     return Constant(verdicts.pop()) if len(verdicts) == 1 and None not in verdicts else PLAIN
 
 

@@ -481,7 +481,7 @@ def sequences(run: Running, word: str, given: Given) -> Known | None:
         inner = packed.get("packed") if isinstance(packed, Record) else None
         if isinstance(inner, Tensor) and bound.get("total_length") not in (None, NONE):
             return Group((inner, Tensor((inner.dims[inner.axis or 0],) if inner.dims else None)))
-        raise Unclear("sequences are padded to the longest of the batch")
+        raise Mixed("sequences are padded to the longest of the batch", "padding")
     return None
 
 

@@ -1,4 +1,4 @@
-"""Trainers share out the lines of data sets that executors read from files themselves."""
+"""Trainers shard the lines of data sets that executors read from files themselves."""
 
 from __future__ import annotations
 

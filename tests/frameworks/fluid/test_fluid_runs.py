@@ -46,6 +46,17 @@ def prepared(case: Case, work: Path, **options: object) -> Path:
     )
     assert result.outcome.value == "converted", result.findings
     (folder / "train_dist.py").write_bytes(result.data)
+    for module in result.changed_modules:
+        (folder / module.place).write_bytes(module.data)
+    return folder
+
+
+def original(case: Case, work: Path) -> Path:
+    """A folder with a case's script and its modules as they were."""
+    folder = work / "original"
+    folder.mkdir()
+    for path in case.folder.glob("*.py"):
+        (folder / path.name).write_bytes(path.read_bytes())
     return folder
 
 
@@ -53,9 +64,10 @@ def prepared(case: Case, work: Path, **options: object) -> Path:
 def test_trains_with_two_trainers(
     case: Case, interpreter_of: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    cluster = Cluster(interpreter_of("fluid"), prepared(case, tmp_path), tmp_path)
-    one = cluster.alone("train.py", case.arguments)
+    python = interpreter_of("fluid")
+    one = Cluster(python, original(case, tmp_path), tmp_path).alone("train.py", case.arguments)
     before = parameters(one)
+    cluster = Cluster(python, prepared(case, tmp_path), tmp_path)
     alone = cluster.alone("train_dist.py", case.arguments)
     if case.deterministic:
         assert_same(before, parameters(alone))

@@ -11,7 +11,7 @@ from transpile.cli.job import Task
 from transpile.configuration.settings import Settings
 from transpile.finding import Finding, Level
 from transpile.reading import read_regular
-from transpile.result import Outcome, Result
+from transpile.result import Outcome, ProjectFile, Result
 
 # What people call an output, where the configuration does not say it.
 _NAMES = ("{}_dist.py", "{}_distributed.py", "{}_ddp.py", "dist_{}.py")
@@ -35,7 +35,7 @@ def stands_beside(task: Task, result: Result) -> Finding | None:
         message = f"its conversion, {os.path.relpath(output)}, is not up to date"
         advice = "write it anew with disttranspile sync"
         return Finding(codes.CONVERTED_BESIDE, Level.WARNING, path, 0, 0, message, advice)
-    if result.changed_modules:
+    if any(not module.helpers for module in result.changed_modules):
         return None
     for other in _others(path, len(result.data)):
         if _holds(other, result.data):
@@ -52,7 +52,7 @@ def _paired(settings: Settings, path: str, result: Result) -> tuple[Path, bool] 
         return (output, _holds(output, result.data)) if output.exists() else None
     place = result.place or os.path.basename(path)
     script = output.joinpath(*place.split("/"))
-    modules = (_holds(output.joinpath(*one.place.split("/")), one.data) for one in result.modules)
+    modules = (_has(output.joinpath(*one.place.split("/")), one) for one in result.modules)
     return (script, _holds(script, result.data) and all(modules)) if script.exists() else None
 
 
@@ -72,7 +72,7 @@ def _others(path: str, size: int) -> Iterator[Path]:
 def _converted_otherwise(path: str) -> Finding | None:
     """A script beside, under the name of an output, that is distributed in its own way."""
     from transpile.engine import convert
-    from transpile.source import SourceError
+    from transpile.text.decoding import SourceError
 
     stem = Path(path).stem
     for form in _NAMES:
@@ -92,6 +92,19 @@ def _converted_otherwise(path: str) -> Finding | None:
                 "give the two a [[tool.disttranspile.script]] for disttranspile sync to watch them",
             )
     return None
+
+
+def _has(path: Path, module: ProjectFile) -> bool:
+    """Whether a file holds a module; with helpers, perhaps those of other scripts, too."""
+    if not module.helpers:
+        return _holds(path, module.data)
+    from transpile.helper_text import united
+
+    try:
+        before = read_regular(path)
+        return united(before, module.data, module.helpers, replaces=False) == before
+    except (OSError, ValueError):
+        return False
 
 
 def _holds(path: Path, data: bytes) -> bool:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from transpile.cli.choices import options_of
+from transpile.cli.choices import options_of, with_place_of_helpers
 from transpile.cli.framework_option import framework_check
 from transpile.cli.inputs import Input
 from transpile.cli.job import Mode, Task
 from transpile.cli.project.accepted import Accepted, accepted_of
 from transpile.cli.project.settings import ProjectSettings, default_map, leaves_out, misfit
+from transpile.cli.targets import is_folder
 from transpile.cli.tasks import expand, gate_of_frameworks, target_in
 from transpile.configuration.settings import Settings
 from transpile.options import Options
@@ -96,7 +98,18 @@ class Configured:
         if leaves_out(self._context.params, script, settings):
             return None
         choices = self.choices(settings)
-        return Task(script, target, choices.options, choices.check_framework, settings)
+        options = with_place_of_helpers(
+            choices.options, mode, in_folder=self._is_in_folder(settings, mode, output)
+        )
+        return Task(script, target, options, choices.check_framework, settings)
+
+    def _is_in_folder(self, settings: Settings, mode: Mode, output: str) -> bool:
+        """Whether the conversion of a script goes, or has gone, to a folder."""
+        if mode is Mode.WRITE:
+            named = output or self._context.params["output"]
+            return bool(named) and is_folder(named)
+        paired = settings.output.value if settings.output is not None else None
+        return isinstance(paired, Path) and paired.is_dir()
 
     def accepted(self, scripts: Sequence[Input]) -> Accepted:
         """What the run accepts of what it finds."""
@@ -106,7 +119,7 @@ class Configured:
     def choices(self, settings: Settings) -> _Choices:
         """What is chosen, with what a configuration says behind the command line."""
         values = default_map(settings) if settings.options else {}
-        key = repr((values, settings.roles))
+        key = repr((values, settings.roles, settings.apart))
         if key not in self._known:
             self._known[key] = self._make(values, settings)
         return self._known[key]
@@ -115,7 +128,9 @@ class Configured:
         context = self._context if not values else self._again(values, settings)
         try:
             options = replace(
-                options_of(context.params), roles=tuple(sorted(settings.roles.items()))
+                options_of(context.params),
+                roles=tuple(sorted(settings.roles.items())),
+                apart=tuple(sorted(settings.apart)),
             )
         except ValueError as error:
             where = f"{settings.file.path}: " if settings.file is not None else ""

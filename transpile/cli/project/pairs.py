@@ -10,7 +10,7 @@ from transpile.cli import codes
 from transpile.cli.delivery import Delivery, DeliveryError, Outputs
 from transpile.cli.inputs import Content, Input, InputError, read
 from transpile.cli.job import Job, Mode, Task
-from transpile.cli.launch_request import LaunchRequest
+from transpile.cli.launching.launch_request import LaunchRequest
 from transpile.cli.project.accepted import Accepted
 from transpile.cli.project.configured import Configured
 from transpile.cli.project.state import State
@@ -70,9 +70,9 @@ class Synchroniser:
     def _convert(
         self, pair: Pair, source: str, output: str
     ) -> tuple[Delivery, Task, Content, Result]:
-        from transpile.cli.convert import command
+        from transpile.cli.commands.convert import command
         from transpile.cli.notebooks import convert_input
-        from transpile.source import SourceError
+        from transpile.text.decoding import SourceError
 
         launch = [word for target in pair.targets for word in ("--launch", target)]
         words = [source, "-o", output, "--config", os.fspath(self._file.path), *launch]

@@ -11,7 +11,7 @@ import click
 
 from transpile.configuration.files import File, UnreadableError
 from transpile.configuration.patterns import matches, wrong_pattern
-from transpile.configuration.settings import Project, Settings, contradiction
+from transpile.configuration.settings import Project, Settings, contradiction, roles_in
 from transpile.options import Options
 
 if TYPE_CHECKING:
@@ -84,15 +84,15 @@ def leaves_out(choices: Mapping[str, Any], script: Input, settings: Settings) ->
 
 def conversion_options() -> dict[str, click.Option]:
     """The options of a conversion that a configuration may hold, by their keys."""
-    from transpile.cli.convert import command
+    from transpile.cli.commands.convert import command
 
     return {key: option for key, option in _by_key(command.params).items() if key not in OF_ONE_RUN}
 
 
 def launch_options() -> dict[str, click.Option]:
     """The options about a job that a configuration may hold, by their keys."""
-    from transpile.cli.launch import command
-    from transpile.cli.launch_options import NAMES
+    from transpile.cli.commands.launch import command
+    from transpile.cli.launching.launch_options import NAMES
 
     return {key: option for key, option in _by_key(command.params).items() if option.name in NAMES}
 
@@ -134,7 +134,8 @@ def _check(file: File) -> None:
     if wrong:
         raise click.UsageError(f"{file.path}: {wrong}")
     try:
-        Options(roles=tuple(sorted(file.table.get("roles", {}).items())))
+        roles, apart = roles_in(file)
+        Options(roles=tuple(sorted(roles.items())), apart=apart)
     except ValueError as error:
         raise click.UsageError(f"{file.path}: {error}.") from error
     for table in (file.table, *file.table.get("script", ())):

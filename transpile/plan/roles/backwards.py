@@ -12,18 +12,18 @@ from transpile.facts.values import (
     Value,
     Values,
 )
-from transpile.plan.cuts import find_cuts
-from transpile.plan.foreign_loaders import foreign_loaders, take_in_siblings
-from transpile.plan.fresh_batches import find_fresh_batches
+from transpile.plan.data.cuts import find_cuts
+from transpile.plan.data.foreign_loaders import foreign_loaders, take_in_siblings
+from transpile.plan.data.fresh_batches import find_fresh_batches
+from transpile.plan.data.streams import find_streams
 from transpile.plan.graph import (
     SIZE_OPERATIONS,
     called_names,
     walk_back,
 )
 from transpile.plan.model import Backward, Loader, Plan
-from transpile.plan.modes import gradients_switched_off, left_out_by_mode
+from transpile.plan.models.modes import gradients_switched_off, left_out_by_mode
 from transpile.plan.roles.surroundings import gradients_off
-from transpile.plan.streams import find_streams
 from transpile.plan.table import Table
 
 
@@ -130,7 +130,7 @@ def enters_wrapper(value: Value) -> bool:
 def wrapper_name(value: Value) -> str:
     """How to call what stands between a loader and its loop."""
     names = called_names(value)
-    return names[0] if names else "something that cannot be looked into"
+    return names[0] if names else "something that cannot be analysed"
 
 
 def place_in_loops(plan: Plan, backward: Backward) -> None:

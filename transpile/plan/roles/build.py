@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from transpile.facts.interpreter import Facts
 from transpile.options import Options
+from transpile.plan.data.noise_batches import take_in_noise
 from transpile.plan.model import Plan, Way
-from transpile.plan.noise_batches import take_in_noise
 from transpile.plan.roles.backwards import find_backwards
 from transpile.plan.roles.loaders import find_loaders
 from transpile.plan.roles.models import find_models
@@ -20,7 +20,7 @@ def build_plan(facts: Facts, table: Table, options: Options, way: Way = "data") 
         facts: what the run saw.
         table: the framework's vocabulary.
         options: what the user chose.
-        way: what the ranks share out.
+        way: what the ranks shard.
     """
     plan = Plan(facts, table, options, way)
     plan.loaders = list(find_loaders(facts, table))

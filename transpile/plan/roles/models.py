@@ -25,7 +25,7 @@ from transpile.plan.graph import (
     walk_back,
 )
 from transpile.plan.model import Model, Optimizer, Plan
-from transpile.plan.parts import walk_parts
+from transpile.plan.models.parts import walk_parts
 from transpile.plan.roles.surroundings import enters_part, inside_module, top_module
 from transpile.plan.table import Table
 
@@ -51,6 +51,12 @@ def find_models(plan: Plan) -> None:
         model = model_of(top_module(module, table))
         if optimizer not in model.optimizers:
             model.optimizers.append(optimizer)
+    by_hand = updated_by_hand(plan)
+    for value in by_hand if not plan.optimizers else ():
+        # What a library made, such as a row of layers, learns by hand; beside an optimizer it is
+        # as well a copy that follows another model.
+        if isinstance(value, Opaque) and value.kind == "call":
+            model_of(top_module(value, table))
     for event in plan.facts.events:
         if event.kind != "call" or inside_module(event.stack, table):
             continue
@@ -82,7 +88,6 @@ def find_models(plan: Plan) -> None:
             elif id(value) in owned and owned[id(value)] not in through:
                 through.append(owned[id(value)])
         backward.models = tuple(through)
-    by_hand = updated_by_hand(plan)
     for model in found.values():
         model.updated_by_hand = any(model.value is value for value in by_hand)
         model.trained = bool(model.optimizers or model.updated_by_hand) and any(
@@ -150,6 +155,14 @@ def updated_by_hand(plan: Plan) -> list[Value]:
             bases = [event.callee]
         else:
             continue
+        if event.kind == "store" and descends(event.result):
+            # One parameter after the other, as ``model.weight.data -= rate * model.weight.grad``.
+            for owner in (top_module(one, plan.table) for one in event.callee):
+                module = is_instance_of(owner, plan.table.module_bases)
+                if module or any(
+                    name.startswith(plan.table.layer_packages) for name in called_names(owner)
+                ):
+                    found.append(owner)
         for base in bases:
             for value in walk_back(base, enters_part):
                 for name, receiver in method_calls(value):
@@ -160,6 +173,20 @@ def updated_by_hand(plan: Plan) -> list[Value]:
                             if not any(owner is other for other in found)
                         )
     return found
+
+
+def descends(values: Values) -> bool:
+    """Whether a gradient is added to something, or taken from it."""
+    return any(
+        isinstance(value, Opaque)
+        and value.kind == "operation"
+        and value.name in ("Add", "Subtract")
+        and any(
+            isinstance(part, Opaque) and part.kind == "attribute" and part.name == "grad"
+            for part in walk_back(value.operands[-1])
+        )
+        for value in values
+    )
 
 
 def bound_receivers(values: Values) -> tuple[Value, ...]:

@@ -16,7 +16,7 @@ _NO_LOADER = "no data loader trains"
 def disjoint(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
     """No two ranks train on the same samples, up to the padding that makes shards equal.
 
-    Where the ranks share out the calls of models, all of them draw the same.
+    Where the ranks shard the calls of models, all of them draw the same.
     """
     name = "training shards disjoint"
     if run.splits_calls:
@@ -100,7 +100,7 @@ def order(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
 
 
 def _same_batches(name: str, original: RunEvidence, run: RunEvidence) -> Check:
-    """Every rank draws the same batches, whose rows the calls of the model share out."""
+    """Every rank draws the same batches, whose rows the calls of the model shard."""
     for number, (_, drawn) in enumerate(_passes(original, run)):
         if any(each.batches != drawn[0].batches for each in drawn[1:]):
             return failed(name, f"training pass {number}: the ranks draw different batches")
@@ -154,7 +154,7 @@ def _loader_groups(rank: RankEvidence) -> list[list[int]]:
     """Positions of the training passes that belong together: the epochs of one data set."""
     training = rank.training
     datasets = Counter(entry.dataset for entry in training)
-    # Data sets that are made anew for every epoch cannot be told from different ones.
+    # Data sets that are recreated for every epoch cannot be told from different ones.
     if len(training) > 1 and max(datasets.values()) == 1:
         return [list(range(len(training)))]
     return [

@@ -38,7 +38,7 @@ def global_batch(original: RunEvidence, run: RunEvidence, expectation: Expectati
 
 
 def _whole_batches(name: str, original: RunEvidence, run: RunEvidence) -> Check:
-    """Where calls are shared out, each rank's batches are as large as the original's."""
+    """Where calls are sharded, each rank's batches are as large as the original's."""
     for rank in run.ranks:
         pairs = zip(original.first.training, rank.training, strict=False)
         for number, (reference, drawn) in enumerate(pairs):

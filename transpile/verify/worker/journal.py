@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,18 @@ class Journal:
         self.directory = directory
         self._owner = os.getpid()
         self._lock = threading.Lock()
+        self._start = time.monotonic()
         self._file = (directory / "journal.jsonl").open("w", encoding="utf-8", buffering=1)
 
     @property
     def own_process(self) -> bool:
         """Whether the caller is the rank itself, not a process forked from it."""
         return os.getpid() == self._owner
+
+    @property
+    def seconds(self) -> float:
+        """How long the rank has been running."""
+        return round(time.monotonic() - self._start, 4)
 
     def write(self, event: str, **fields: Any) -> None:
         """Record an event of that kind."""

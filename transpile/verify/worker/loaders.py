@@ -1,4 +1,4 @@
-"""Sees which samples every data loader hands out, and which of its passes train."""
+"""Sees which samples every data loader broadcasts, and which of its passes train."""
 
 from __future__ import annotations
 

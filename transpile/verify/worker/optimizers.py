@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
+import math
+from collections.abc import Callable
 from typing import Any
 
 from transpile.verify.worker.inputs import InputObserver
@@ -18,10 +20,36 @@ NO_OPTIMIZER = -1
 """Stands for the parameters of a script that takes no optimizer's step."""
 
 
+class StepLimit:
+    """Ends a script after so many steps of all its optimizers.
+
+    Args:
+        steps: how many; 0 for no limit.
+        end: ends the script, and does not return.
+    """
+
+    def __init__(self, steps: int, end: Callable[[], None]) -> None:
+        self._left = steps
+        self._end = end
+
+    def count(self) -> None:
+        """Take note of one step."""
+        self._left -= 1
+        if self._left == 0:
+            self._end()
+
+
 class OptimizerObserver:
     """Watches optimizers, backward passes and the modules that synchronise gradients."""
 
-    def __init__(self, journal: Journal, loaders: LoaderObserver, inputs: InputObserver) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        loaders: LoaderObserver,
+        inputs: InputObserver,
+        limit: StepLimit | None = None,
+    ) -> None:
+        self._limit = limit or StepLimit(0, lambda: None)
         self._journal = journal
         self._loaders = loaders
         self._inputs = inputs
@@ -88,13 +116,19 @@ class OptimizerObserver:
             self._parameters.clear()
             self._introduce(number, type(optimizer).__name__, _parameters(optimizer))
         self._journal.write(
-            "step", number=number, learning_rates=learning_rates, open=self._loaders.current
+            "step",
+            number=number,
+            learning_rates=learning_rates,
+            open=self._loaders.current,
+            seconds=self._journal.seconds,
         )
         if first:
             digest = hashlib.sha256()
             for parameter in _parameters(optimizer):
                 digest.update(tensor_bytes(parameter))
             self._journal.write("first", number=number, digest=digest.hexdigest())
+        if self._journal.own_process:
+            self._limit.count()
 
     def _introduce(self, number: int, kind: str, parameters: list[Any]) -> None:
         self._journal.write(
@@ -132,11 +166,21 @@ class OptimizerObserver:
         def observed(*args: Any, **kwargs: Any) -> Any:
             self._differentiated = True
             current = self._loaders.current
-            self._journal.write(name, open=current)
+            self._journal.write(name, open=current, loss=self._loss(args, kwargs))
             self._inputs.differentiated(from_loader=bool(current))
             return plain(*args, **kwargs)
 
         setattr(autograd, name, observed)
+
+    def _loss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> float | None:
+        """The number that is differentiated, where it is one."""
+        given: Any = args[0] if args else kwargs.get("tensors", kwargs.get("outputs"))
+        if isinstance(given, (tuple, list)) and len(given) == 1:
+            (given,) = given
+        if type(given) is not self._torch.Tensor or given.numel() != 1:
+            return None
+        value = float(given.detach())
+        return value if math.isfinite(value) else None
 
     def _watch_wrapping(self) -> None:
         wrapper_class = self._torch.nn.parallel.DistributedDataParallel

@@ -13,6 +13,7 @@ import signal
 import struct
 import sys
 import termios
+import time
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from transpile.verify.worker.files import FileObserver, PathLabels
 from transpile.verify.worker.inputs import InputObserver
 from transpile.verify.worker.journal import Journal
 from transpile.verify.worker.loaders import LoaderObserver
-from transpile.verify.worker.optimizers import OptimizerObserver
+from transpile.verify.worker.optimizers import OptimizerObserver, StepLimit
 from transpile.verify.worker.wrapped_calls import WrappedCallObserver
 
 STACK_SIGNAL = signal.SIGUSR1
@@ -34,6 +35,9 @@ collective answers, too."""
 
 _END_OF_FILE = b"\x04"
 _READS = 64
+_REACHED = "reached"
+_LONGEST_WAIT = 30.0
+_PAUSE = 0.02
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,7 @@ class RankTask:
         double: whether new tensors are float64 by default.
         pretend_cuda: how many GPUs the script sees that are not there.
         noise: whether what they compute differs from process to process in the last digits.
+        steps: after how many optimizer steps the script is ended; 0 for none.
     """
 
     script: Path
@@ -67,6 +72,7 @@ class RankTask:
     double: bool
     pretend_cuda: int
     noise: bool
+    steps: int
 
 
 def execute(task: RankTask) -> int:
@@ -149,7 +155,8 @@ def _observe(task: RankTask) -> None:
     labels = PathLabels(task.working_directory, task.folders)
     loaders = LoaderObserver(journal)
     inputs = InputObserver(journal)
-    optimizers = OptimizerObserver(journal, loaders, inputs)
+    limit = StepLimit(task.steps, lambda: end())
+    optimizers = OptimizerObserver(journal, loaders, inputs, limit)
     files = FileObserver(journal, labels, task.directories)
     checkpoints = CheckpointObserver(journal, files)
     if "RANK" in task.environment:
@@ -171,6 +178,23 @@ def _observe(task: RankTask) -> None:
         plain_exit(status)
 
     os._exit = exit_at_once  # type: ignore[assignment]
+
+    def end() -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        finish()
+        _wait_for_others(task.directory)
+        # Nothing of the script runs any more, neither its handlers nor what it registered.
+        plain_exit(0)
+
+
+def _wait_for_others(directory: Path) -> None:
+    """Wait until all ranks are here: one that left earlier would break what others still send."""
+    (directory / _REACHED).touch()
+    others = [rank / _REACHED for rank in directory.parent.iterdir()]
+    deadline = time.monotonic() + _LONGEST_WAIT
+    while time.monotonic() < deadline and not all(other.exists() for other in others):
+        time.sleep(_PAUSE)
 
 
 def _run_script(script: Path) -> int:
@@ -205,4 +229,5 @@ def task_of(request: Mapping[str, Any], rank: int, directories: Sequence[str]) -
         double=request["double"],
         pretend_cuda=request["pretend_cuda"],
         noise=request["noise"],
+        steps=request["steps"],
     )

@@ -1,0 +1,1 @@
+"""Effects of Fluid scripts that happen once per job, on trainer 0."""

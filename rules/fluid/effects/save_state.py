@@ -1,0 +1,130 @@
+"""Save with the parameters what the servers keep of the training.
+
+What:
+    ``save_persistables`` of the program that is trained becomes a helper that fetches from the
+    servers what the optimizer keeps for each parameter, the learning rate and its count of steps.
+    Without a launcher it saves what it did.
+
+Why:
+    A trainer holds the parameters alone: a checkpoint of what it holds could not be loaded again,
+    and a training that is resumed would begin its momentum and its learning rate anew.
+
+Before:
+    fluid.io.save_persistables(exe, path)
+
+After:
+    save_whole_state(exe, path)
+
+Refuses when:
+    never; files that hold less than they did are reported.
+
+Source:
+    https://www.paddlepaddle.org.cn/documentation/docs/en/1.8/api/io/save_persistables.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Event
+from transpile.facts.values import Constant
+from transpile.finding import Level
+from transpile.layout import replace_expression
+from transpile.plan.model import Plan
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.fluid._events import names_of
+from transpile.rules.fluid._roles import roles_of
+from transpile.rules.fluid.programs._programs import Program, programs_of
+from transpile.rules.fluid.programs._serving import in_own_scope
+
+CODES = {
+    "FL606": "what the servers keep is saved, too",
+    "FL607": "this is saved in another way, or without what the servers keep",
+}
+SAVE = "paddle.fluid.io.save_persistables"
+#: What saves the variables that a process holds itself.
+HELD = frozenset({"paddle.fluid.save", "paddle.fluid.io.save"})
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each place where all of a program is saved."""
+    roles = roles_of(plan)
+    options = plan.options
+    if options.mode == "nccl2" or options.distributed_embedding or not roles.minimizes:
+        return
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached:
+            continue
+        if names_of(event) & HELD and not roles.transpiles:
+            yield remark(
+                event,
+                "what the optimizer keeps and the learning rate are on the servers: this saves the "
+                "parameters alone",
+                "save with fluid.io.save_persistables what a training is resumed from",
+            )
+        if SAVE not in names_of(event) or in_own_scope(event):
+            continue
+        if roles.transpiles:
+            yield Ruling(
+                "FL606",
+                Verdict.ALREADY_DONE,
+                event.module,
+                event.node,
+                "the script transpiles its program itself",
+            )
+        elif is_of_training(plan, event):
+            yield from saved(event)
+
+
+def saved(event: Event) -> Iterator[Answer]:
+    """The answer for one place."""
+    yield Ruling(
+        "FL606",
+        Verdict.APPLY,
+        event.module,
+        event.node,
+        "what the servers keep is saved, too",
+    )
+    name = event.arguments.get("filename", 3)
+    if name is not None and name.values != (Constant(None),):
+        yield remark(
+            event,
+            "with servers every variable is saved in a file of its own, whatever filename says",
+            "leave filename out, here and where it is loaded",
+        )
+
+
+def is_of_training(plan: Plan, event: Event) -> bool:
+    """Whether the program that is saved is the one that is trained."""
+    minimize = roles_of(plan).minimize
+    given = event.arguments.get("main_program", 2)
+    programs = programs_of(plan)
+    if given is None or given.values == (Constant(None),):
+        program: Program | None = programs.current(event.stack, 0)
+    else:
+        program = programs.of(given.values)
+    return (
+        program is not None
+        and minimize is not None
+        and minimize.program is not None
+        and program.key == minimize.program.key
+        and not program.testing
+    )
+
+
+def remark(event: Event, message: str, advice: str) -> Remark:
+    """A warning at an event."""
+    return Remark("FL607", Level.WARNING, event.module, event.node, message, advice)
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The helper in the place of the function."""
+    call = ruling.node
+    assert isinstance(call, cst.Call)
+    yield Helper("save_whole_state", ruling.module)
+    name = plan.names_in(ruling.module).fresh("save_whole_state")
+    for edit in replace_expression(ruling.module.source, call.func, name):
+        yield In(ruling.module, edit)

@@ -1,0 +1,1 @@
+"""Gradients of Fluid scripts, and the learning rates they meet."""

@@ -1,0 +1,1 @@
+"""Losses and reported numbers of Fluid scripts, made those of the whole batch."""

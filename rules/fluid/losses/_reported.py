@@ -1,0 +1,103 @@
+"""Where numbers of training batches are shown, kept or decided on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transpile.facts.events import Event
+from transpile.facts.values import Constant, Function, Opaque, Value
+from transpile.plan.graph import called_names, walk_back
+from transpile.plan.model import Plan
+from transpile.rules.fluid._events import names_of
+from transpile.rules.fluid._roles import roles_of
+from transpile.rules.fluid.programs._runs import Run
+
+#: What counts numbers to show them later, or draws them.
+SHOWING_OBJECTS = (
+    "paddle.fluid.metrics.", "paddle.fluid.average.", "paddle.fluid.evaluator.",
+    "paddle.utils.plot.", "paddle.utils.Ploter", "paddle.v2.plot.",
+)  # fmt: skip
+SHOWING = ("logging.", "matplotlib.", "pylab.")
+WRITING = frozenset(
+    {
+        "builtins.print", "sys.stdout.write", "sys.stderr.write", "numpy.save", "numpy.savez",
+        "numpy.savetxt", "json.dump", "json.dumps", "pickle.dump",
+    }
+)  # fmt: skip
+METHODS = frozenset(
+    {
+        "info", "warning", "write", "writelines", "writerow", "debug", "error", "add_scalar",
+        "plot", "set_postfix", "set_description",
+    }
+)  # fmt: skip
+#: Questions whose answer for a share is as good as that for the batch.
+FAILURES = frozenset({"math.isnan", "math.isinf", "numpy.isnan", "numpy.isinf", "numpy.isfinite"})
+DECIDED = (
+    "this is decided on what is fetched in line %d: each trainer sees its own share of the batch"
+)
+PRINTED = "what is fetched and printed here is of trainer 0's share of each batch"
+SHOWN = "this shows what is fetched in line %d: it is of trainer 0's share of the batch"
+
+
+def reported(plan: Plan) -> Iterator[tuple[Event, str]]:
+    """Where numbers of a training batch are used that do not mean the whole of it any more."""
+    seen: set[int] = set()
+    for run in roles_of(plan).training:
+        if run.whole:
+            if shows_itself(run):
+                yield run.event, PRINTED
+            continue
+        if run.event.arguments.get("fetch_list", 2) is None:
+            continue
+        for event, what in uses(plan, {id(value) for value in run.event.result}):
+            if id(event.node) not in seen:
+                seen.add(id(event.node))
+                source = run.event.module.source
+                line, _ = source.position(source.span(run.event.node).start)
+                yield event, what % line
+
+
+def shows_itself(run: Run) -> bool:
+    """Whether an executor that trains on a data set prints numbers of batches."""
+    for name, position in (("fetch_list", 5), ("debug", 4), ("fetch_handler", 8)):
+        given = run.event.arguments.get(name, position)
+        if given is not None and not set(given.values) <= {Constant(None), Constant(False)}:
+            return True
+    return False
+
+
+def uses(plan: Plan, results: set[int]) -> Iterator[tuple[Event, str]]:
+    """What shows, keeps or compares what a run gives, and what is to say about it."""
+    for event in plan.facts.events:
+        if event.detached:
+            continue
+        if event.kind == "test":
+            behind = list(walk_back(plan.facts.values_of(event.node)))
+            if any(id(value) in results for value in behind) and not asks_for_failure(behind):
+                yield event, DECIDED
+        elif event.kind == "call" and shows(event):
+            if any(
+                id(value) in results
+                for argument in event.arguments.items
+                for value in walk_back(argument.values)
+            ):
+                yield event, SHOWN
+
+
+def asks_for_failure(behind: list[Value]) -> bool:
+    """Whether a test asks for numbers that are none."""
+    return any(name in FAILURES for value in behind for name in called_names(value))
+
+
+def shows(event: Event) -> bool:
+    """Whether a call shows something to people, counts it in a metric or writes it."""
+    if any(isinstance(callee, Function) for callee in event.callee):
+        return False
+    if any(name in WRITING or name.startswith(SHOWING) for name in names_of(event)):
+        return True
+    for callee in event.callee:
+        if isinstance(callee, Opaque) and callee.kind == "attribute":
+            makers = [name for value in callee.operands[0] for name in called_names(value)]
+            if callee.name in METHODS or any(m.startswith(SHOWING_OBJECTS) for m in makers):
+                return True
+    return False

@@ -1,0 +1,244 @@
+"""Shapes in training that follow the batch size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from transpile.facts.events import Event
+from transpile.facts.module import Module
+from transpile.facts.values import Argument, Constant, External, Opaque, Values, only_constant
+from transpile.facts.walk import children
+from transpile.finding import Level
+from transpile.plan.graph import walk_back
+from transpile.plan.model import Plan
+from transpile.plan.roles.backwards import data_sources
+from transpile.result import Verdict
+from transpile.rule import Answer, Remark, Ruling
+from transpile.rules.mxnet._roles import receivers_of, training_loaders
+from transpile.rules.mxnet._vocabulary import MODULES
+from transpile.rules.mxnet.data._draws import (
+    SHAPED_METHODS,
+    bound_lengths,
+    first_axis,
+    holds_batch,
+    noise_of_samples,
+    shapes,
+)
+from transpile.rules.mxnet.data._loaders import Site, counts_workers, sites
+from transpile.rules.mxnet.data._slices import cut_values
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """An expression to divide; where it is missing, the default that stands for it."""
+
+    module: Module
+    node: cst.BaseExpression
+    default: str = ""
+
+
+def batch_size(site: Site) -> Argument | None:
+    """The argument that says how large a batch is."""
+    named: Argument | None = site.loader.argument("batch_size")
+    return named or site.loader.event.arguments.keyword("batch_size")
+
+
+def other_uses(plan: Plan, site: Site, argument: Argument) -> Iterator[Answer]:
+    """Shapes in training that follow the batch size: they take the share, too."""
+    bound = [
+        (event, node)
+        for event in binds(plan)
+        if bound_to_batch(plan, event)
+        for node in bound_lengths(event) or ()
+    ]
+    for event, node in [*bound, *shaped_by(plan, site, argument)]:
+        yield Ruling(
+            "MX211",
+            Verdict.APPLY,
+            event.module,
+            node,
+            "this shape follows the batch of one worker",
+            data=Share(event.module, node),
+        )
+    text = site.module.source.code(argument.node) if argument.node is not None else ""
+    yield from in_symbols(plan, argument, text)
+    yield from in_models(plan, argument, text)
+    yield from counted(plan, {id(loader.value) for loader in training_loaders(plan)})
+
+
+def shaped_by(
+    plan: Plan, site: Site, argument: Argument
+) -> Iterator[tuple[Event, cst.BaseExpression]]:
+    """The calls in training that shape something by a batch size, and where it stands in them."""
+    losses = tuple(value for backward in plan.backwards for value in backward.loss)
+    # Data stays whole, though its length may be a multiple of the batch size.
+    loaders = {id(loader.value) for loader in training_loaders(plan)}
+    reached = {id(value) for value in walk_back(losses, lambda value: id(value) not in loaders)}
+    text = site.module.source.code(argument.node) if argument.node is not None else ""
+    seen: set[int] = set()
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached or not shapes(event):
+            continue
+        if not isinstance(event.node, cst.Call):
+            continue
+        if not any(id(value) in reached for value in event.result) and not any(
+            loader.training
+            for name in SHAPED_METHODS
+            for loader, _ in data_sources(receivers_of(event, name), plan)
+        ):
+            continue
+        found = [
+            node
+            for given in event.node.args
+            for node in mentions(plan, event.module, given.value, argument, text)
+        ]
+        found.extend(same_number(plan, event, argument))
+        for node in found:
+            if id(node) not in seen:
+                seen.add(id(node))
+                yield event, node
+
+
+def same_number(plan: Plan, event: Event, argument: Argument) -> Iterator[cst.BaseExpression]:
+    """The first axis of what a call makes up, where it is the number that the batch size is."""
+    size, length = only_constant(argument.values), first_axis(event)
+    if size is not None and length is not None and not isinstance(size.value, bool):
+        if plan.facts.values_of(length) == (size,):
+            yield length
+
+
+def binds(plan: Plan) -> Iterator[Event]:
+    """The calls that bind modules to the shapes of what they are trained on."""
+    for event in plan.facts.events:
+        trained = event.arguments.get("for_training", 2) if event.kind == "call" else None
+        if trained is not None and trained.values == (Constant(False),):
+            continue
+        if event.kind == "call" and not event.detached:
+            modules = [v for v in receivers_of(event, "bind") if isinstance(v, Opaque)]
+            if any(External(name) in value.callee for value in modules for name in MODULES):
+                yield event
+
+
+def bound_to_batch(plan: Plan, event: Event) -> bool:
+    """Whether a module is bound to batches of the size of the training data's."""
+    sizes = [argument.values for site in sites(plan) if (argument := batch_size(site)) is not None]
+    lengths = bound_lengths(event)
+    return (
+        lengths is not None
+        and bool(sizes)
+        and all(size == sizes[0] for size in sizes)
+        and all(bool(v) and v == sizes[0] for v in map(plan.facts.values_of, lengths))
+    )
+
+
+def shared_shapes(plan: Plan) -> set[int]:
+    """What the calls give that are shaped by the share of a batch."""
+    if "shared shapes" not in plan.memo:
+        found: set[int] = set()
+        if plan.options.batch_size == "global" and not counts_workers(plan):
+            for site in sites(plan):
+                argument = batch_size(site)
+                for event, _ in shaped_by(plan, site, argument) if argument is not None else ():
+                    found.update(id(value) for value in event.result)
+        plan.memo["shared shapes"] = found
+    shared: set[int] = plan.memo["shared shapes"]
+    return shared
+
+
+def made_whole(plan: Plan, values: Values) -> bool:
+    """Whether every worker makes all samples behind some values up itself.
+
+    Nothing of them is drawn from training data, or takes its shape from it or from the share of a
+    batch.
+    """
+    loaders = {id(loader.value) for loader in plan.loaders}
+    parts = loaders | shared_shapes(plan) | cut_values(plan)
+    behind = [id(value) for value in walk_back(values, holds_batch)]
+    return bool(behind) and parts.isdisjoint(behind)
+
+
+def unshared_noise(plan: Plan, values: Values) -> bool:
+    """Whether some random numbers behind values have a shape of which workers take no share."""
+    shared, samples = shared_shapes(plan), noise_of_samples(plan)
+    return any(
+        samples.get(id(value), False) and id(value) not in shared and made_whole(plan, (value,))
+        for value in walk_back(values, holds_batch)
+    )
+
+
+def in_symbols(plan: Plan, argument: Argument, text: str) -> Iterator[Answer]:
+    """Symbols that are made for the batch of the script."""
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached or not isinstance(event.node, cst.Call):
+            continue
+        symbol = any(
+            isinstance(callee, External) and callee.name.startswith("mxnet.sym.")
+            for callee in event.callee
+        )
+        if symbol and any(
+            mentions(plan, event.module, given.value, argument, text) for given in event.node.args
+        ):
+            yield Remark(
+                "MX214",
+                Level.ERROR,
+                event.module,
+                event.node,
+                "the batch size shapes this symbol, which a batch of one worker would not fit",
+                "use -1 or 0 in its shape, or choose --batch-size per-device",
+            )
+
+
+def in_models(plan: Plan, argument: Argument, text: str) -> Iterator[Answer]:
+    """Models that are made for the batch of the script."""
+    trained = {id(model.value) for model in plan.models if model.optimizers}
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached or not isinstance(event.node, cst.Call):
+            continue
+        if any(id(value) in trained for value in event.result) and any(
+            mentions(plan, event.module, given.value, argument, text) for given in event.node.args
+        ):
+            yield Remark(
+                "MX214",
+                Level.ERROR,
+                event.module,
+                event.node,
+                "this model is made for the batch of the script: what it does with that number "
+                "would not fit the batch of one worker",
+                "let the model take the number of samples from its input, or choose "
+                "--batch-size per-device",
+            )
+
+
+def mentions(
+    plan: Plan, module: Module, node: cst.CSTNode, argument: Argument, text: str
+) -> list[cst.BaseExpression]:
+    """The outermost names below an expression that are the batch size itself."""
+    if isinstance(node, (cst.Name, cst.Attribute)):
+        values = plan.facts.values_of(node)
+        same = bool(values) and all(value in argument.values for value in values)
+        opaque = all(isinstance(value, Opaque) for value in values)
+        return [node] if same and (opaque or module.source.code(node) == text) else []
+    return [
+        found for child in children(node) for found in mentions(plan, module, child, argument, text)
+    ]
+
+
+def counted(plan: Plan, made: set[int]) -> Iterator[Answer]:
+    """Uses of the number of samples that a part of the data has."""
+    for module in plan.facts.modules.values():
+        for node in module.source.nodes:
+            if not isinstance(node, cst.Attribute) or node.attr.value != "num_data":
+                continue
+            if any(id(value) in made for value in plan.facts.values_of(node.value)):
+                yield Remark(
+                    "MX214",
+                    Level.ERROR,
+                    module,
+                    node,
+                    "num_data of the training data is that of one worker's part, and is used here "
+                    "for something else",
+                    "use the number of samples of the arrays themselves",
+                )

@@ -1,0 +1,1 @@
+"""Effects of MXNet scripts that happen once per job, on one worker."""

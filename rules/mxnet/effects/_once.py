@@ -1,0 +1,124 @@
+"""What the rules about effects share: MXNet's own effects, and the plan for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.module import Module
+from transpile.plan.effects.effects import Effect, Vocabulary
+from transpile.plan.effects.once import find_once
+from transpile.plan.effects.treatment import Once
+from transpile.plan.model import Plan
+from transpile.rule import Change, Helper, In
+from transpile.rules.mxnet.losses._evaluation import Shared, evaluations
+from transpile.rules.mxnet.losses._numbers import numbers_of
+from transpile.text.changes import Insert
+from transpile.text.span import Span
+
+#: What waits until every worker has come.
+BARRIERS = frozenset({"mxnet.kvstore.create._barrier"})
+
+VOCABULARY = Vocabulary(
+    writes=frozenset(
+        {
+            "mxnet.nd.save", "mxnet.model.save_checkpoint", "mxnet.npx.save",
+            "mxnet.contrib.onnx.export_model", "mxnet.onnx.export_model", "mxnet.profiler.dump",
+            "mxnet.rnn.save_rnn_checkpoint", "mxnet.image.imwrite", "gluoncv.utils.makedirs",
+            "gluonnlp.utils.mkdir", "gluoncv.utils.TrainingHistory.plot",
+        }
+    ),  # fmt: skip
+    write_methods=frozenset(
+        {
+            "save_parameters", "save_params", "save_checkpoint", "save_states", "export",
+            "save_optimizer_states", "dump_profile",
+        }
+    ),  # fmt: skip
+    reads=frozenset({"mxnet.nd.load", "mxnet.sym.load", "mxnet.model.load_checkpoint",
+                     "mxnet.image.imread", "mxnet.io.MNISTIter", "mxnet.io.ImageRecordIter",
+                     "mxnet.io.CSVIter", "mxnet.io.ImageDetRecordIter",
+                     "mxnet.io.LibSVMIter", "mxnet.image.ImageIter", "mxnet.recordio.MXRecordIO",
+                     "mxnet.recordio.MXIndexedRecordIO"}),  # fmt: skip
+    read_methods=frozenset({"load_parameters", "load_params", "load_states"}),
+    saves=frozenset({"mxnet.nd.save", "mxnet.model.save_checkpoint"}),
+    loads=frozenset({"mxnet.nd.load", "mxnet.model.load_checkpoint"}),
+    trackers=frozenset({"mxboard.SummaryWriter", "tensorboard.SummaryWriter"}),
+    downloads=frozenset(
+        {
+            "mxnet.gluon.utils.download", "gluoncv.utils.download", "d2l.download",
+            "mxnet.test_utils.download", "mxnet.test_utils.get_mnist",
+            "mxnet.test_utils.get_mnist_ubyte", "mxnet.test_utils.get_mnist_pkl",
+            "mxnet.test_utils.get_cifar10", "mxnet.test_utils.get_zip_data",
+            "mxnet.test_utils.get_bz2_data", "mxnet.gluon.data.vision.MNIST",
+            "mxnet.gluon.data.vision.FashionMNIST", "mxnet.gluon.data.vision.CIFAR10",
+            "mxnet.gluon.data.vision.CIFAR100", "mxnet.gluon.contrib.data.WikiText2",
+            "mxnet.gluon.contrib.data.WikiText103", "mxnet.contrib.text.embedding.create",
+            "gluonnlp.data.", "gluoncv.data.",
+        }
+    ),  # fmt: skip
+    download_flags=(
+        ("mxnet.gluon.model_zoo.", ("pretrained",)),
+        ("gluoncv.model_zoo.", ("pretrained", "pretrained_base")),
+        ("gluonnlp.model.", ("pretrained",)),
+    ),
+    pure=("mxnet.nd.", "mxnet.np.", "mxnet.npx.", "mxnet.metric."),
+    impure=("mxnet.nd.random", "mxnet.np.random", "mxnet.nd.save", "mxnet.nd.load",
+            "mxnet.nd.Dropout", "mxnet.nd.shuffle"),  # fmt: skip
+)
+
+
+def once_of(plan: Plan) -> Once:
+    """What is decided about the effects of a script; found once for all rules."""
+    if "once" not in plan.memo:
+        from transpile.rules.mxnet.losses.reduce_metrics import reduced
+
+        together = {id(event.node) for event in reduced(plan)}
+        together.update(numbers_of(plan, VOCABULARY).chosen)
+        if plan.options.evaluation == "shard":
+            shares = [each for each in evaluations(plan) if isinstance(each, Shared)]
+            together.update(id(each.loop) for each in shares)
+        plan.memo["once"] = find_once(plan, VOCABULARY, BARRIERS, 0, together)
+    found: Once = plan.memo["once"]
+    return found
+
+
+def main_process(plan: Plan, module: Module) -> str:
+    """The call that tells whether this process is the one that has effects."""
+    return f"{plan.names_in(module).fresh('is_main_process')}()"
+
+
+def argument_of(effect: Effect, keywords: tuple[str, ...], position: int) -> cst.Arg | None:
+    """The argument of a call as it is written; None where it is absent or unpacked."""
+    for argument in effect.node.args:
+        if argument.keyword is not None and argument.keyword.value in keywords:
+            return argument
+    for index, argument in enumerate(effect.node.args):
+        if argument.star or argument.keyword is not None:
+            return None
+        if index == position:
+            return argument
+    return None
+
+
+def only_here(plan: Plan, module: Module, node: cst.BaseExpression, other: str) -> Iterator[Change]:
+    """Make an expression that of the main process, and `other` on all others."""
+    yield Helper("is_main_process", module)
+    before, after = "", f" if {main_process(plan, module)} else {other}"
+    if needs_parentheses(module, node):
+        before, after = "(", f"{after})"
+    span = module.source.span(node)
+    anchor = Span(span.start, span.end)
+    if before:
+        yield In(module, Insert(span.start, before, 0, "open", anchor))
+    yield In(module, Insert(span.end, after, 0, "close", anchor))
+
+
+def needs_parentheses(module: Module, node: cst.CSTNode) -> bool:
+    """Whether a conditional expression in the place of `node` would need parentheses."""
+    parent = module.source.parent(node)
+    return isinstance(
+        parent,
+        (cst.Attribute, cst.Subscript, cst.BinaryOperation, cst.BooleanOperation, cst.Comparison,
+         cst.ComparisonTarget, cst.UnaryOperation, cst.IfExp, cst.Call, cst.Await),
+    )  # fmt: skip

@@ -1,0 +1,265 @@
+"""Split the calls of trained networks over the workers, and leave whole batches to the script.
+
+What:
+    Every worker draws the whole batch. The ``forward`` of each Gluon network that a trainer updates
+    computes this worker's rows in training and returns the outputs of all rows, with gradients; the
+    servers add the rows up. Losses, numbers, decisions and state of the script stay as they are, on
+    the values that one process has. The first batch must show that rows are apart.
+
+Why:
+    A loss that compares the samples of a batch, a statistic or a mined example is another one on a
+    share of the batch. On whole batches all of them are those of one process, wherever the batches
+    come from.
+
+Before:
+    trainer = gluon.Trainer(net.collect_params(), "sgd")
+
+After:
+    split_calls(net)
+    trainer = gluon.Trainer(net.collect_params(), "sgd")
+
+Refuses when:
+    something else than Gluon networks with a trainer in a loop is trained; the noise of dropout
+    would part the workers; second derivatives are taken, which ``autograd.Function`` does not have;
+    a network does something else in training, or keeps something between its calls; the batches
+    are the same in every step.
+
+Source:
+    https://mxnet.apache.org/versions/1.9.1/api/python/docs/api/autograd/index.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.module import Module
+from transpile.facts.values import Class, External, Function, Instance
+from transpile.facts.walk import descendants
+from transpile.finding import Level
+from transpile.layout import insert_before
+from transpile.plan.data.batch_kinds import Batch, batch_of
+from transpile.plan.flow.places import Statement, statement_of
+from transpile.plan.model import Model, Plan
+from transpile.plan.models.parts import walk_parts
+from transpile.records import dataclass
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.mxnet._roles import has_modules, trainer_argument, trainers
+
+CODES = {
+    "MX351": "the calls of trained networks are split over the workers",
+    "MX352": "the calls of what is trained cannot be split",
+    "MX354": "the first batch must show that the samples of a network are apart",
+}
+#: Where batches are sharded, calls are not.
+WAYS = ("calls",)
+ADVICE = "keep the samples of a batch apart within the network, or distribute it by hand"
+#: What a network may do in training alone: ask for the mode, and draw noise.
+TRAINING = frozenset(
+    {"is_training", "train_mode", "predict_mode", "random", "normal", "uniform", "random_normal",
+     "random_uniform", "sample_normal", "normal_like", "uniform_like", "Dropout"}
+)  # fmt: skip
+#: Networks that may drop out.
+ZOOS = ("mxnet.gluon.model_zoo.", "gluoncv.", "gluonnlp.")
+KEEPING = frozenset({"append", "extend", "add", "update", "set_data"})
+HOOKS = frozenset({"register_forward_hook", "register_forward_pre_hook"})
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a network is split.
+
+    Args:
+        module: where that is.
+        statement: the statement that makes its trainer.
+        text: what the network is called there.
+        model: the network.
+    """
+
+    module: Module
+    statement: Statement
+    text: str
+    model: Model
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each trainer's network, and for each backward pass."""
+    node = plan.entry.source.tree
+    why = obstacle(plan)
+    if why:
+        yield Ruling("MX352", Verdict.REFUSE, plan.entry, node, why, ADVICE)
+        return
+    found = places(plan)
+    if isinstance(found, str):
+        yield Ruling("MX352", Verdict.REFUSE, plan.entry, node, found, ADVICE)
+        return
+    claims = tuple(loader.event.node for loader in plan.training_loaders)
+    for place in found:
+        yield Ruling(
+            "MX351",
+            Verdict.ALREADY_DONE if is_split(plan) else Verdict.APPLY,
+            place.module,
+            place.statement,
+            f"the calls of '{place.text}' are split over the workers",
+            data=place,
+            claims=claims,
+        )
+        yield Remark(
+            "MX354",
+            Level.NOTE,
+            place.module,
+            place.statement,
+            f"whether '{place.text}' keeps its samples apart is checked with the first batch, and "
+            "the job stops where it does not",
+        )
+
+
+#: What gathers rows derives from.
+GATHERS = "mxnet.autograd.Function"
+
+
+def is_split(plan: Plan) -> bool:
+    """Whether the script splits the calls of its networks already."""
+    called = [event for event in plan.facts.events if event.kind == "call"]
+    return any(GATHERS in names_of(event.callee) for event in called) and any(
+        isinstance(callee, Function) and callee.name.startswith("split_calls")
+        for event in called
+        for callee in event.callee
+    )
+
+
+def names_of(callees: tuple[object, ...]) -> set[str]:
+    """The dotted names behind what is called."""
+    found: set[str] = set()
+    for callee in callees:
+        if isinstance(callee, External):
+            found.add(callee.name)
+        if isinstance(callee, Class):
+            found.update(callee.external_bases())
+    return found
+
+
+def obstacle(plan: Plan) -> str:
+    """Why no calls can be split, whatever the network is; empty where they can."""
+    if plan.options.kvstore == "dist_async":
+        return "with dist_async the rows of the workers do not meet"
+    if plan.options.batches == "broadcast":
+        return "--batches broadcast is for PyTorch alone: every worker draws them"
+    if has_modules(plan) or not trainers(plan):
+        return "calls are split for Gluon networks that a trainer updates in a loop of the script"
+    if drops_out(plan):
+        return (
+            "dropout and noise within split calls would part the random numbers of the workers, "
+            "whose state MXNet does not give out"
+        )
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached:
+            continue
+        if "mxnet.autograd.grad" in names_of(event.callee):
+            return "gradients are taken by function, and split calls have no second derivatives"
+        if any(getattr(callee, "name", "") in HOOKS for callee in event.callee):
+            return "a hook of a block sees the rows of one worker alone"
+    for backward in plan.backwards:
+        if backward.event.detached or not backward.models:
+            continue
+        batch = batch_of(plan, backward)
+        if batch is Batch.ACTED:
+            return "each step trains on what acting with the network gave just before"
+        if batch is Batch.FIXED and plan.options.shard != "calls":
+            return "every step trains on the same rows: no batch is drawn from data"
+    return ""
+
+
+def drops_out(plan: Plan) -> bool:
+    """Whether networks may hold dropout: known layers of that kind, or networks of others."""
+    for event in plan.facts.events:
+        if event.kind != "call":
+            continue
+        if event.arguments.keyword("dropout") is not None:
+            return True
+        if any(n.startswith(ZOOS) or "dropout" in n.lower() for n in names_of(event.callee)):
+            return True
+    return False
+
+
+def places(plan: Plan) -> list[Place] | str:
+    """Where the networks are split, each before its trainer is made; or why that is not known."""
+    found: list[Place] = []
+    for trainer in trainers(plan):
+        argument = trainer_argument(trainer, "params")
+        statement = statement_of(trainer.event.module, trainer.event.node)
+        node = argument.node if argument is not None else None
+        text = network_of(trainer.event.module, node)
+        models = [model for model in plan.trained_models if trainer in model.optimizers]
+        if not text or statement is None or len(models) != 1:
+            return "which network a trainer updates is not written as collect_params() of a name"
+        kept = what_is_kept(models[0])
+        if kept:
+            return kept
+        found.append(Place(trainer.event.module, statement, text, models[0]))
+    return found
+
+
+def network_of(module: Module, node: cst.CSTNode | None) -> str:
+    """The text of the network whose parameters an expression collects; empty where unclear."""
+    while isinstance(node, cst.Call) and node.args and not isinstance(node.func, cst.Attribute):
+        node = node.args[0].value
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        return ""
+    base = node.func.value
+    simple = isinstance(base, (cst.Name, cst.Attribute)) and not node.args
+    return module.source.code(base) if simple and node.func.attr.value == "collect_params" else ""
+
+
+def what_is_kept(model: Model) -> str:
+    """What a network of the project does in its calls that the first batch would not show."""
+    for value in walk_parts(model.value):
+        if not isinstance(value, Instance):
+            continue
+        for name, values in value.cls.scope.names.items():
+            for function in values:
+                if not isinstance(function, Function) or name == "__init__":
+                    continue
+                for node in descendants(function.node):
+                    if not fits_split_calls(node):
+                        return (
+                            f"'{name}' of '{value.cls.name}' does something in training that the "
+                            "first batch would not show, or keeps something between its calls"
+                        )
+    return ""
+
+
+def fits_split_calls(node: cst.CSTNode) -> bool:
+    """Whether a node of a network's method is none that the first batch would not show."""
+    if isinstance(node, cst.Attribute):
+        return node.attr.value not in TRAINING
+    if isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)):
+        targets = (
+            [each.target for each in node.targets]
+            if isinstance(node, cst.Assign)
+            else [node.target]
+        )
+        return not any(is_of_self(target) for target in targets)
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        return node.func.attr.value not in KEEPING or not is_of_self(node.func.value)
+    return True
+
+
+def is_of_self(node: cst.CSTNode) -> bool:
+    """Whether an expression is an attribute of ``self``, or an item of one."""
+    while isinstance(node, (cst.Attribute, cst.Subscript)):
+        if isinstance(node.value, cst.Name) and node.value.value == "self":
+            return True
+        node = node.value
+    return False
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The call before the statement that makes the trainer."""
+    place: Place = ruling.data
+    yield Helper("split_calls", place.module)
+    line = f"{plan.names_in(place.module).fresh('split_calls')}({place.text})"
+    for edit in insert_before(place.module.source, place.statement, [line], order=5):
+        yield In(place.module, edit)

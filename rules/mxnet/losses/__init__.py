@@ -1,0 +1,1 @@
+"""Losses, metrics and reported numbers of MXNet scripts, over the samples of all workers."""

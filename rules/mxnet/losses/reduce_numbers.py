@@ -1,0 +1,83 @@
+"""Report numbers of the training loop over the samples of all workers.
+
+What:
+    Where a mean or a sum over a training batch is read (``loss.mean().asscalar()``) and something
+    that is reported or decided is made of it, it becomes that over the batches of all workers. A
+    count of samples that a batch is added to grows by those of all workers.
+
+Why:
+    A worker has seen its part of each batch only: it would report the loss of that part, and stop
+    at another batch than the others.
+
+Before:
+    total += loss.mean().asscalar()
+
+After:
+    total += average_workers(loss.mean().asscalar())
+
+Refuses when:
+    never: numbers that are neither means nor sums are reported.
+
+Source:
+    https://mxnet.apache.org/versions/1.9.1/api/python/docs/api/kvstore/index.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.values import Opaque
+from transpile.layout import wrap_expression
+from transpile.plan.model import Plan
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rules.mxnet.data._loaders import asks_workers, from_store
+from transpile.rules.mxnet.effects._once import VOCABULARY
+from transpile.rules.mxnet.losses._numbers import Number, numbers_of
+
+CODES = {"MX605": "a number counts the samples of all workers"}
+#: Where calls are split, every worker has whole batches.
+WAYS = ("data",)
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each place that reads a number."""
+    for number in numbers_of(plan, VOCABULARY).chosen.values():
+        yield Ruling(
+            "MX605",
+            Verdict.ALREADY_DONE if is_done(plan, number) else Verdict.APPLY,
+            number.module,
+            number.node,
+            "it counts the samples of all workers",
+            data=number,
+        )
+
+
+def is_done(plan: Plan, number: Number) -> bool:
+    """Whether what is read goes straight into something that asks all workers."""
+    source = number.module.source
+    parent = source.parent(number.node)
+    if isinstance(parent, cst.BinaryOperation):
+        return bool(from_store(plan.facts.values_of(parent), "num_workers"))
+    call = source.parent(parent) if isinstance(parent, cst.Arg) else None
+    return isinstance(call, cst.Call) and any(
+        isinstance(value, Opaque) and asks_workers(plan, call)
+        for value in plan.facts.values_of(call)
+    )
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The helper around what is read."""
+    number: Number = ruling.data
+    source, names = number.module.source, plan.names_in(number.module)
+    if number.counted:
+        yield Helper("get_num_workers", number.module)
+        opening, closing = "", f" * {names.fresh('get_num_workers')}()"
+    else:
+        helper = "average_workers" if number.mean else "add_workers"
+        yield Helper(helper, number.module)
+        opening, closing = f"{names.fresh(helper)}(", ")"
+    for edit in wrap_expression(source, number.node, opening, closing):
+        yield In(number.module, edit)

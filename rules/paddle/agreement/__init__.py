@@ -1,0 +1,1 @@
+"""What all ranks of a Paddle job must decide alike."""

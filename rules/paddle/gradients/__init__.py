@@ -1,0 +1,1 @@
+"""Gradients of Paddle scripts, their optimizers and learning rates."""

@@ -1,0 +1,1 @@
+"""Training through the high-level interface, paddle.Model."""

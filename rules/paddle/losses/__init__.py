@@ -1,0 +1,1 @@
+"""Losses and reported numbers of Paddle scripts, made those of the global batch."""

@@ -1,0 +1,1 @@
+"""Models of Paddle scripts: wrapped and unwrapped."""

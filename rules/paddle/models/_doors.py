@@ -1,0 +1,125 @@
+"""Ways into a trained model that its wrap does not see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transpile.facts.events import Call, Event
+from transpile.facts.values import BoundMethod, External, Instance, Opaque, Value
+from transpile.plan.graph import called_names, method_calls, origins, walk_back
+from transpile.plan.model import Model, Plan
+from transpile.plan.models.learning import outputs, reached_by_losses, training_forwards
+from transpile.plan.roles.surroundings import gradients_off, inside_module
+
+#: Methods of a layer that compute nothing that is trained.
+METHODS = frozenset(
+    {
+        "parameters", "named_parameters", "state_dict", "set_state_dict", "set_dict", "load_dict",
+        "train", "eval", "to", "sublayers", "named_sublayers", "children", "named_children",
+        "buffers", "named_buffers", "apply", "clear_gradients", "full_name", "add_sublayer",
+        "register_forward_pre_hook", "register_forward_post_hook", "astype", "float", "items",
+        "keys", "values", "append",
+    }
+)  # fmt: skip
+
+
+def side_doors(plan: Plan, model: Model) -> Iterator[tuple[Event, str]]:
+    """The calls of methods or parts of a model, from outside, that a backward pass goes through."""
+    reached = reached_by_losses(plan)
+    seen: set[int] = set()
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached or id(event.node) in seen:
+            continue
+        if not any(id(value) in reached for value in event.result):
+            continue
+        if any(callee is model.value for callee in event.callee):
+            continue
+        if inside_module(event.stack, plan.table) or gradients_off(event.stack, plan.table):
+            continue
+        for callee in event.callee:
+            why = door(plan, event, callee, model)
+            if why:
+                seen.add(id(event.node))
+                yield event, why
+
+
+def parameters_beside(plan: Plan, model: Model) -> Iterator[Opaque]:
+    """The model's own parameters that losses depend on, but not through its call."""
+    given = tuple(value for event in training_forwards(plan, model) for value in outputs(event))
+    ends = {id(value) for value in given}
+    losses = tuple(value for backward in plan.backwards for value in backward.loss)
+    inside = {id(value) for value in walk_back(given, is_no_instance)}
+    for value in walk_back(losses, lambda v: is_no_instance(v) and id(v) not in ends):
+        if isinstance(value, Opaque) and id(value) not in inside and is_parameter_of(value, model):
+            yield value
+
+
+def is_no_instance(value: Value) -> bool:
+    """Whether a value is none of the project's objects, which hold more than they give."""
+    return not isinstance(value, Instance)
+
+
+def is_parameter_of(value: Opaque, model: Model) -> bool:
+    """Whether a value is a parameter that a model made and holds."""
+    made = "paddle.create_parameter" in called_names(value) or any(
+        name == "create_parameter" for name, _ in method_calls(value)
+    )
+    return (
+        made
+        and isinstance(model.value, Instance)
+        and any(value is part for held in model.value.attributes.values() for part in held)
+    )
+
+
+def door(plan: Plan, event: Event, callee: Value, model: Model) -> str:
+    """What is wrong with a call; empty where nothing is."""
+    if isinstance(callee, BoundMethod) and callee.receiver is model.value:
+        name = callee.function.name
+        if name == "forward":
+            return "the model's forward is called directly, past the wrap that averages gradients"
+        if calls_layers(plan, event):
+            return f"the model is trained through its method '{name}', which its wrap does not see"
+        return ""
+    if isinstance(callee, Opaque) and callee.kind in ("attribute", "item"):
+        if callee.name in METHODS or not callee.operands or not callee.operands[0]:
+            return ""
+        if part_base(callee) is model.value:
+            return "a part of the model is called on its own in training, past its wrap"
+    if isinstance(model.value, Instance) and callee is not model.value:
+        held = (part for values in model.value.attributes.values() for part in values)
+        layer = isinstance(callee, Instance) or any(
+            name.startswith("paddle.nn.") for name in called_names(callee)
+        )
+        if layer and any(callee is part for part in held):
+            return "a part of the model is called on its own in training, past its wrap"
+    return ""
+
+
+def part_base(value: Opaque) -> Value | None:
+    """The object that a chain of attributes begins at."""
+    current: Value = value
+    for _ in range(20):
+        if not isinstance(current, Opaque) or current.kind not in ("attribute", "item"):
+            return current
+        base = origins(current.operands[0])
+        if len(base) != 1:
+            return None
+        current = base[0]
+    return None
+
+
+def calls_layers(plan: Plan, event: Event) -> bool:
+    """Whether a method of a model, called at an event, runs layers."""
+    for other in plan.facts.events:
+        if other.kind != "call" or not any(
+            isinstance(frame, Call) and frame.node is event.node for frame in other.stack
+        ):
+            continue
+        for callee in other.callee:
+            if isinstance(callee, Instance):
+                return True
+            if any(name.startswith("paddle.nn.") for name in called_names(callee)):
+                return True
+            if isinstance(callee, External) and callee.name.startswith("paddle.nn.functional."):
+                return True
+    return False

@@ -1,0 +1,121 @@
+"""Which models' calls are split over the processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.values import Class, Function, Instance, Opaque, Values
+from transpile.facts.walk import descendants
+from transpile.plan.graph import called_names
+from transpile.plan.model import Model, Plan
+from transpile.plan.models.function_gradients import parameter_gradients
+from transpile.plan.models.learning import training_forwards
+from transpile.plan.models.parts import walk_parts
+from transpile.plan.models.wraps import find_wrap
+
+#: Methods that keep what they are given.
+KEEPING = frozenset(
+    {"append", "extend", "add", "update", "set_value", "copy_", "fill_", "register_buffer"}
+)
+HOOKS = frozenset({"register_forward_pre_hook", "register_forward_post_hook"})
+ARRAYS = ("numpy.",)
+
+
+def whole_because(plan: Plan, model: Model) -> str:
+    """Why every process computes the calls of a model whole; empty where they are split."""
+    if has_hooks(plan):
+        return "a hook of a layer sees the rows of one process alone"
+    for cls in classes_of(model):
+        kept = what_is_kept(cls)
+        if kept:
+            return kept
+    if parameter_gradients(plan, model):
+        return "gradients of its parameters are taken by function, where no wrap averages them"
+    wrap = find_wrap(plan, model)
+    if isinstance(wrap, str):
+        return wrap
+    if wrap.thawed:
+        return "its parameters are frozen and unfrozen while it is trained"
+    for event in training_forwards(plan, model):
+        if any(is_array(argument.values) for argument in event.arguments.items):
+            return "it is given arrays of NumPy, not tensors"
+    return ""
+
+
+def classes_of(model: Model) -> Iterator[Class]:
+    """The project's classes that a model and its parts are of."""
+    seen: set[int] = set()
+    for value in walk_parts(model.value):
+        if isinstance(value, Instance) and id(value.cls) not in seen:
+            seen.add(id(value.cls))
+            yield value.cls
+
+
+def what_is_kept(cls: Class) -> str:
+    """What a class of the project does in its calls that the first batch would not show."""
+    for name, values in cls.scope.names.items():
+        for function in values:
+            if not isinstance(function, Function) or name in ("__init__", "reset_parameters"):
+                continue
+            told = {id(node) for node in modes_of_dropout(function.node)}
+            for node in descendants(function.node):
+                if id(node) in told:
+                    continue
+                if isinstance(node, cst.Attribute) and node.attr.value == "training":
+                    return f"'{name}' of '{cls.name}' does something else in training"
+                if isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)):
+                    targets = (
+                        [each.target for each in node.targets]
+                        if isinstance(node, cst.Assign)
+                        else [node.target]
+                    )
+                    if any(is_of_self(target) for target in targets):
+                        return f"'{name}' of '{cls.name}' keeps something between its calls"
+                if (
+                    isinstance(node, cst.Call)
+                    and isinstance(node.func, cst.Attribute)
+                    and node.func.attr.value in KEEPING
+                    and is_of_self(node.func.value)
+                ):
+                    return f"'{name}' of '{cls.name}' keeps something between its calls"
+    return ""
+
+
+def modes_of_dropout(function: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """What dropout is told of training, whose noise differs from row to row anyway."""
+    for node in descendants(function):
+        if isinstance(node, cst.Call):
+            word = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
+            if isinstance(word, cst.Name) and "dropout" in word.value:
+                yield from (given.value for given in node.args)
+
+
+def has_hooks(plan: Plan) -> bool:
+    """Whether something is called with what layers are given or give."""
+    return any(
+        getattr(callee, "name", "") in HOOKS
+        for event in plan.facts.events
+        if event.kind == "call" and not event.detached
+        for callee in event.callee
+    )
+
+
+def is_of_self(node: cst.CSTNode) -> bool:
+    """Whether an expression is an attribute of ``self``, or an item of one."""
+    while isinstance(node, (cst.Attribute, cst.Subscript)):
+        if isinstance(node.value, cst.Name) and node.value.value == "self":
+            return True
+        node = node.value
+    return False
+
+
+def is_array(values: Values) -> bool:
+    """Whether an argument is certainly an array of NumPy, which a split call hands on whole."""
+    return bool(values) and all(
+        isinstance(value, Opaque)
+        and value.kind == "call"
+        and any(name.startswith(ARRAYS) for name in called_names(value))
+        for value in values
+    )

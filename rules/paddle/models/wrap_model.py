@@ -1,0 +1,318 @@
+"""Wrap every trained model in paddle.DataParallel.
+
+What:
+    Each model that an optimizer updates and a backward pass goes through is wrapped once it is
+    loaded and frozen, and before its first use in training; with ``--paddle-api fleet`` by
+    ``fleet.distributed_model``. Batch norm takes its statistics over all processes where the batch
+    of one process shrinks and there are GPUs. In a single process the model stays as it is.
+
+Why:
+    Without the wrap the processes' gradients are never averaged and each trains a model of its
+    own. Wrapped too early, parameters that load or freeze later are not the ones synchronised.
+
+Before:
+    model = Net()
+    optimizer = paddle.optimizer.SGD(0.1, parameters=model.parameters())
+
+After:
+    model = Net()
+    if dist.get_world_size() > 1:
+        model = paddle.DataParallel(model)
+    optimizer = paddle.optimizer.SGD(0.1, parameters=model.parameters())
+
+Refuses when:
+    no variable holds the model from where it is ready to where it is called; the model is trained
+    through a method other than its call, or inside a call that cannot be analysed; its
+    gradients are taken by hand.
+
+Source:
+    https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/DataParallel_en.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.module import Module
+from transpile.facts.values import Instance, Opaque
+from transpile.finding import Level
+from transpile.layout import insert_after, insert_before
+from transpile.layout.calls import written_call
+from transpile.plan.flow.gate import hand_written, hidden_training
+from transpile.plan.flow.places import start
+from transpile.plan.graph import called_names
+from transpile.plan.model import Model, Plan
+from transpile.plan.models.frozen import unfrozen_later
+from transpile.plan.models.learning import reached_by_losses
+from transpile.plan.models.parts import walk_parts
+from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.paddle.high_level._high_level import MODEL, is_static
+from transpile.rules.paddle.models._doors import parameters_beside, side_doors
+from transpile.rules.paddle.models._split_calls import whole_because
+from transpile.rules.paddle.models._unused import may_leave_parameters_out
+from transpile.rules.paddle.static._static import static_of
+
+CODES = {
+    "PD301": "a trained model is wrapped",
+    "PD302": "a trained model cannot be wrapped",
+    "PD303": "a model is trained through something other than its call",
+    "PD304": "gradients are taken by hand",
+    "PD305": "training is hidden in a call that cannot be analysed",
+    "PD306": "an optimizer's parameters cannot be traced to a model",
+    "PD307": "batch norm takes its statistics per process",
+    "PD308": "a backward pass goes through no model that learns",
+    "PD310": "frozen parameters learn after the model is wrapped",
+    "PD309": "a loss is minimised whose gradients nothing computes here",
+}
+#: It is the same whatever is sharded.
+SURE = ("PD307",)
+BATCH_NORMS = (
+    "paddle.nn.BatchNorm", "paddle.nn.BatchNorm1D", "paddle.nn.BatchNorm2D",
+    "paddle.nn.BatchNorm3D",
+)  # fmt: skip
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each variable that holds a trained model."""
+    yield from refusals(plan)
+    wraps: dict[tuple[int, str], list[Wrap]] = {}
+    for model in plan.trained_models:
+        module, node = home(plan, model)
+        if wrapped_already(plan, model):
+            yield Ruling(
+                "PD301",
+                Verdict.ALREADY_DONE,
+                module,
+                node,
+                "the model is wrapped",
+                claims=claims(model),
+            )
+            continue
+        for event, why in side_doors(plan, model):
+            yield Ruling(
+                "PD303",
+                Verdict.REFUSE,
+                event.module,
+                event.node,
+                why,
+                "call the model itself in training, so that DataParallel sees it",
+            )
+        # With split calls every process has the whole gradient of what is beside them.
+        for parameter in parameters_beside(plan, model) if plan.way == "data" else ():
+            yield Ruling(
+                "PD303",
+                Verdict.REFUSE,
+                parameter.module,
+                parameter.node,
+                "this parameter of the model is used in a loss, but not in the model's call, past "
+                "the wrap that averages gradients",
+                "compute what needs it in the model's forward",
+            )
+        found = find_wrap(plan, model)
+        if isinstance(found, str):
+            yield Ruling(
+                "PD302",
+                Verdict.REFUSE,
+                module,
+                node,
+                f"this model learns but cannot be wrapped: {found}",
+                "keep the model in one variable from its making to its calls",
+            )
+            continue
+        unfrozen = unfrozen_later(plan, model, found.order)
+        if unfrozen is not None:
+            yield Ruling(
+                "PD310",
+                Verdict.REFUSE,
+                unfrozen.module,
+                unfrozen.node,
+                "parameters that are frozen when the model is wrapped may learn from here on, and "
+                "the wrap would not average their gradients",
+                "wrap the model anew for each phase by hand, or freeze by a learning rate of 0",
+            )
+            continue
+        if plan.options.paddle_api == "fleet" and may_leave_parameters_out(plan, model):
+            yield Ruling(
+                "PD302",
+                Verdict.REFUSE,
+                module,
+                node,
+                "a step may leave parameters of this model unused, which fleet must be told by a "
+                "strategy of the script",
+                "leave out --paddle-api fleet, or use all parameters in every step",
+            )
+            continue
+        wraps.setdefault((id(found.node), found.text), []).append(found)
+    for group in wraps.values():
+        wrap = merged(group)
+        yield Ruling(
+            "PD301",
+            Verdict.APPLY,
+            wrap.module,
+            wrap.node,
+            f"'{wrap.text}' is wrapped here",
+            data=wrap,
+            claims=tuple(node for model in wrap.models for node in claims(model)),
+        )
+        if any(has_batch_norm(plan, model) for model in wrap.models):
+            yield Remark(
+                "PD307",
+                Level.WARNING,
+                wrap.module,
+                wrap.node,
+                "without GPUs batch norm takes its statistics from the batch of each process, "
+                "which is smaller than the script's",
+                "on GPUs they are taken over all processes",
+            )
+
+
+def merged(group: list[Wrap]) -> Wrap:
+    """One wrap for the models that a variable may hold."""
+    module = group[0].module
+    return Wrap(
+        tuple(model for wrap in group for model in wrap.models),
+        module,
+        group[0].text,
+        group[0].before,
+        max((each.after for each in group), key=lambda node: start(module, node)),
+        min(each.order for each in group),
+        group[0].function,
+    )
+
+
+def refusals(plan: Plan) -> Iterator[Answer]:
+    """Training that no wrap would synchronise."""
+    for value in hand_written(plan):
+        # Gradients that enter a loss, such as a gradient penalty, are synchronised with it.
+        if id(value) not in reached_by_losses(plan):
+            yield Ruling(
+                "PD304",
+                Verdict.REFUSE,
+                value.module,
+                value.node,
+                "gradients are taken here without a backward pass: no wrap averages them over the "
+                "processes",
+                "let backward() take them, and read the .grad of the parameters behind it",
+            )
+    for value in hidden_training(plan):
+        static = static_of(plan)
+        if is_prepared(value) or (static is not None and static.minimizes):
+            continue
+        yield Ruling(
+            "PD305",
+            Verdict.REFUSE,
+            value.module,
+            value.node,
+            "the model is trained inside a call that cannot be analysed",
+            "use the distributed support of that library, or write the loop in the script",
+        )
+    for optimizer in plan.optimizers:
+        if is_static(plan):
+            break
+        if optimizer.steps and optimizer.unknown_because and not optimizer.event.detached:
+            yield Ruling(
+                "PD306",
+                Verdict.REFUSE,
+                optimizer.event.module,
+                optimizer.event.node,
+                f"it is not known which model this optimizer updates: {optimizer.unknown_because}",
+                "give the optimizer the parameters of a model of the script",
+            )
+    for backward in plan.backwards:
+        if backward.event.detached or any(model.trained for model in backward.models):
+            continue
+        yield Ruling(
+            "PD308",
+            Verdict.REFUSE,
+            backward.event.module,
+            backward.event.node,
+            "this backward pass goes through no model that an optimizer updates, so nothing would "
+            "average its gradients over the processes",
+            "put what is trained into a paddle.nn.Layer whose parameters an optimizer holds",
+        )
+    if not plan.backwards and not is_static(plan):
+        for optimizer in plan.optimizers:
+            for step in optimizer.steps:
+                if not step.detached:
+                    yield Ruling(
+                        "PD309",
+                        Verdict.REFUSE,
+                        step.module,
+                        step.node,
+                        "the optimizer steps here, but no backward pass is seen that computes "
+                        "gradients",
+                        "call backward() on the loss in the script",
+                    )
+
+
+def is_prepared(value: Opaque) -> bool:
+    """Whether a call prepares a high-level model, which another rule looks at."""
+    return any(
+        isinstance(callee, Opaque)
+        and callee.kind == "attribute"
+        and any(MODEL in called_names(behind) for behind in callee.operands[0])
+        for callee in value.callee
+    )
+
+
+def home(plan: Plan, model: Model) -> tuple[Module, cst.CSTNode]:
+    """A place to point at for a model: where it was made."""
+    value = model.value
+    if isinstance(value, (Instance, Opaque)):
+        return value.module, value.node
+    return plan.entry, plan.entry.source.tree
+
+
+def claims(model: Model) -> tuple[cst.CSTNode, ...]:
+    """The optimizer steps that a wrapped model's gradients reach."""
+    return tuple(step.node for optimizer in model.optimizers for step in optimizer.steps)
+
+
+def has_batch_norm(plan: Plan, model: Model) -> bool:
+    """Whether a model has batch norm, or may have it because its making cannot be analysed."""
+    if isinstance(model.value, Opaque):
+        names = called_names(model.value)
+        if not any(name.startswith("paddle.nn.") for name in names):
+            return True
+    for value in walk_parts(model.value):
+        for name in called_names(value):
+            if name in BATCH_NORMS or name.startswith("paddle.vision.models."):
+                return True
+    return False
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The wrap, under the condition that there are several processes."""
+    wrap: Wrap = ruling.data
+    dist = plan.names_in(wrap.module).imported("paddle.distributed", "dist")
+    paddle = plan.names_in(wrap.module).imported("paddle", "paddle")
+    lines = [f"if {dist}.get_world_size() > 1:"]
+    if plan.options.batch_size == "global" and any(has_batch_norm(plan, m) for m in wrap.models):
+        convert = f"{wrap.text} = {paddle}.nn.SyncBatchNorm.convert_sync_batchnorm"
+        lines += [
+            f"    if {paddle}.is_compiled_with_cuda():",
+            f"        {convert}({wrap.text})",
+        ]
+    source = wrap.module.source
+    indentation = len(source.indentation_of(source.span(wrap.node).start))
+    if plan.options.paddle_api == "fleet":
+        fleet = plan.names_in(wrap.module).imported("paddle.distributed.fleet", "fleet")
+        head, arguments = f"{wrap.text} = {fleet}.distributed_model", [wrap.text]
+    else:
+        head, arguments = f"{wrap.text} = {paddle}.DataParallel", [wrap.text]
+        if plan.way == "calls" and not any(whole_because(plan, model) for model in wrap.models):
+            yield Helper("SplitCalls", wrap.module)
+            head = f"{wrap.text} = {plan.names_in(wrap.module).fresh('SplitCalls')}"
+        if any(may_leave_parameters_out(plan, model) for model in wrap.models):
+            arguments.append("find_unused_parameters=True")
+    lines += [f"    {line}" for line in written_call(head, arguments, indentation + 4)]
+    if wrap.before is not None:
+        changes = insert_before(source, wrap.before, lines, order=5)
+    else:
+        changes = insert_after(source, wrap.after, lines, order=5)
+    for edit in changes:
+        yield In(wrap.module, edit)

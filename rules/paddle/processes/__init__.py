@@ -1,0 +1,1 @@
+"""The parallel environment of a Paddle job."""

@@ -1,0 +1,1 @@
+"""Random numbers of Paddle scripts: which are shared, and which differ by rank."""

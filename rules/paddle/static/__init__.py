@@ -1,0 +1,1 @@
+"""Static graphs of Paddle scripts, collective or with parameter servers."""

@@ -1,0 +1,440 @@
+"""Train a static graph in several processes.
+
+What:
+    What ``minimize()`` adds to the program is split in two: the gradients are averaged over the
+    processes within the graph, then applied. Each process is fed its rows of every array, or its
+    share of each batch of a loader, and what is fetched in training is averaged in the graph. With
+    ``--paddle-api fleet`` the optimizer goes through ``fleet.distributed_optimizer`` instead, which
+    rewrites the program for GPUs.
+
+Why:
+    An executor knows nothing of other processes: each would train a model of its own.
+
+Before:
+    sgd.minimize(loss)
+
+After:
+    minimize_together(sgd, loss)
+
+Refuses when:
+    more than one loss is minimised, by an optimizer that something wraps, or with dynamic graphs
+    beside it; a data set is trained on within one call; it is not known what has a row for every
+    sample; training is left on a number that is not that of all processes.
+
+Source:
+    https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/static/append_backward_en.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Event, Loop
+from transpile.facts.values import Constant, External, Sequence, Value, Values
+from transpile.finding import Level
+from transpile.layout import insert_after, insert_before, replace_expression, wrap_expression
+from transpile.once.shared import surround
+from transpile.plan.data.sources import is_simple
+from transpile.plan.flow.places import Statement, function_of, statement_of
+from transpile.plan.graph import called_names
+from transpile.plan.model import Optimizer, Plan
+from transpile.records import dataclass, field
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.paddle.gradients.wrap_optimizer import variable
+from transpile.rules.paddle.losses._quantities import Kind, analysis
+from transpile.rules.paddle.models.wrap_model import BATCH_NORMS
+from transpile.rules.paddle.randomness._seeds import draws_noise
+from transpile.rules.paddle.static._static import (
+    Run,
+    Static,
+    decisions,
+    declared_names,
+    loose_entries,
+    static_of,
+)
+from transpile.rules.paddle.static._static_prelude import static_helpers
+from transpile.text.changes import Insert, Replace
+from transpile.text.span import Span
+
+CODES = {
+    "PD911": "a static graph cannot be trained by several processes",
+    "PD921": "the gradients of a static graph are averaged over the processes",
+    "PD922": "each process is fed its rows of every array",
+    "PD923": "what is fetched in training is averaged over the processes",
+    "PD924": "what is fetched in training is of one process's share",
+    "PD925": "the loss of a static graph may mean something else over shares",
+    "PD926": "batch norm in a static graph takes its statistics per process",
+    "PD927": "each process draws noise of its own in its graph",
+    "PD928": "fleet rewrites static graphs for GPUs",
+}
+#: Where calls are split, every process has whole batches.
+WAYS = ("data",)
+BY_HAND = "train in dynamic graph mode, with paddle.jit.to_static where speed matters"
+#: Batch norm, whose statistics the processes do not share.
+NORMS = (*BATCH_NORMS, "paddle.static.nn.batch_norm", "paddle.vision.models.")
+
+
+@dataclass(eq=False)
+class Minimize:
+    """A call of ``minimize`` to change.
+
+    Args:
+        summed: the loss, where it is a sum.
+        fetched: the text of each variable to average, with the name of the mean.
+    """
+
+    summed: cst.BaseExpression | None = None
+    fetched: dict[str, str] = field(default_factory=dict)
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for what is minimised, and one for each place that feeds or fetches."""
+    static = static_of(plan)
+    if static is None or not (static.minimizes or static.whole):
+        return
+    if plan.options.mode == "pserver":
+        return
+    plan.memo["helpers"] = static_helpers(plan.options)
+    claims = tuple(
+        node
+        for event in (
+            *(event for event, _ in static.minimizes),
+            *(run.event for run in static.training),
+            *static.whole,
+        )
+        for node in (event.node,)
+    )
+    event = static.minimizes[0][0] if static.minimizes else static.whole[0]
+    if shared_already(plan):
+        yield Ruling(
+            "PD921",
+            Verdict.ALREADY_DONE,
+            event.module,
+            event.node,
+            "the processes share this graph's gradients",
+            claims=claims,
+        )
+        return
+    why = obstacle(plan, static)
+    if why:
+        place, reason = why
+        yield Ruling(
+            "PD911", Verdict.REFUSE, place.module, place.node, reason, BY_HAND, claims=claims
+        )
+        return
+    yield from minimised(plan, static, claims)
+
+
+def shared_already(plan: Plan) -> bool:
+    """Whether the script joins other processes itself."""
+    return any(
+        any(getattr(c, "name", "") in plan.table.distributed_starts for c in event.callee)
+        for event in plan.facts.events
+        if event.kind == "call"
+    )
+
+
+def obstacle(plan: Plan, static: Static) -> tuple[Event, str] | None:
+    """Where and why a static graph cannot be trained by several processes."""
+    if static.whole:
+        return static.whole[0], (
+            "a whole data set is trained on within this call, which only the trainers of parameter "
+            "servers share (--mode pserver)"
+        )
+    why = unminimised(plan, static)
+    if why:
+        return why
+    event, optimizer = static.minimizes[0]
+    if not static.training:
+        return event, "no run of an executor is seen that trains what is minimised"
+    for run in static.training:
+        unshared = unfed(plan, static, run)
+        if unshared:
+            return run.event, unshared
+    if plan.options.paddle_api == "fleet" and holder(plan, optimizer) is None:
+        return event, "no variable holds the optimizer that fleet would have to be handed"
+    return None
+
+
+def unminimised(plan: Plan, static: Static) -> tuple[Event, str] | None:
+    """Where and why what is minimised cannot be seen or changed."""
+    if any(not backward.event.detached for backward in plan.backwards):
+        return static.enabled, "this script trains static and dynamic graphs"
+    nodes = {id(event.node) for event, _ in static.minimizes}
+    if len(nodes) > 1 or len(static.minimizes) > 1:
+        return static.minimizes[1][0], "several losses are minimised in static graphs"
+    event, optimizer = static.minimizes[0]
+    if not any(plan.table.is_optimizer(name) for name in called_names(optimizer)):
+        return event, "the optimizer is wrapped by something that changes what is minimised"
+    call = event.node
+    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):
+        return event, "the call of minimize has no place in the text"
+    if not call.args or call.args[0].star or call.args[0].keyword is not None:
+        return event, "the loss is not the first argument of minimize"
+    if any(isinstance(frame, Loop) for frame in event.stack):
+        return event, "the graph is built in a loop"
+    return None
+
+
+def holder(plan: Plan, optimizer: Value) -> str | None:
+    """The variable that holds an optimizer from where it is made."""
+    found: list[Optimizer] = [each for each in plan.optimizers if each.value is optimizer]
+    return variable(found[0]) if found else None
+
+
+def unfed(plan: Plan, static: Static, run: Run) -> str:
+    """Why what a run is fed cannot be sharded; empty where it can."""
+    names = declared_names(static)
+    if run.feed is None:
+        return "nothing is fed here, so that there is nothing to shard"
+    if run.loaders:
+        if loose_entries(static, run):
+            return "samples from a loader and from elsewhere are fed together"
+        return ""
+    if not isinstance(run.feed.node, cst.BaseExpression):
+        return "what is fed has no place in the text"
+    if any(isinstance(value, (Sequence, Constant)) for value in run.feed.values):
+        return "one feed for each device is given here"
+    if plan.options.batch_size == "per-device":
+        return "the batches are made in place, so that no process can leave those of others out"
+    if not names or any(batched is None for batched in names.values()):
+        return "it is not known what of the feed has a row for every sample"
+    if not all(names.values()):
+        return "something is fed that has no row for every sample, or batches of a fixed size"
+    return ""
+
+
+def minimised(plan: Plan, static: Static, claims: tuple[cst.CSTNode, ...]) -> Iterator[Answer]:
+    """The answers about a graph that can be trained by several processes."""
+    event, _ = static.minimizes[0]
+    call = event.node
+    assert isinstance(call, cst.Call)
+    by_fleet = plan.options.paddle_api == "fleet"
+    data = Minimize()
+    loss = call.args[0].value
+    quantity = analysis(plan).of(plan.facts.values_of(loss))
+    if quantity.kind is Kind.SUM:
+        data.summed = loss
+    elif quantity.kind is not Kind.MEAN:
+        why = quantity.reason or "it is not seen how the samples become one number"
+        yield remark(
+            event,
+            "PD925",
+            f"the average over the processes may differ from the loss over the whole batch: {why}",
+            "compare a run with one process",
+        )
+    fetching: list[Ruling] = []
+    unshared: list[Run] = []
+    for run in static.training:
+        for node, why in fetched(plan, event, run, data):
+            if why or by_fleet:
+                unshared.append(run)
+                yield remark(
+                    run.event,
+                    "PD924",
+                    "what is fetched here in training is of one process's share of the batch"
+                    + (f": {why}" if why else ""),
+                    "read it as a sample, or evaluate on all data",
+                )
+                break
+            fetching.append(
+                Ruling(
+                    "PD923",
+                    Verdict.APPLY,
+                    run.event.module,
+                    node,
+                    "what is fetched is the mean over the processes",
+                    data=data.fetched[run.event.module.source.code(named_variable(node))],
+                )
+            )
+    for decision in decisions(plan, unshared):
+        yield Ruling(
+            "PD911",
+            Verdict.REFUSE,
+            decision.module,
+            decision.node,
+            "what is done here depends on a number of one process's share of the batch: the "
+            "processes would go different ways",
+            "decide on the loss, fetched by its name in the script",
+        )
+    if by_fleet:
+        data.fetched.clear()
+        yield remark(
+            event,
+            "PD928",
+            "fleet rewrites static graphs for GPUs alone, and those of Paddle 3 with "
+            "FLAGS_enable_pir_api=0: the script says so where it is started otherwise",
+            "start it on GPUs, or convert without --paddle-api fleet",
+        )
+    yield Ruling(
+        "PD921",
+        Verdict.APPLY,
+        event.module,
+        event.node,
+        "the gradients are averaged over the processes",
+        data=None if by_fleet and data.summed is None else data,
+        claims=claims,
+    )
+    yield from () if by_fleet else fetching
+    seen: set[int] = set()
+    for run in static.training:
+        assert run.feed is not None and run.feed.node is not None
+        if run.loaders or id(run.feed.node) in seen:
+            continue
+        seen.add(id(run.feed.node))
+        yield Ruling(
+            "PD922",
+            Verdict.APPLY,
+            run.event.module,
+            run.feed.node,
+            "each process is fed its rows",
+        )
+    yield from noise(plan, static)
+
+
+def noise(plan: Plan, static: Static) -> Iterator[Answer]:
+    """What is said and done about batch norm and dropout."""
+    run = static.training[0]
+    for event in plan.facts.events:
+        if event.kind == "call" and not event.detached:
+            if any(isinstance(c, External) and c.name.startswith(NORMS) for c in event.callee):
+                yield remark(
+                    event,
+                    "PD926",
+                    "batch norm takes its statistics from the batch of each process, which is "
+                    "smaller than the script's, and rank 0 saves its own",
+                    "keep the shares large enough",
+                )
+                break
+    loops = [frame for frame in run.event.stack if isinstance(frame, Loop)]
+    if draws_noise(plan) and loops:
+        yield Ruling(
+            "PD927",
+            Verdict.APPLY,
+            loops[0].module,
+            loops[0].node,
+            "each process draws noise of its own from here on",
+        )
+
+
+def remark(event: Event, code: str, message: str, advice: str) -> Remark:
+    """A warning at an event."""
+    return Remark(code, Level.WARNING, event.module, event.node, message, advice)
+
+
+def fetched(
+    plan: Plan, event: Event, run: Run, data: Minimize
+) -> Iterator[tuple[cst.BaseExpression, str]]:
+    """Each variable of a run's fetches that differs between processes; why it stays, if it does."""
+    module = run.event.module
+    given = run.fetches
+    if given is None or given.values == (Constant(None),):
+        return
+    if isinstance(module.source.parent(run.event.node), cst.Expr):
+        return
+    node = given.node
+    if not isinstance(node, (cst.List, cst.Tuple)):
+        if isinstance(node, cst.BaseExpression):
+            yield node, "its fetches do not stand in the call"
+        return
+    for element in node.elements:
+        variable_node = named_variable(element.value)
+        values: Values = plan.facts.values_of(variable_node)
+        if any(isinstance(value, Constant) for value in values):
+            yield element.value, "it is fetched by a name that is written out"
+            continue
+        quantity = analysis(plan).of(values)
+        if quantity.kind in (Kind.EQUAL, Kind.NOTHING):
+            continue
+        text = module.source.code(variable_node)
+        here = function_of(event.module, event.node)
+        if quantity.kind is not Kind.MEAN:
+            yield element.value, quantity.reason or f"it is {quantity.kind.value}"
+        elif not is_simple(variable_node) or isinstance(element, cst.StarredElement):
+            yield element.value, "it has no name"
+        elif event.module is not module or here not in (
+            None,
+            function_of(module, run.event.node),
+        ):
+            yield element.value, "the graph is built in another function"
+        elif not known_there(plan, event, text, values):
+            yield element.value, "it is made behind the call of minimize"
+        else:
+            name = f"mean_{text.rpartition('.')[2]}"
+            key = f"mean {text}"
+            data.fetched[text] = plan.names_in(module).fresh(name, key)
+            yield element.value, ""
+
+
+def named_variable(node: cst.BaseExpression) -> cst.BaseExpression:
+    """The variable that is fetched by its name: ``loss`` in ``loss.name``."""
+    return node.value if isinstance(node, cst.Attribute) and node.attr.value == "name" else node
+
+
+def known_there(plan: Plan, event: Event, text: str, values: Values) -> bool:
+    """Whether a variable is bound to the same before the call of ``minimize``."""
+    module = event.module
+    until = module.source.span(event.node).end
+    for node in module.source.nodes:
+        if isinstance(node, (cst.Name, cst.Attribute)) and module.source.code(node) == text:
+            if module.source.span(node).end <= until and set(map(id, values)) == set(
+                map(id, plan.facts.values_of(node))
+            ):
+                return True
+    return False
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The averaging in the place of ``minimize``, the rows that are fed, the means fetched."""
+    module = ruling.module
+    source, names = module.source, plan.names_in(module)
+    node = ruling.node
+    if ruling.code == "PD922":
+        assert isinstance(node, cst.BaseExpression)
+        yield Helper("shard_feed", module)
+        for edit in wrap_expression(source, node, f"{names.fresh('shard_feed')}(", ")"):
+            yield In(module, edit)
+    elif ruling.code == "PD923":
+        for edit in replace_expression(source, node, ruling.data):
+            yield In(module, edit)
+    elif ruling.code == "PD927":
+        yield Helper("vary_graph_noise", module)
+        assert isinstance(node, Statement)
+        lines = [f"{names.fresh('vary_graph_noise')}()"]
+        for edit in insert_before(source, node, lines, order=-3):
+            yield In(module, edit)
+    elif ruling.data is not None:
+        yield from averaged(plan, ruling, ruling.data)
+
+
+def averaged(plan: Plan, ruling: Ruling, data: Minimize) -> Iterator[Change]:
+    """The call that minimises by averaged gradients, and the means of what is fetched."""
+    module, call = ruling.module, ruling.node
+    source, names = module.source, plan.names_in(module)
+    assert isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute)
+    first = call.args[0].value
+    if data.summed is not None:
+        dist = names.imported("paddle.distributed", "dist")
+        before, after = "", f" * {dist}.get_world_size()"
+        if isinstance(first, (cst.BinaryOperation, cst.IfExp)) and not first.lpar:
+            before, after = "(", f"){after}"
+        for edit in surround(module, first, before, after):
+            yield In(module, edit)
+    if plan.options.paddle_api == "fleet":
+        return
+    yield Helper("minimize_together", module)
+    start = source.span(call).start
+    yield In(module, Insert(start, f"{names.fresh('minimize_together')}("))
+    between = Span(source.span(call.func.value).end, source.span(first).start)
+    yield In(module, Replace(between, ", "))
+    lines = []
+    for text, name in sorted(data.fetched.items()):
+        yield Helper("average_fetched", module)
+        lines.append(f"{name} = {names.fresh('average_fetched')}({text})")
+    statement = statement_of(module, call)
+    if lines and statement is not None:
+        for edit in insert_after(source, statement, lines):
+            yield In(module, edit)

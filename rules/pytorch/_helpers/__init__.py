@@ -1,1 +1,0 @@
-"""The helper functions that PyTorch conversions insert, by what they are about."""

@@ -1,0 +1,1 @@
+"""What all ranks of a PyTorch job must decide, name, order and hold alike."""

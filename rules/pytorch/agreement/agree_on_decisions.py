@@ -1,0 +1,488 @@
+"""Let rank 0 decide for all, wherever the processes could decide differently.
+
+What:
+    A condition that changes what the processes do together (it ends a loop, guards a training
+    step, changes the learning rate or the weights) and whose value is computed from results of the
+    model, the clock, files, memory or random numbers takes rank 0's answer. So does a number that
+    a scheduler is given. A check for NaN in the process's own batch is true where it is on any; so
+    is one for samples that a loss is taken over.
+
+Why:
+    Results of the same evaluation differ in their last bits between processes, and visibly with
+    batch norm. One process that stops early, or steps once less, leaves all others waiting.
+
+Before:
+    if early_stopping.early_stop:
+        break
+
+After:
+    if from_main_process(early_stopping.early_stop):
+        break
+
+Refuses when:
+    the condition depends on the process's own part of the batch, and it is no check for NaN or for
+    selected samples: what the whole batch would have answered is not known then.
+
+Source:
+    https://pytorch.org/docs/stable/distributed.html#torch.distributed.broadcast_object_list
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Event, Loop
+from transpile.facts.module import Module
+from transpile.facts.values import External
+from transpile.facts.walk import descendants
+from transpile.finding import Level
+from transpile.layout import wrap_expression
+from transpile.plan.flow.entering import set_up_of
+from transpile.plan.model import Plan
+from transpile.records import dataclass
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch.agreement._conditions import assigned, choices, controls_of
+from transpile.rules.pytorch.agreement._divergence import ON_DISK, Cause, Divergence, loop_position
+from transpile.rules.pytorch.agreement._together import Condition, conditions_of, steps_of
+from transpile.rules.pytorch.losses._asked import asks_for_any, last_word
+from transpile.rules.pytorch.losses._uneven_rounds import uneven_rounds
+from transpile.rules.pytorch.randomness.vary_random_numbers import training_loop
+
+CODES = {
+    "PT711": "all processes take rank 0's decision",
+    "PT712": "a decision depends on one process's part of the batch",
+    "PT713": "all processes take rank 0's number",
+    "PT714": "a decision is taken before the processes know each other",
+    "PT715": "a decision is taken by rank 0's part of the data",
+}
+#: What repeats something as often as its arguments say.
+COUNTING = frozenset({"builtins.range", "tqdm.trange"})
+SLICING = frozenset({"itertools.islice"})
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """An expression that becomes equal on all processes.
+
+    Args:
+        module: where it stands.
+        node: the expression.
+        helper: the function that it is given to.
+    """
+
+    module: Module
+    node: cst.BaseExpression
+    helper: str
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """A condition that the processes must agree on.
+
+    Args:
+        module: where it stands.
+        test: the condition.
+        part: the part of it that may differ.
+        cause: why it may.
+        matter: what depends on it.
+        condition: the steps that do.
+    """
+
+    module: Module
+    test: cst.BaseExpression
+    part: cst.BaseExpression
+    cause: Cause
+    matter: str
+    condition: Condition | None = None
+
+
+class Decisions:
+    """Collects the conditions that the processes must agree on.
+
+    Args:
+        plan: the plan.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.divergence = Divergence(plan, loop_position(plan, training_loop(plan)))
+        self.conditions = conditions_of(plan)
+        self.by_test = {id(condition.test): condition for condition in self.conditions}
+        self.joined = joined(plan)
+        self.found: list[Decision] = []
+
+    def collect(self) -> list[Decision]:
+        """All of them, in the order of the text."""
+        divergence = self.divergence
+        for step in steps_of(self.plan):
+            if step.key[0] in ("load", "rate"):
+                matter = "what is loaded" if step.key[0] == "load" else "the learning rate"
+                for source in sources(step.event):
+                    for module, test in divergence.setting_tests(step.event.module, source):
+                        self.require(module, test, matter)
+                    for test in choices(source):
+                        self.require(step.event.module, test, matter)
+        deciding = [condition for condition in self.conditions if condition.decides]
+        # What is computed first: counters that were set on such a condition are equal then.
+        computed = [c for c in deciding if divergence.look(c.event.module, c.test).causes]
+        for condition in (*computed, *deciding):
+            self.require(condition.event.module, condition.test, matter_of(condition))
+        return sorted(self.found, key=place_of)
+
+    def require(self, module: Module, test: cst.CSTNode, matter: str) -> None:
+        """Ask for agreement, and first on the conditions that decide whether it is reached."""
+        divergence = self.divergence
+        cause = divergence.cause(module, test)
+        condition = self.by_test.get(id(test))
+        if cause is None or not isinstance(test, cst.BaseExpression):
+            return
+        if cause is Cause.PRESENCE and not (condition is not None and loads(condition)):
+            return
+        part = differing_part(divergence, module, test)
+        divergence.agree(test)
+        for event in divergence.happening.get(id(test), ()):
+            for outer_module, outer in controls_of(event):
+                self.require(outer_module, outer, f"whether {matter} is decided on")
+        self.found.append(Decision(module, test, part, cause, matter, condition))
+
+    def happens(self, decision: Decision) -> list[Event]:
+        """The evaluations of a condition."""
+        found: list[Event] = self.divergence.happening.get(id(decision.test), [])
+        if not found and decision.condition is not None:
+            return [decision.condition.event]
+        return found
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each condition, and each number, that must be agreed on."""
+    decisions = Decisions(plan)
+    yield from done(plan, decisions)
+    for decision in decisions.collect():
+        if within_wrap(plan, decisions.happens(decision)):
+            continue
+        ruling = answer(plan, decision, decisions)
+        yield ruling
+        if decision.cause is Cause.BATCH and is_of_rank_0(ruling):
+            yield partial(decision.module, decision.test, decision.matter)
+    yield from numbers(plan, decisions.divergence)
+    yield from padded_rounds(plan, decisions.divergence)
+
+
+def within_wrap(plan: Plan, events: list[Event]) -> bool:
+    """Whether something happens in methods of a wrap of the script's own.
+
+    Such a wrap is there to make the processes agree.
+    """
+    return any(
+        call.function.owner is not None
+        and not plan.table.wrappers.isdisjoint(call.function.owner.external_bases())
+        for event in events
+        for call in event.calls()
+    )
+
+
+def is_of_rank_0(ruling: Ruling | Remark) -> bool:
+    """Whether an answer takes something from rank 0."""
+    agreement = ruling.data if isinstance(ruling, Ruling) else None
+    return isinstance(agreement, Agreement) and agreement.helper == "from_main_process"
+
+
+def partial(module: Module, node: cst.CSTNode, matter: str) -> Remark:
+    """The warning about something that rank 0 computes from its own part of the data."""
+    return Remark(
+        "PT715",
+        Level.WARNING,
+        module,
+        node,
+        f"{matter} is now decided by rank 0's part of the training data alone",
+        "decide by a number that is taken over all processes",
+    )
+
+
+def place_of(decision: Decision) -> tuple[str, int]:
+    """Where a decision stands."""
+    return decision.module.name, decision.module.source.span(decision.test).start
+
+
+def matter_of(condition: Condition) -> str:
+    """What depends on a condition."""
+    if condition.exits:
+        skips = all(event.name == "continue" for _, event, _ in condition.exits)
+        return "whether a round is skipped" if skips else "whether the training goes on"
+    step = condition.step
+    known = {
+        "load": "what is loaded",
+        "rate": "the learning rate",
+        "schedule": "the learning rate",
+        "optimizer": "which optimizer is used",
+    }
+    return known.get(str(step.key[0]), f"whether a process takes part in the {step.word}")
+
+
+def loads(condition: Condition) -> bool:
+    """Whether weights are loaded on a condition."""
+    return any(step.key[0] == "load" for _, step in condition.guarded)
+
+
+def done(plan: Plan, decisions: Decisions) -> Iterator[Answer]:
+    """The conditions that are agreed on already."""
+    for condition in decisions.conditions:
+        if any(id(node) in decisions.divergence.agreeing for node in descendants(condition.test)):
+            yield Ruling(
+                "PT711",
+                Verdict.ALREADY_DONE,
+                condition.event.module,
+                condition.test,
+                "all processes take the same decision",
+            )
+
+
+def sources(event: Event) -> list[cst.BaseExpression]:
+    """The expressions whose values an event puts into an object."""
+    if isinstance(event.node, cst.Call):
+        return [arg.value for arg in event.node.args[:1]]
+    value = assigned(event)
+    return [value] if value is not None else []
+
+
+def answer(plan: Plan, decision: Decision, decisions: Decisions) -> Ruling | Remark:
+    """What is to be done about one decision."""
+    why = f"{decision.matter} depends on {decision.cause.value}"
+    helper: str | None = "from_main_process"
+    node = decision.part
+    events = decisions.happens(decision)
+    if decision.cause is Cause.BATCH and any(plan.in_training(event.stack) for event in events):
+        helper, node = flag_for(decision), decision.test
+    if decision.cause is Cause.SIGNAL:
+        helper = "any_rank"
+    if helper is None:
+        return Ruling(
+            "PT712",
+            Verdict.REFUSE,
+            decision.module,
+            decision.test,
+            f"{why}: a process that decides differently leaves the others waiting",
+            "decide by something that is equal on all processes, or leave the step in",
+        )
+    if events and all(event.order < decisions.joined for event in events):
+        why = f"{why}, and is decided before the processes can agree"
+        advice = "decide it in the function that trains"
+        if decision.cause in ON_DISK:
+            return Remark("PT714", Level.WARNING, decision.module, decision.test, why, advice)
+        return Ruling("PT714", Verdict.REFUSE, decision.module, decision.test, why, advice)
+    return Ruling(
+        "PT711",
+        Verdict.APPLY,
+        decision.module,
+        decision.test,
+        why,
+        data=Agreement(decision.module, node, helper),
+    )
+
+
+def joined(plan: Plan) -> int:
+    """The position from which on the processes know each other."""
+    starts = [
+        event.order
+        for event in plan.facts.events
+        if event.kind == "call"
+        and any(getattr(c, "name", "") in plan.table.distributed_starts for c in event.callee)
+    ]
+    if starts:
+        return min(starts)
+    set_up = set_up_of(plan)
+    return set_up.order if set_up is not None else 0
+
+
+BAD = frozenset({"isnan", "isinf", "isneginf", "isposinf"})
+GOOD = frozenset({"isfinite"})
+
+
+def flag_for(decision: Decision) -> str | None:
+    """The helper for a check for NaN, or for selected samples; None for other conditions."""
+    condition = decision.condition
+    if condition is not None and chooses_selection(condition):
+        return "any_rank" if asks_for_any(decision.test) else None
+    bad = bad_when(decision.test)
+    if condition is None or bad is None:
+        return None
+    skipping = {arm for arm, _, _ in condition.exits}
+    guarded = {arm for arm, _ in condition.guarded}
+    if skipping and guarded:
+        return None
+    if bad:
+        return "any_rank" if skipping == {"then"} or guarded == {"else"} else None
+    return "all_ranks" if skipping == {"else"} or guarded == {"then"} else None
+
+
+def chooses_selection(condition: Condition) -> bool:
+    """Whether all that depends on a condition is a loss, over some samples where it holds."""
+    words = {(step.key[0], arm) for arm, step in condition.guarded}
+    allowed = {("reduction", "then"), ("gradient", "then"), ("gradient", "else")}
+    return not condition.exits and ("reduction", "then") in words and words <= allowed
+
+
+def bad_when(node: cst.CSTNode) -> bool | None:
+    """Whether a condition is true for NaN or infinite values; None where it is another check."""
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+        inner = bad_when(node.expression)
+        return None if inner is None else not inner
+    if isinstance(node, cst.BooleanOperation):
+        left, right = bad_when(node.left), bad_when(node.right)
+        if left is None or left != right or left is isinstance(node.operator, cst.And):
+            return None
+        return left
+    if isinstance(node, cst.Call):
+        return bad_call(node)
+    if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
+        target = node.comparisons[0]
+        if isinstance(target.operator, cst.NotEqual) and node.left.deep_equals(target.comparator):
+            return True
+    return None
+
+
+def bad_call(node: cst.Call) -> bool | None:
+    """The answer of :func:`bad_when` for a call."""
+    word = last_word(node.func)
+    if word in BAD:
+        return True
+    if word in GOOD:
+        return False
+    inner: bool | None = None
+    if isinstance(node.func, cst.Attribute) and word in ("any", "all", "item"):
+        inner = bad_when(node.func.value)
+    if inner is None and word in ("any", "all", "bool") and len(node.args) == 1:
+        inner = bad_when(node.args[0].value)
+    # One bad element is enough, and all must be good.
+    mixed = (word == "any" and inner is False) or (word == "all" and inner is True)
+    return None if mixed else inner
+
+
+def numbers(plan: Plan, divergence: Divergence) -> Iterator[Answer]:
+    """The numbers that set learning rates, or how often something is done."""
+    seen: set[int] = set()
+    for event, node, matter in [*rates(plan), *rounds(plan)]:
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        cause = divergence.cause(event.module, node)
+        if id(node) in divergence.agreeing:
+            yield Ruling(
+                "PT713",
+                Verdict.ALREADY_DONE,
+                event.module,
+                node,
+                "all processes take the same number",
+            )
+        elif cause is Cause.BATCH and plan.in_training(event.stack):
+            yield Ruling(
+                "PT712",
+                Verdict.REFUSE,
+                event.module,
+                node,
+                f"{matter} depends on {cause.value}",
+                "take a number that is equal on all processes",
+            )
+        elif cause not in (None, Cause.PRESENCE, Cause.NORM):
+            assert cause is not None
+            yield Ruling(
+                "PT713",
+                Verdict.APPLY,
+                event.module,
+                node,
+                f"{matter} depends on {cause.value}",
+                data=Agreement(event.module, node, "from_main_process"),
+            )
+            if cause is Cause.BATCH:
+                yield partial(event.module, node, matter)
+
+
+Number = tuple[Event, cst.BaseExpression, str]
+
+
+def rates(plan: Plan) -> Iterator[Number]:
+    """The numbers that schedulers are given, and those that learning rates are set to."""
+    for step in steps_of(plan):
+        if step.key[0] in ("schedule", "rate"):
+            for node in sources(step.event):
+                yield step.event, node, "the learning rate"
+
+
+def rounds(plan: Plan) -> Iterator[Number]:
+    """The numbers of rounds of loops with steps."""
+    busy = {
+        id(frame.node)
+        for step in steps_of(plan)
+        if step.counts
+        for frame in step.event.stack
+        if isinstance(frame, Loop)
+    }
+    for event in plan.facts.events:
+        if event.kind == "iterate" and id(event.node) in busy and isinstance(event.node, cst.For):
+            for node in counts(plan, event.node.iter):
+                yield event, node, "how often a step is done"
+
+
+def padded_rounds(plan: Plan, divergence: Divergence) -> Iterator[Remark]:
+    """The warnings about loops with steps over batches that each process pads for itself."""
+    uneven = uneven_rounds(plan).loops
+    seen: set[int] = set()
+    for step in steps_of(plan):
+        for frame in step.event.loops():
+            node = frame.node
+            if not step.counts or id(node) not in uneven or id(node) in seen:
+                continue
+            seen.add(id(node))
+            assert isinstance(node, (cst.For, cst.CompFor))
+            if any(divergence.cause(frame.module, n) for n in counts(plan, node.iter)):
+                continue
+            yield Remark(
+                "PT712",
+                Level.WARNING,
+                frame.module,
+                node.iter,
+                f"how often a {step.word} is done follows the longest sample of one process's "
+                "share, unless the rounds are those of samples: a process with fewer rounds leaves "
+                "the others waiting",
+                "pad all batches to one length, or take the step once for each batch",
+            )
+
+
+def counts(plan: Plan, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The numbers that say how long an iterable is."""
+    if not isinstance(node, cst.Call):
+        return
+    names = {v.name for v in plan.facts.values_of(node.func) if isinstance(v, External)}
+    for position, arg in enumerate(node.args):
+        if names & COUNTING or (names & SLICING and position):
+            yield arg.value
+        else:
+            yield from counts(plan, arg.value)
+
+
+def differing_part(
+    divergence: Divergence, module: Module, node: cst.BaseExpression
+) -> cst.BaseExpression:
+    """The part of a condition that may differ: the rest is short-circuited alike everywhere."""
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+        return differing_part(divergence, module, node.expression)
+    if isinstance(node, cst.BooleanOperation):
+        left = divergence.cause(module, node.left)
+        right = divergence.cause(module, node.right)
+        if left is None and right is not None:
+            return differing_part(divergence, module, node.right)
+        if right is None and left is not None:
+            return differing_part(divergence, module, node.left)
+    return node
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The expression within the helper."""
+    data: Agreement = ruling.data
+    yield Helper(data.helper, data.module)
+    name = plan.names_in(data.module).fresh(data.helper)
+    for edit in wrap_expression(data.module.source, data.node, f"{name}(", ")"):
+        yield In(data.module, edit)

@@ -1,0 +1,438 @@
+"""Give sets and listings one order on all processes.
+
+What:
+    Where a set of strings is brought into an order, it is sorted; a set of anything else, and a
+    listing of files that data or labels are read from, is that of rank 0.
+
+Why:
+    The hash of a string differs from process to process, and so does the order of a set: one
+    process's word number 5 would be another's number 7. Directories are listed in an order that
+    differs from machine to machine.
+
+Before:
+    words = list(set(text.split()))
+
+After:
+    words = sorted(set(text.split()))
+
+Refuses when:
+    never: what stands where the processes cannot agree is a warning.
+
+Source:
+    https://docs.python.org/3/reference/datamodel.html#object.__hash__,
+    https://docs.python.org/3/library/os.html#os.listdir
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Event, Loop
+from transpile.facts.module import Module
+from transpile.facts.values import Constant, External, Instance, Opaque, Sequence, Value, Values
+from transpile.facts.walk import descendants
+from transpile.finding import Level
+from transpile.layout import replace_expression, wrap_expression
+from transpile.plan.data.data_code import drawing_code
+from transpile.plan.flow.places import ancestors, function_of
+from transpile.plan.graph import called_names, method_calls, parents
+from transpile.plan.model import Plan
+from transpile.records import dataclass
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch.agreement._sets import elements_in, is_set, is_set_value, set_parts
+from transpile.rules.pytorch.agreement._together import agreed_values, steps_of
+from transpile.rules.pytorch.data._data import Data, agreed_nodes, calls, names_called
+from transpile.rules.pytorch.effects._made_folders import may_be_made_meanwhile
+from transpile.rules.pytorch.randomness._random_draws import Draws
+
+CODES = {
+    "PT731": "a set has the same order on all processes",
+    "PT732": "a listing is that of rank 0",
+}
+#: What makes a sequence of an iterable, in its order.
+ORDERING = frozenset({"builtins.list", "builtins.tuple"})
+#: What looks at an iterable in its order.
+LOOKING = frozenset({"builtins.enumerate", "builtins.zip", "builtins.map", "builtins.iter"})
+#: What pairs elements with their places, or with those of others: whoever takes the pairs cares.
+PAIRING = frozenset({"builtins.enumerate", "builtins.zip"})
+#: What does not care for an order.
+CARELESS = frozenset(
+    f"builtins.{word}"
+    for word in ("sorted", "len", "set", "frozenset", "sum", "max", "min", "any", "all", "dict")
+)
+WHICH = "which element a set gives first differs from process to process"
+#: How the elements of a set that may not be sortable are taken from rank 0.
+SENT = {"sorted": "rank 0", "sort": "list of rank 0"}
+STRING_METHODS = frozenset(
+    {
+        "join", "lower", "upper", "strip", "lstrip", "rstrip", "replace", "read", "readline",
+        "decode", "title", "capitalize", "casefold", "zfill", "read_text", "strftime", "group",
+    }
+)  # fmt: skip
+STRING_FUNCTIONS = frozenset(
+    {"builtins.str", "builtins.chr", "builtins.input", "os.path.basename", "os.path.join"}
+)
+#: Methods that give lists of strings.
+TEXT_METHODS = frozenset({"split", "rsplit", "splitlines", "readlines", "findall", "tokenize"})
+LISTINGS = frozenset({"os.listdir", "glob.glob", "os.scandir", "glob.iglob", "os.walk"})
+#: Listings that are lists, and so can be sent to other processes.
+LISTS = frozenset({"os.listdir", "glob.glob"})
+LISTING_METHODS = frozenset({"iterdir", "glob", "rglob"})
+
+
+@dataclass(frozen=True, eq=False)
+class Ordering:
+    """An expression whose order becomes equal.
+
+    Args:
+        module: where it stands.
+        node: the expression.
+        way: ``sorted`` in place of its function, ``sort`` around it, ``rank 0`` or ``list of rank
+            0``.
+    """
+
+    module: Module
+    node: cst.BaseExpression
+    way: str
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each order that would differ from process to process."""
+    if not any(not backward.event.detached for backward in plan.backwards):
+        return
+    draws = Draws(plan)
+    yield from sets(plan, draws)
+    yield from listings(plan, Data(plan), draws)
+
+
+# Sets.
+
+
+def sets(plan: Plan, draws: Draws) -> Iterator[Answer]:
+    """Places that look at the elements of a set in their order."""
+    seen: set[int] = set()
+    for event in plan.facts.events:
+        if id(event.node) in seen or event.kind not in ("call", "iterate"):
+            continue
+        if event.detached and id(event.node) not in drawing_code(plan):
+            continue
+        seen.add(id(event.node))
+        if is_taken_out(event):
+            yield Remark("PT731", Level.WARNING, event.module, event.node, WHICH, "sort the set")
+            continue
+        found: Ordering | None = None
+        if isinstance(event.node, cst.Call):
+            found = set_in_call(plan, event.module, event.node)
+        elif isinstance(event.node, (cst.For, cst.CompFor)):
+            iterated = event.node.iter
+            if is_set(plan, iterated) and order_matters(plan, event.module, event.node):
+                found = Ordering(event.module, iterated, "sort")
+        if found is None:
+            continue
+        elements = elements_of(plan, found)
+        if all_numbers(elements):
+            continue
+        yield set_answer(found, all_strings(elements), event, draws)
+
+
+def is_taken_out(event: Event) -> bool:
+    """Whether a call takes whichever element a set gives first."""
+    return event.kind == "call" and any(
+        isinstance(callee, Opaque)
+        and callee.name == "pop"
+        and any(map(is_set_value, callee.operands[0]))
+        and not all_numbers(tuple(v for each in callee.operands[0] for v in elements_in(each)))
+        for callee in event.callee
+        if not isinstance(callee, Opaque) or callee.kind == "attribute"
+    )
+
+
+def set_answer(found: Ordering, strings: bool, event: Event, draws: Draws) -> Answer:
+    """What is done about one set: sorted where it can be, else taken from rank 0."""
+    why = "the order of a set differs from process to process"
+    if strings:
+        return Ruling("PT731", Verdict.APPLY, found.module, found.node, why, data=found)
+    # What loaders call is called as often as a process has samples.
+    if draws.joined_before(event) and not event.detached:
+        sent = Ordering(found.module, found.node, SENT[found.way])
+        return Ruling("PT731", Verdict.APPLY, found.module, found.node, why, data=sent)
+    return Remark("PT731", Level.WARNING, found.module, found.node, why, "sort its elements")
+
+
+def set_in_call(plan: Plan, module: Module, node: cst.Call) -> Ordering | None:
+    """A set that a call brings into an order; None for anything else."""
+    names = names_called(plan, node)
+    if names & ORDERING and len(node.args) == 1 and is_set(plan, node.args[0].value):
+        if ignored(plan, module, node) or sorted_later(plan, module, node):
+            return None
+        if id(node) in agreed_nodes(plan):
+            return None
+        if "builtins.list" in names:
+            return Ordering(module, node, "sorted")
+        return Ordering(module, node.args[0].value, "sort")
+    in_loop = isinstance(module.source.parent(node), cst.CompFor)
+    if names & LOOKING and (in_loop or names & PAIRING or not ignored(plan, module, node)):
+        for arg in node.args:
+            if is_set(plan, arg.value):
+                return Ordering(module, arg.value, "sort")
+    return None
+
+
+def elements_of(plan: Plan, found: Ordering) -> Values:
+    """The elements of the set that an ordering is about."""
+    node = found.node
+    if found.way == "sorted" and isinstance(node, cst.Call):
+        node = node.args[0].value
+    elements: list[Value] = []
+    for part in set_parts(node):
+        if isinstance(part, cst.SetComp):
+            elements.extend(plan.facts.values_of(part.elt))
+        for value in plan.facts.values_of(part):
+            elements.extend(elements_in(value))
+    return tuple(elements)
+
+
+def all_strings(values: Values) -> bool:
+    """Whether values are certainly strings, which can be sorted."""
+    return bool(values) and all(is_string(value) for value in values)
+
+
+def is_string(value: Value, depth: int = 0) -> bool:
+    """Whether a value is certainly a string."""
+    if isinstance(value, Constant):
+        return isinstance(value.value, str)
+    if not isinstance(value, Opaque) or depth > 8:
+        return False
+    if value.kind in ("element", "item"):
+        return any(is_text(source, depth + 1) for source in value.operands[0])
+    if value.kind == "operation":
+        return value.name in ("format", "concatenate") or (
+            value.name in ("Add", "Modulo")
+            and any(is_string(v, depth + 1) for v in value.operands[0])
+        )
+    if any(name in STRING_FUNCTIONS for name in called_names(value)):
+        return True
+    return any(name in STRING_METHODS for name, _ in method_calls(value))
+
+
+def is_text(value: Value, depth: int) -> bool:
+    """Whether the elements of a value are strings."""
+    if is_string(value, depth):
+        return True
+    if isinstance(value, Sequence):
+        return all_strings(value.every())
+    if any(name in LISTS or name in ("builtins.open",) for name in called_names(value)):
+        return True
+    return any(name in TEXT_METHODS for name, _ in method_calls(value))
+
+
+def all_numbers(values: Values) -> bool:
+    """Whether values are certainly numbers, whose hashes are the same everywhere."""
+    return bool(values) and all(is_number(value) for value in values)
+
+
+def is_number(value: Value) -> bool:
+    """Whether a value is certainly a number."""
+    if isinstance(value, Constant):
+        return isinstance(value.value, (int, float))
+    if not isinstance(value, Opaque):
+        return False
+    if value.kind == "element":
+        return any(
+            "builtins.range" in called_names(source) or from_tensor(source)
+            for source in value.operands[0]
+        )
+    if value.kind == "operation":
+        return value.name in ("len", "index")
+    return any(
+        name in ("builtins.int", "builtins.float", "builtins.hash", "builtins.id")
+        for name in called_names(value)
+    ) or from_tensor(value)
+
+
+def from_tensor(value: Value) -> bool:
+    """Whether a value holds the numbers of a tensor or an array."""
+    return any(name in ("tolist", "item", "numpy") for name, _ in method_calls(value)) or any(
+        name.startswith(("numpy.", "torch.")) for name in called_names(value)
+    )
+
+
+def ignored(plan: Plan, module: Module, node: cst.CSTNode) -> bool:
+    """Whether what an expression is given to does not care for its order."""
+    outer = module.source.parent(node)
+    if isinstance(outer, cst.Arg):
+        call = module.source.parent(outer)
+        if isinstance(call, cst.Call):
+            return bool(names_called(plan, call) & CARELESS)
+    if isinstance(outer, cst.ComparisonTarget):
+        return isinstance(outer.operator, (cst.In, cst.NotIn))
+    return isinstance(outer, cst.Comparison) or (
+        isinstance(outer, cst.CompFor)
+        and isinstance(module.source.parent(outer), (cst.SetComp, cst.DictComp))
+    )
+
+
+def sorted_later(plan: Plan, module: Module, node: cst.CSTNode) -> bool:
+    """Whether the list is sorted in place wherever it goes, or only looked at without order."""
+    statement = module.source.parent(node)
+    if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+        return False
+    target = statement.targets[0].target
+    if not isinstance(target, (cst.Name, cst.Attribute)):
+        return False
+    text = module.source.code(target)
+    scope = function_of(module, node) or module.source.tree
+    for other in descendants(scope):
+        if isinstance(other, cst.Attribute) and other.attr.value == "sort":
+            if module.source.code(other.value) == text:
+                return True
+    if not isinstance(target, cst.Name):
+        return False
+    uses = [
+        other
+        for other in descendants(scope)
+        if isinstance(other, cst.Name) and other.value == text and other is not target
+    ]
+    return bool(uses) and all(ignored(plan, module, use) for use in uses)
+
+
+def order_matters(plan: Plan, module: Module, node: cst.For | cst.CompFor) -> bool:
+    """Whether a loop over a set makes something that depends on the order."""
+    if isinstance(node, cst.CompFor):
+        made = module.source.parent(node)
+        if isinstance(made, (cst.SetComp, cst.DictComp)):
+            return False
+        return made is not None and not ignored(plan, module, made)
+    if any(
+        isinstance(frame, Loop) and frame.node is node
+        for step in steps_of(plan)
+        for frame in step.event.stack
+    ):
+        return True
+    for inner in descendants(node.body):
+        if isinstance(inner, cst.Call) and isinstance(inner.func, cst.Attribute):
+            if inner.func.attr.value in ("append", "extend", "insert"):
+                return True
+        if isinstance(inner, cst.Call) and "builtins.len" in names_called(plan, inner):
+            if any(isinstance(outer, cst.Assign) for outer in ancestors(module, inner)):
+                return True
+        if isinstance(inner, cst.AugAssign) and isinstance(inner.value, cst.Integer):
+            return True
+    return False
+
+
+# Listings.
+
+
+def listings(plan: Plan, data: Data, draws: Draws) -> Iterator[Answer]:
+    """Listings of files that data or labels are read from."""
+    numbered = numbered_values(plan)
+    for event in calls(plan):
+        node = event.node
+        names = {callee.name for callee in event.callee if isinstance(callee, External)}
+        if not (names & LISTINGS or lists_path(event)) or not isinstance(node, cst.Call):
+            continue
+        if ignored(plan, event.module, node) or sorted_later(plan, event.module, node):
+            continue
+        if not data.holds(event.result) and not any(id(v) in numbered for v in event.result):
+            continue
+        if id(event.node) in agreed_nodes(plan) or any(
+            id(value) in agreed_values(plan) for value in event.result
+        ):
+            yield Ruling(
+                "PT732",
+                Verdict.ALREADY_DONE,
+                event.module,
+                node,
+                "all processes take the same listing",
+            )
+        elif may_be_made_meanwhile(plan, event):
+            yield Remark(
+                "PT732",
+                Level.WARNING,
+                event.module,
+                node,
+                "files are listed in an order that may differ from machine to machine, but only "
+                "where a folder is found that one process may just be making: the processes "
+                "cannot agree here",
+                "sort the listing, or make the folder before the training is started",
+            )
+        elif names & LISTS and draws.joined_before(event):
+            yield Ruling(
+                "PT732",
+                Verdict.APPLY,
+                event.module,
+                node,
+                "files are listed in an order that may differ from machine to machine",
+                data=Ordering(event.module, node, "rank 0"),
+            )
+        else:
+            yield Remark(
+                "PT732",
+                Level.WARNING,
+                event.module,
+                node,
+                "files are listed in an order that may differ from machine to machine, and data "
+                "is read in that order",
+                "sort the listing",
+            )
+
+
+def lists_path(event: Event) -> bool:
+    """Whether a call lists a directory through a path object."""
+    return any(
+        isinstance(callee, Opaque)
+        and callee.kind == "attribute"
+        and callee.name in LISTING_METHODS
+        and any(is_path(value) for value in callee.operands[0])
+        for callee in event.callee
+    )
+
+
+def is_path(value: Value) -> bool:
+    """Whether a value is a path object."""
+    if any(name.startswith("pathlib.") for name in called_names(value)):
+        return True
+    if isinstance(value, Opaque) and value.kind == "operation" and value.name == "Divide":
+        return any(is_path(v) for v in value.operands[0])
+    return False
+
+
+def numbered_values(plan: Plan) -> set[int]:
+    """The identities of values that ``enumerate`` numbers, and of what they were made of."""
+    found: set[int] = set()
+    for event in plan.facts.events:
+        if event.kind == "call" and External("builtins.enumerate") in event.callee:
+            pending = [v for item in event.arguments.items for v in item.values]
+            while pending:
+                value = pending.pop()
+                if id(value) in found or isinstance(value, Instance):
+                    continue
+                found.add(id(value))
+                for group in parents(value):
+                    pending.extend(group)
+    return found
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The expression in an order that is equal everywhere."""
+    data: Ordering = ruling.data
+    source = data.module.source
+    if data.way == "rank 0":
+        yield Helper("from_main_process", data.module)
+        name = plan.names_in(data.module).fresh("from_main_process")
+        changes = wrap_expression(source, data.node, f"{name}(", ")")
+    elif data.way == "list of rank 0":
+        yield Helper("from_main_process", data.module)
+        name = plan.names_in(data.module).fresh("from_main_process")
+        changes = wrap_expression(source, data.node, f"{name}(list(", "))")
+    elif data.way == "sorted":
+        assert isinstance(data.node, cst.Call)
+        changes = replace_expression(source, data.node.func, "sorted")
+    else:
+        changes = wrap_expression(source, data.node, "sorted(", ")")
+    for edit in changes:
+        yield In(data.module, edit)

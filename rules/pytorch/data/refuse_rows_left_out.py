@@ -1,0 +1,169 @@
+"""Refuse batches from which samples are left out while they are put together.
+
+What:
+    A ``collate_fn`` of a training loader that leaves out samples, by a condition on what they are,
+    is an error, and so is one that cuts off some of them, or that joins rows of samples where the
+    loss is taken over the rows. Samples that are computed from the others of their batch, such as
+    by taking off its mean, are a warning.
+
+Why:
+    Each process leaves out some of its own share. The shares are then of different sizes, and the
+    average over processes is no longer the mean over the batch. Where a share has none left, its
+    process may skip a step that the others wait in.
+
+Before:
+    def collate(batch):
+        batch = [sample for sample in batch if sample is not None]
+        return default_collate(batch)
+
+After:
+    def collate(batch):
+        batch = [blank if sample is None else sample for sample in batch]
+        return default_collate(batch)
+
+Refuses when:
+    the number of rows depends on the samples, or is not that of the samples.
+
+Source:
+    https://pytorch.org/docs/stable/data.html#working-with-collate-fn
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transpile.facts.values import Constant, Opaque, Value
+from transpile.finding import Level
+from transpile.plan.data.collation import functions_of, returned
+from transpile.plan.data.data_code import given_to
+from transpile.plan.data.sources import sites
+from transpile.plan.data.varying_rows import varying_rows
+from transpile.plan.graph import called_names, walk_back
+from transpile.plan.model import Loader, Plan
+from transpile.plan.roles.loaders import enters_iterator
+from transpile.result import Verdict
+from transpile.rule import Answer, Remark, Ruling
+from transpile.rules.pytorch._quantity import Kind, analysis
+from transpile.rules.pytorch._quantity.algebra import STATISTIC
+from transpile.rules.pytorch._quantity.collation import parts_of
+from transpile.rules.pytorch._quantity.shapes import PIECES
+
+CODES = {
+    "PT220": "samples are left out while a batch is put together",
+    "PT236": "samples are computed from others while a batch is put together",
+}
+#: Where calls are sharded, every rank has the whole batch.
+WAYS = ("data",)
+#: How reasons begin that tell nothing of the samples.
+NOTHING_KNOWN = "nothing is known"
+#: Functions that lay the rows of samples one behind the other.
+JOINS = frozenset(
+    {"torch.cat", "torch.concat", "torch.concatenate", "torch.vstack", "numpy.concatenate"}
+)
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One refusal for each place that leaves out samples."""
+    seen: set[int] = set()
+    for site in sites(plan):
+        rows = next((found for one in site.loaders for found in varying_rows(plan, one)), None)
+        if rows is None or id(rows.node) in seen:
+            continue
+        seen.add(id(rows.node))
+        yield Ruling(
+            "PT220",
+            Verdict.REFUSE,
+            rows.module,
+            rows.node,
+            "the collate function of the training loader leaves out samples here: the shares of "
+            "the processes would be of different sizes, some perhaps empty",
+            "leave them out of the data set, before the loader is made",
+        )
+    for site in sites(plan):
+        joined = next((found for one in site.loaders for found in joined_rows(plan, one)), None)
+        if joined is None or id(joined.node) in seen:
+            continue
+        seen.add(id(joined.node))
+        yield Ruling(
+            "PT220",
+            Verdict.REFUSE,
+            joined.module,
+            joined.node,
+            "the collate function joins rows of samples, each of which may have another number of "
+            "them, and the loss is taken over the rows: the shares would be of different sizes",
+            "let every sample have as many rows, and stack them",
+        )
+    for site in sites(plan):
+        for one in site.loaders:
+            for part, why in mixed_rows(plan, one):
+                if id(part.node) not in seen:
+                    seen.add(id(part.node))
+                    yield Remark(
+                        "PT236",
+                        Level.WARNING,
+                        part.module,
+                        part.node,
+                        "the collate function computes with several samples of a batch, and each "
+                        f"process sees its share of them only: {why}",
+                        "compute it for each sample, or over the whole data set",
+                    )
+
+
+def mixed_rows(plan: Plan, loader: Loader) -> Iterator[tuple[Opaque, str]]:
+    """The parts of a batch in which samples depend on each other, and why."""
+    quantities = analysis(plan)
+    for function in functions_of(given_to(loader, "collate_fn")):
+        for values in returned(plan, function):
+            for batch in values:
+                for _, parts in parts_of(batch):
+                    for part in parts:
+                        found = quantities.of((part,))
+                        unknown = found.kind is Kind.UNKNOWN and found.sampled
+                        if not isinstance(part, Opaque) or not (found.coupled or unknown):
+                            continue
+                        if found.reason == PIECES or found.reason.startswith(NOTHING_KNOWN):
+                            continue
+                        yield part, found.reason or STATISTIC
+
+
+def joined_rows(plan: Plan, loader: Loader) -> Iterator[Opaque]:
+    """The rows, joined from several samples each with its own, that a loss is taken over."""
+    drawn = {
+        value.name
+        for value in beside_models(plan, loader)
+        if isinstance(value, Opaque)
+        and value.kind == "item"
+        and any(is_batch(one, loader) for one in value.operands[0])
+    }
+    for function in functions_of(given_to(loader, "collate_fn")):
+        for values in returned(plan, function):
+            for batch in values:
+                for key, parts in parts_of(batch):
+                    for part in parts:
+                        if str(key) in drawn and isinstance(part, Opaque) and is_joined(part):
+                            yield part
+
+
+def beside_models(plan: Plan, loader: Loader) -> Iterator[Value]:
+    """What losses over the batches of a loader are made of, the outputs of models left out."""
+    outputs = {id(v) for model in plan.models for one in model.forwards for v in one.result}
+    for backward in plan.backwards:
+        if loader in backward.loaders:
+            yield from walk_back(backward.loss, lambda value: id(value) not in outputs)
+
+
+def is_batch(value: Value, loader: Loader) -> bool:
+    """Whether a value is what a loop draws from a loader."""
+    return (
+        isinstance(value, Opaque)
+        and value.kind == "element"
+        and any(one is loader.value for one in walk_back(value.operands[0], enters_iterator))
+    )
+
+
+def is_joined(part: Opaque) -> bool:
+    """Whether a part of a batch is joined along its first dimension."""
+    if not any(name in JOINS for name in called_names(part)):
+        return False
+    dimension = part.arguments.get("dim", 1) or part.arguments.keyword("axis")
+    return dimension is None or dimension.values == (Constant(0),)

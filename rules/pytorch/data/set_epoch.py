@@ -1,0 +1,401 @@
+"""Tell the sampler which epoch it is, so that the order changes.
+
+What:
+    ``set_epoch`` is called at the top of each loop that repeats the passes over a training loader.
+    Where a loop draws single batches and begins another pass by ``iter(loader)``, the sampler is
+    told before that call instead, and counts the passes.
+
+Why:
+    A ``DistributedSampler`` shuffles by its seed and its epoch: without ``set_epoch`` every epoch
+    has the same order.
+
+Before:
+    for epoch in range(epochs):
+        train(model, train_loader)
+
+After:
+    for epoch in range(epochs):
+        if train_sampler is not None:
+            train_sampler.set_epoch(epoch)
+        train(model, train_loader)
+
+Refuses when:
+    neither the loop nor the place that draws the batches has the loader in a variable. Where the
+    number of the epoch has no name, the sampler counts for itself, or a helper where the loader is
+    recreated in every epoch.
+
+Source:
+    https://pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Call, Event, Loop
+from transpile.facts.module import Module
+from transpile.facts.values import Opaque
+from transpile.layout import insert_at_start_of_body, insert_before
+from transpile.plan.data.epochs import epoch_name, is_made_anew, name_at
+from transpile.plan.data.pass_starts import begins_in, restarts
+from transpile.plan.data.sources import (
+    Site,
+    epoch_loops,
+    given,
+    holds_others,
+    is_indirect,
+    iterated_expression,
+    may_lack_sampler,
+    sites,
+    variables,
+)
+from transpile.plan.flow.places import ancestors, function_of, statement_of
+from transpile.plan.flow.start import is_main_guard
+from transpile.plan.graph import called_names
+from transpile.plan.model import Plan
+from transpile.plan.models.holders import Holder, bindings, parameters
+from transpile.records import dataclass
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rules.pytorch.data._loaders import (
+    SAMPLER,
+    has_own_way,
+    is_distributed_sampler,
+    sharded_sibling,
+)
+
+#: Where calls are sharded, every rank has the whole batch.
+WAYS = ("data",)
+CODES = {
+    "PT211": "the sampler is told the epoch",
+    "PT212": "there is no place from which the sampler can be told the epoch",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Telling:
+    """Where and how ``set_epoch`` is called.
+
+    Args:
+        site: the loader's call.
+        loop: the loop that repeats the passes.
+        iteration: the event that draws from the loader.
+        loader_text: the loader as the loop's scope names it; None where it has no name there.
+        restarts: the drawing begins another pass by itself.
+        counted: the sampler counts the passes, as the number of the epoch does not.
+    """
+
+    site: Site
+    loop: Loop
+    iteration: Event
+    loader_text: str | None
+    restarts: bool = False
+    counted: bool = False
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each training loader that is passed over again and again."""
+    for site in sites(plan):
+        if has_own_way(plan, site):
+            continue
+        if given(site, "batch_sampler") is not None or own_sampler(plan, site):
+            continue
+        if is_indirect(plan, site) and all(sharded_sibling(plan, each) for each in site.loaders):
+            continue
+        again = beginnings(plan, site)
+        counted = bool(again)
+        for loop, iteration in (*again, *loops(plan, site)):
+            restarting = any(iteration is start for _, start in again)
+            if told(plan, site):
+                yield Ruling(
+                    "PT211",
+                    Verdict.ALREADY_DONE,
+                    loop.module,
+                    loop.node,
+                    "the sampler is told the epoch",
+                )
+                continue
+            text = loader_text(plan, site, loop, iteration)
+            data = Telling(site, loop, iteration, text, restarting, counted)
+            if not can_tell(plan, data):
+                yield Ruling(
+                    "PT212",
+                    Verdict.REFUSE,
+                    loop.module,
+                    loop.node,
+                    "the samples would come in the same order in every pass of this loop: nothing "
+                    "here, nor where the batches are drawn, names the loader or its sampler",
+                    "give the training loader a variable that this loop can read",
+                )
+                continue
+            yield Ruling(
+                "PT211",
+                Verdict.APPLY,
+                loop.module,
+                loop.node,
+                (
+                    "the sampler is told where this loop begins another pass"
+                    if restarting
+                    else "the sampler is told the epoch at the top of this loop"
+                ),
+                data=data,
+            )
+
+
+def can_tell(plan: Plan, data: Telling) -> bool:
+    """Whether the sampler can be reached in each pass of the loop."""
+    if data.loader_text is not None or visible(plan, data) or drawn_from(plan, data) is not None:
+        return True
+    return any(node is data.loop.node for node in ancestors(data.site.module, data.site.node))
+
+
+def own_sampler(plan: Plan, site: Site) -> bool:
+    """Whether a loader has a sampler of its own, which is told nothing that it was not told."""
+    sampler = given(site, "sampler")
+    if sampler is None or may_lack_sampler(plan, site):
+        return False
+    return not is_distributed_sampler(sampler.values)
+
+
+def beginnings(plan: Plan, site: Site) -> list[tuple[Loop, Event]]:
+    """Where loops that draw single batches begin another pass, each place once."""
+    found: list[tuple[Loop, Event]] = []
+    for loader in site.loaders:
+        for pair in restarts(plan, loader):
+            if all(pair[1].node is not other.node for _, other in found):
+                found.append(pair)
+    return found
+
+
+def loops(plan: Plan, site: Site) -> list[tuple[Loop, Event]]:
+    """The epoch loops of a place that makes loaders, each once.
+
+    Loops whose passes begin where batches are drawn are none: what is told at their top would only
+    be heard there.
+    """
+    found: list[tuple[Loop, Event]] = []
+    for loader in site.loaders:
+        for loop, iteration in epoch_loops(plan, loader):
+            if any(loop.node is other.node for other, _ in found):
+                continue
+            again = any(loop in start.stack for _, start in restarts(plan, loader))
+            if again and not begins_in(plan, loader, loop):
+                continue
+            found.append((loop, iteration))
+    return found
+
+
+def told(plan: Plan, site: Site) -> bool:
+    """Whether ``set_epoch`` is called on a DistributedSampler or the sampler of the loader."""
+    values = {id(loader.value) for loader in site.loaders}
+    for event in plan.facts.events:
+        if event.kind != "call":
+            continue
+        for callee in event.callee:
+            if not isinstance(callee, Opaque) or callee.name != "set_epoch":
+                continue
+            for base in callee.operands[0]:
+                if any(name.endswith("DistributedSampler") for name in called_names(base)):
+                    return True
+                if isinstance(base, Opaque) and base.name in ("sampler", "batch_sampler"):
+                    if any(id(owner) in values for owner in base.operands[0]):
+                        return True
+    return False
+
+
+def loop_depth(loop: Loop, event: Event) -> int:
+    """How many project calls lead to the scope of a loop around an event."""
+    return sum(isinstance(frame, Call) for frame in event.stack[: event.stack.index(loop)])
+
+
+def loader_text(plan: Plan, site: Site, loop: Loop, iteration: Event) -> str | None:
+    """How the scope of the epoch loop names the loader."""
+    if loop not in iteration.stack:
+        return None
+    function = function_of(loop.module, loop.node)
+    depth = loop_depth(loop, iteration)
+    for loader in site.loaders:
+        for holder, text in variables(plan, loader):
+            if holder.module is not loop.module:
+                continue
+            here = holder.function is function and holder.depth == depth
+            if here and not bound_inside(loop, holder):
+                found: str = text
+                return found
+            if holder.function is None and not shadowed(function, holder.text):
+                found = text
+                return found
+    return None
+
+
+def bound_inside(loop: Loop, holder: Holder) -> bool:
+    """Whether the name is bound only inside the loop, after its top."""
+    owner = loop.node
+    if not isinstance(owner, (cst.For, cst.While)) or not holder.text.isidentifier():
+        return False
+    inside = bindings(owner).get(holder.text, [])
+    return bool(inside)
+
+
+def shadowed(function: cst.FunctionDef | None, name: str) -> bool:
+    """Whether a function binds a name of its own."""
+    return function is not None and (name in parameters(function) or name in bindings(function))
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The call at the top of the loop, or just before the batches are drawn."""
+    data: Telling = ruling.data
+    module, loop = data.loop.module, data.loop.node
+    epoch = None if data.counted else epoch_name(plan, loop)
+    sampler = sampler_variable(data, rulings)
+    if data.restarts:
+        yield from told_before_drawing(plan, data, sampler)
+        return
+    created_inside = any(node is loop for node in ancestors(data.site.module, data.site.node))
+    if sampler is not None and created_inside:
+        statement = statement_of(data.site.module, data.site.node)
+        if statement is not None:
+            if epoch is None:
+                yield Helper("next_epoch", data.site.module)
+            counted = epoch or counter(plan, data.site.module)
+            lines = [f"if {sampler} is not None:", f"    {sampler}.set_epoch({counted})"]
+            for edit in insert_before(data.site.module.source, statement, lines, order=20):
+                yield In(data.site.module, edit)
+            return
+    if is_made_anew(data.loop, data.site.loaders):
+        yield from told_before_drawing(plan, data, sampler)
+        return
+    if sampler is not None and visible(plan, data):
+        value = epoch or f"{sampler}.epoch + 1"
+        lines = [f"if {sampler} is not None:", f"    {sampler}.set_epoch({value})"]
+    else:
+        text = data.loader_text
+        if text is None:
+            yield from told_before_drawing(plan, data, None)
+            return
+        value = epoch or f"{text}.sampler.epoch + 1"
+        yield from sampler_helper(plan, data, module, text)
+        lines = [
+            f"if {has_sampler(plan, data, module, text)}:",
+            f"    {text}.sampler.set_epoch({value})",
+        ]
+    for edit in insert_at_start_of_body(module.source, loop, lines):
+        yield In(module, edit)
+
+
+def told_before_drawing(plan: Plan, data: Telling, sampler: str | None) -> Iterator[Change]:
+    """The call just before the batches are drawn, in whatever function that is."""
+    module = data.iteration.module
+    statement, node = statement_of(module, data.iteration.node), drawn_from(plan, data)
+    if statement is None or node is None:
+        return
+    text = module.source.code(node)
+    anew = is_made_anew(data.loop, data.site.loaders)
+    value = None if data.counted else name_at(plan, data.loop, data.iteration)
+    if value is None and anew and not data.restarts:
+        yield Helper("next_epoch", module)
+        value = counter(plan, module)
+    if sampler is not None and is_near(data):
+        counted = value or f"{sampler}.epoch + 1"
+        lines = [f"if {sampler} is not None:", f"    {sampler}.set_epoch({counted})"]
+    else:
+        yield from sampler_helper(plan, data, module, text)
+        lines = [
+            f"if {has_sampler(plan, data, module, text)}:",
+            f"    {text}.sampler.set_epoch({value or f'{text}.sampler.epoch + 1'})",
+        ]
+    for edit in insert_before(module.source, statement, lines):
+        yield In(module, edit)
+
+
+def sampler_helper(plan: Plan, data: Telling, module: Module, text: str) -> Iterator[Change]:
+    """What the test for a sampler needs."""
+    if not may_lack(plan, data.site, text):
+        yield Helper("get_world_size", module)
+
+
+def has_sampler(plan: Plan, data: Telling, module: Module, text: str) -> str:
+    """The test whether a loader has a sampler that can be told the epoch."""
+    names = plan.names_in(module)
+    if data.site.loader.foreign:
+        sampler = names.imported(SAMPLER, "DistributedSampler")
+        return f'isinstance(getattr({text}, "sampler", None), {sampler})'
+    if may_lack(plan, data.site, text):
+        return f"isinstance({text}.sampler, {names.imported(SAMPLER, 'DistributedSampler')})"
+    return f"{names.fresh('get_world_size')}() > 1"
+
+
+def may_lack(plan: Plan, site: Site, text: str) -> bool:
+    """Whether only the run tells if what is drawn from has a sampler that takes an epoch."""
+    return (
+        site.loader.foreign
+        or may_lack_sampler(plan, site)
+        or any(
+            each == text and holds_others(plan, holder)
+            for loader in site.loaders
+            for holder, each in variables(plan, loader)
+        )
+    )
+
+
+def counter(plan: Plan, module: Module) -> str:
+    """The call that counts epochs where nothing in the script does."""
+    return f"{plan.names_in(module).fresh('next_epoch')}()"
+
+
+def is_near(data: Telling) -> bool:
+    """Whether a loader is made in the function that draws from it, and its sampler seen there."""
+    own = function_of(data.site.module, data.site.node)
+    there = function_of(data.iteration.module, data.iteration.node)
+    return data.site.module is data.iteration.module and own is there
+
+
+def drawn_from(plan: Plan, data: Telling) -> cst.CSTNode | None:
+    """The expression that the batches are drawn from."""
+    for loader in data.site.loaders:
+        node: cst.CSTNode | None = iterated_expression(plan, loader, data.iteration)
+        if node is not None:
+            return node
+    return None
+
+
+def sampler_variable(data: Telling, rulings: Rulings) -> str | None:
+    """The variable that the sharding rule gives the sampler, where it gives one."""
+    for ruling in rulings.of("shard-training-data", Verdict.APPLY):
+        if ruling.data is not None and ruling.data.site.node is data.site.node:
+            sharding = ruling.data
+            return None if sharding.options is not None else sharding.sampler
+    return None
+
+
+def visible(plan: Plan, data: Telling) -> bool:
+    """Whether the sampler's variable can be read at the loop."""
+    own = function_of(data.site.module, data.site.node)
+    there = function_of(data.loop.module, data.loop.node)
+    if data.site.module is not data.loop.module:
+        return False
+    if own is not there and (own is not None or not made_before(plan, data)):
+        return False
+    return certainly_made(data)
+
+
+def made_before(plan: Plan, data: Telling) -> bool:
+    """Whether the loader is made before the loop first runs, for whatever loader that is."""
+    first = min(loader.event.order for loader in data.site.loaders)
+    return not any(
+        event.order < first and any(frame.node is data.loop.node for frame in event.loops())
+        for event in plan.facts.events
+    )
+
+
+def certainly_made(data: Telling) -> bool:
+    """Whether no branch that leaves the loader unmade leads to the loop."""
+    around = list(ancestors(data.loop.module, data.loop.node))
+    return all(
+        any(node is other for other in around)
+        for node in ancestors(data.site.module, data.site.node)
+        if isinstance(node, (cst.If, cst.Else, cst.Try, cst.ExceptHandler))
+        and not (isinstance(node, cst.If) and is_main_guard(node))
+    )

@@ -1,0 +1,136 @@
+"""Shard a dataset that is iterated, not indexed.
+
+What:
+    Every process goes through the whole stream and keeps its part of each group of samples, so
+    that all processes together take the batches of the script. The end of the stream that fills
+    no group is left out, on every process alike.
+
+Why:
+    No sampler can reach into a stream: without this every process trains on every sample. A part
+    of unequal length would leave the processes waiting for each other.
+
+Before:
+    loader = DataLoader(stream, batch_size=64)
+
+After:
+    loader = DataLoader(share_stream(stream), batch_size=split_batch(64))
+
+Refuses when:
+    the stream draws random numbers, so that it differs from process to process; its class cannot
+    be looked into.
+
+Source:
+    https://pytorch.org/docs/stable/data.html#iterable-style-datasets
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.values import External, Instance, Value
+from transpile.facts.walk import descendants
+from transpile.layout import wrap_expression
+from transpile.plan.data.data_code import held_by, methods, reached_by
+from transpile.plan.data.sources import Site, depends_on_world_size, is_indirect, sites
+from transpile.plan.graph import called_names
+from transpile.plan.model import Plan
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rules.pytorch.data._drawn_in_order import GENERATORS, is_seeded
+from transpile.rules.pytorch.data._loaders import is_iterable_dataset
+
+#: Where calls are sharded, every rank has the whole batch.
+WAYS = ("data",)
+CODES = {
+    "PT209": "every process takes its part of a stream",
+    "PT210": "a stream cannot be sharded",
+}
+RANDOM = ("random.", "numpy.random.", "torch.rand", "torch.bernoulli", "torch.multinomial")
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each training loader over a stream."""
+    for site in sites(plan):
+        dataset = site.loader.argument("dataset")
+        if dataset is None or is_indirect(plan, site):
+            continue
+        if any(shares_already(plan, value) for value in dataset.values):
+            yield Ruling(
+                "PT209",
+                Verdict.ALREADY_DONE,
+                site.module,
+                site.node,
+                "every process takes its part of the stream",
+                claims=(site.node,),
+            )
+            continue
+        if not is_iterable_dataset(dataset.values):
+            continue
+        why = obstacle(plan, dataset.values, dataset.node)
+        if why:
+            yield Ruling(
+                "PT210",
+                Verdict.REFUSE,
+                site.module,
+                site.node,
+                f"this dataset is iterated, not indexed, and {why}",
+                "share the stream out by rank and by worker inside the dataset",
+            )
+            continue
+        yield Ruling(
+            "PT209",
+            Verdict.APPLY,
+            site.module,
+            site.node,
+            "every process takes its part of the stream",
+            data=(site, dataset.node),
+            claims=(site.node,),
+        )
+
+
+def obstacle(plan: Plan, values: tuple[Value, ...], node: cst.CSTNode | None) -> str:
+    """Why a stream cannot be sharded; empty where it can."""
+    if node is None:
+        return "it has no place in the text of the call"
+    if not all(any(True for _ in methods((value,), ("__iter__",))) for value in values):
+        return "its class cannot be analysed"
+    names = {
+        found.name
+        for value in values
+        if isinstance(value, Instance)
+        for part in descendants(value.cls.node)
+        for found in plan.facts.values_of(part)
+        if isinstance(found, External)
+    }
+    reads = reached_by(plan, methods(held_by(values).values(), ("__iter__", "__next__")))
+    for value in reads.values.values():
+        if isinstance(value, External) and value.name not in GENERATORS:
+            names.add(value.name)
+        names.update(name for name in called_names(value) if unseeded(name, value))
+    if any(name.startswith(RANDOM) for name in names):
+        return "it draws random numbers, so that every process would see another stream"
+    return ""
+
+
+def unseeded(name: str, value: Value) -> bool:
+    """Whether a call makes a generator of random numbers that begins differently each time."""
+    return name in GENERATORS and not is_seeded(value)
+
+
+def shares_already(plan: Plan, value: Value) -> bool:
+    """Whether a stream already gives each process its part."""
+    return isinstance(value, Instance) and any(
+        depends_on_world_size(plan, held) for held in value.attributes.values()
+    )
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The dataset within the helper."""
+    data: tuple[Site, cst.BaseExpression] = ruling.data
+    site, node = data
+    yield Helper("share_stream", site.module)
+    name = plan.names_in(site.module).fresh("share_stream")
+    for edit in wrap_expression(site.module.source, node, f"{name}(", ")"):
+        yield In(site.module, edit)

@@ -1,0 +1,1 @@
+"""Devices of PyTorch scripts: each rank uses its own GPU."""

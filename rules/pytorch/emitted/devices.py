@@ -1,0 +1,30 @@
+"""Helpers that put this process's GPU in the place of any."""
+
+import os
+
+import torch
+
+from transpile.rules.pytorch.emitted.processes import own_gpu
+
+
+def own_device(device):
+    """Return this process's GPU in place of any GPU, where a launcher started it."""
+    if "RANK" in os.environ and torch.cuda.is_available():
+        if isinstance(device, int) and device >= 0:
+            return own_gpu()
+        if str(device).startswith("cuda"):
+            return type(device)(f"cuda:{own_gpu()}")
+    return device
+
+
+def own_gpus(device_ids=None):
+    """Return this process's GPU in place of several, where a launcher started it."""
+    if "RANK" in os.environ and torch.cuda.is_available():
+        return [own_gpu()]
+    return device_ids
+
+
+def own_location(storage, location):
+    """Load what was saved from a GPU onto this process's GPU, where a launcher started it."""
+    if "RANK" in os.environ and location.startswith("cuda"):
+        return storage.cuda(own_gpu())

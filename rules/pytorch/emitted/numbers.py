@@ -1,0 +1,136 @@
+"""Helpers for decisions and numbers that all processes share."""
+
+import torch
+import torch.distributed as dist
+
+from transpile.rules.pytorch.emitted.processes import get_world_size
+
+
+def from_main_process(value):
+    """Return what rank 0 has, so that every process decides alike."""
+    if get_world_size() == 1:
+        return value
+    if torch.is_tensor(value):
+        device = value.device
+        value = value.detach().cpu()
+    values = [value]
+    dist.broadcast_object_list(values)
+    value = values[0]
+    return value.to(device) if torch.is_tensor(value) else value
+
+
+def any_rank(flag):
+    """Tell whether the flag is set on any rank, so that all skip the same step."""
+    if get_world_size() == 1:
+        return flag
+    device = "cuda" if dist.get_backend() == "nccl" else "cpu"
+    flags = torch.tensor(int(flag), device=device)
+    dist.all_reduce(flags, op=dist.ReduceOp.MAX)
+    return bool(flags)
+
+
+def all_ranks(flag):
+    """Tell whether the flag is set on every rank, so that all take the same step."""
+    if get_world_size() == 1:
+        return flag
+    device = "cuda" if dist.get_backend() == "nccl" else "cpu"
+    flags = torch.tensor(int(flag), device=device)
+    dist.all_reduce(flags, op=dist.ReduceOp.MIN)
+    return bool(flags)
+
+
+def reduce_sum(tensor):
+    """Return the sum of a tensor over all processes; the tensor itself for one process."""
+    if not dist.is_initialized():
+        return tensor
+    total = tensor.detach().clone()
+    if dist.get_backend() == "nccl":
+        total = total.cuda()
+    dist.all_reduce(total)
+    return total.to(tensor.device)
+
+
+def reduce_mean(tensor):
+    """Return the mean of a tensor over all processes; the tensor itself for one process."""
+    if not dist.is_initialized():
+        return tensor
+    return reduce_sum(tensor) / dist.get_world_size()
+
+
+def reduce_mean_in_training(tensor):
+    """Return its mean over all processes where gradients are taken; the tensor itself elsewhere."""
+    return reduce_mean(tensor) if torch.is_grad_enabled() else tensor
+
+
+def mean_size(tensor):
+    """Return the number of elements of a tensor, on average over all processes."""
+    return reduce_mean(torch.tensor(float(tensor.numel()), device=tensor.device))
+
+
+def selected_mean(tensor):
+    """Return the mean of selected entries, of which each process has as many as it has."""
+    return tensor.sum() / mean_size(tensor)
+
+
+def reduce_number(number):
+    """Return the mean of a number over all processes; the number itself for one process."""
+    if not dist.is_initialized():
+        return number
+    device = "cuda" if dist.get_backend() == "nccl" else "cpu"
+    total = torch.tensor(float(number), dtype=torch.float64, device=device)
+    dist.all_reduce(total)
+    return total.item() / dist.get_world_size()
+
+
+def average_numbers(*numbers):
+    """Return the means of numbers over all processes, taken in one call."""
+    if not dist.is_initialized():
+        return numbers
+    device = "cuda" if dist.get_backend() == "nccl" else "cpu"
+    totals = torch.tensor(numbers, dtype=torch.float64, device=device)
+    dist.all_reduce(totals)
+    return (totals / dist.get_world_size()).tolist()
+
+
+def average_meters(meters, *names):
+    """Put the means over all processes into attributes of meters, all of them in one call."""
+    places = [(meter, name) for meter in meters for name in names]
+    numbers = average_numbers(*(getattr(meter, name) for meter, name in places))
+    for (meter, name), number in zip(places, numbers):
+        setattr(meter, name, number)
+
+
+def sum_numbers(*numbers):
+    """Return the sums of numbers over all processes, taken in one call; integers stay integers."""
+    if not dist.is_initialized():
+        return numbers
+    device = "cuda" if dist.get_backend() == "nccl" else "cpu"
+    totals = torch.tensor(numbers, dtype=torch.float64, device=device)
+    dist.all_reduce(totals)
+    pairs = zip(numbers, totals.tolist())
+    return [int(total) if isinstance(number, int) else total for number, total in pairs]
+
+
+def reduce_means(*tensors):
+    """Return the means of tensors over all processes, taken in one call."""
+    if not dist.is_initialized():
+        return tensors
+    place = tensors[0].device
+    total = torch.cat([t.detach().to(place).double().flatten() for t in tensors])
+    if dist.get_backend() == "nccl":
+        total = total.cuda()
+    dist.all_reduce(total)
+    means = (total / dist.get_world_size()).split([t.numel() for t in tensors])
+    pairs = zip(means, tensors)
+    # Means of integers are no integers.
+    return [mean.view(t.shape).to(t.device, (t / 1).dtype) for mean, t in pairs]
+
+
+def shard_count(loader):
+    """Return how many processes share the data of a loader."""
+    return getattr(loader.sampler, "num_replicas", 1)
+
+
+def reduce_shards(tensor, loader):
+    """Return the sum of a tensor over the processes that share the data of a loader."""
+    return reduce_sum(tensor) if shard_count(loader) > 1 else tensor

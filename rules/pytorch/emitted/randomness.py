@@ -1,0 +1,63 @@
+"""Helpers for random states that processes share, and for those that differ."""
+
+import random
+import sys
+from contextlib import contextmanager
+
+import torch
+import torch.distributed as dist
+
+from transpile.rules.pytorch.emitted.processes import get_rank, get_world_size
+
+
+def share_random_state():
+    """Give every process the random state of rank 0, so that splits and weights agree."""
+    if get_world_size() > 1:
+        numpy = sys.modules.get("numpy")
+        states = [random.getstate(), torch.get_rng_state()]
+        states.append(numpy and numpy.random.get_state())
+        if torch.cuda.is_available():
+            states.append(torch.cuda.get_rng_state())
+        dist.broadcast_object_list(states)
+        random.setstate(states[0])
+        torch.set_rng_state(states[1])
+        if numpy:
+            numpy.random.set_state(states[2])
+        if torch.cuda.is_available():
+            torch.cuda.set_rng_state(states[3])
+
+
+@contextmanager
+def shared_randomness():
+    """Let every process draw the random numbers of rank 0, and go on with its own."""
+    numpy = sys.modules.get("numpy")
+    states = [random.getstate(), torch.get_rng_state()]
+    states.append(numpy and numpy.random.get_state())
+    if torch.cuda.is_available():
+        states.append(torch.cuda.get_rng_state())
+    share_random_state()
+    yield
+    if get_rank() > 0:
+        random.setstate(states[0])
+        torch.set_rng_state(states[1])
+        if numpy:
+            numpy.random.set_state(states[2])
+        if torch.cuda.is_available():
+            torch.cuda.set_rng_state(states[3])
+
+
+def shared_seed():
+    """Return the random seed of rank 0, the same on every process."""
+    seed = [torch.initial_seed()]
+    dist.broadcast_object_list(seed)
+    return seed[0]
+
+
+def vary_seed():
+    """Give every rank random numbers of its own; rank 0 goes on with those of one process."""
+    if get_rank() > 0:
+        seed = torch.initial_seed() + get_rank()
+        random.seed(seed)
+        torch.manual_seed(seed)
+        if "numpy" in sys.modules:
+            sys.modules["numpy"].random.seed(seed % 2**32)

@@ -1,0 +1,17 @@
+"""The set-up of what communicates through Gloo alone, wherever its models are."""
+
+import os
+
+import torch
+import torch.distributed as dist
+
+from transpile.rules.pytorch.emitted.processes import own_gpu
+
+
+def setup_distributed():
+    """Join the process group that torchrun describes; stay one process without it."""
+    if "RANK" not in os.environ:
+        return
+    if torch.cuda.is_available():
+        torch.cuda.set_device(own_gpu())
+    dist.init_process_group("gloo")

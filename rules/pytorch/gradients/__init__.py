@@ -1,0 +1,1 @@
+"""Gradients of PyTorch scripts, and the learning rates that they meet."""

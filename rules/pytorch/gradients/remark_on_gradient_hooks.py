@@ -1,0 +1,148 @@
+"""Warn of code within the backward pass that makes something else of gradients than a multiple.
+
+What:
+    A hook on a tensor, a parameter or a layer, and the ``backward`` of an own
+    ``torch.autograd.Function``, that bounds gradients, takes their signs, divides them by their
+    norm or the like is warned of.
+
+Why:
+    DistributedDataParallel averages gradients after such code, each process having changed those
+    of its own share of the batch. The average of bounded gradients is not the bounded average.
+    Behind the backward pass gradients are those of all processes, and there it is right.
+
+Before:
+    for p in model.parameters():
+        p.register_hook(lambda grad: grad.clamp(-1, 1))
+    for x, y in train_loader:
+        optimizer.zero_grad()
+        criterion(model(x), y).backward()
+        optimizer.step()
+
+After:
+    for x, y in train_loader:
+        optimizer.zero_grad()
+        criterion(model(x), y).backward()
+        nn.utils.clip_grad_value_(model.parameters(), 1)
+        optimizer.step()
+
+Refuses when:
+    never: it is a warning, as for losses that are not recognised.
+
+Source:
+    https://pytorch.org/docs/stable/generated/torch.Tensor.register_hook.html;
+    https://pytorch.org/docs/stable/notes/ddp.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Event
+from transpile.facts.values import BoundMethod, Class, Function, Opaque, Partial, Value
+from transpile.finding import Level
+from transpile.plan.model import Plan
+from transpile.plan.models.learning import reached_by_losses
+from transpile.plan.roles.surroundings import gradients_off
+from transpile.rule import Answer, Remark
+from transpile.rules.pytorch.gradients._gradient_changes import Kind, worst_change
+
+CODES = {"PT409": "gradients are changed before they are averaged"}
+
+#: What takes a hook, to how many of its parameters come before the gradients.
+HOOKS = {
+    "register_hook": 0,
+    "register_full_backward_hook": 1,
+    "register_backward_hook": 1,
+    "register_full_backward_pre_hook": 1,
+    "register_post_accumulate_grad_hook": 0,
+}
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """A warning for each hook, and for each function of the script's own, of this kind."""
+    seen: set[int] = set()
+    reached = reached_by_losses(plan)
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached or id(event.node) in seen:
+            continue
+        for callee in event.callee:
+            if not isinstance(callee, Opaque) or callee.kind != "attribute":
+                continue
+            if callee.name in HOOKS and is_changed_by_hook(event, HOOKS[callee.name]):
+                seen.add(id(event.node))
+                yield warning(event, after=callee.name == "register_post_accumulate_grad_hook")
+            elif callee.name == "apply" and any(id(v) in reached for v in event.result):
+                if not gradients_off(event.stack, plan.table) and is_bent(callee):
+                    seen.add(id(event.node))
+                    yield warning(event)
+
+
+def warning(event: Event, after: bool = False) -> Remark:
+    """What is said of one place."""
+    if after:
+        return Remark(
+            "PT409",
+            Level.WARNING,
+            event.module,
+            event.node,
+            "gradients are looked at, or changed, within the backward pass, where they are those "
+            "of one process's share, and only then averaged over the processes",
+            "look at the gradients of the parameters between backward() and step(), where they are "
+            "those of all processes",
+        )
+    return Remark(
+        "PT409",
+        Level.WARNING,
+        event.module,
+        event.node,
+        "gradients are changed within the backward pass, in another way than by a factor, and only "
+        "then averaged over the processes",
+        "change the gradients of the parameters between backward() and step(), where they are "
+        "those of all processes",
+    )
+
+
+def is_changed_by_hook(event: Event, before: int) -> bool:
+    """Whether a hook may make something else of its gradients than a multiple."""
+    given = event.arguments.get("hook", 0)
+    for value in given.values if given is not None else ():
+        function = code_of(value)
+        if function is None:
+            continue
+        names = parameters_of(function.node)[before + isinstance(value, BoundMethod) :]
+        if worst_change(function.node, set(names)) > Kind.MULTIPLE:
+            return True
+    return False
+
+
+def code_of(value: Value) -> Function | None:
+    """The function of the project that a value is."""
+    if isinstance(value, BoundMethod):
+        return value.function
+    if isinstance(value, Partial) and value.callee:
+        return code_of(value.callee[0])
+    return value if isinstance(value, Function) else None
+
+
+def parameters_of(node: cst.FunctionDef | cst.Lambda) -> list[str]:
+    """The positional parameters of a function, in order."""
+    given = node.params
+    names = [each.name.value for each in (*given.posonly_params, *given.params)]
+    if isinstance(given.star_arg, cst.Param):
+        names.append(given.star_arg.name.value)
+    return names
+
+
+def is_bent(callee: Opaque) -> bool:
+    """Whether ``Own.apply`` belongs to a class whose backward is no multiple for certain."""
+    for owner in callee.operands[0]:
+        if not isinstance(owner, Class):
+            continue
+        for node in owner.node.body.body:
+            if isinstance(node, cst.FunctionDef) and node.name.value == "backward":
+                names = parameters_of(node)[1:]
+                if worst_change(node, set(names)) is Kind.OTHERWISE:
+                    return True
+    return False

@@ -1,0 +1,1 @@
+"""Models of PyTorch scripts: wrapped, unwrapped, split by calls, sharded."""

@@ -1,0 +1,313 @@
+"""Whether a model maps sample i of its inputs to sample i of its outputs, and along which axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+import libcst as cst
+
+from transpile.facts.events import Event
+from transpile.facts.module import Module
+from transpile.facts.values import (
+    Arguments,
+    Constant,
+    Instance,
+    Mapping,
+    Opaque,
+    Sequence,
+    Value,
+    Values,
+)
+from transpile.plan.graph import called_names
+from transpile.plan.model import Model, Plan
+from transpile.plan.models.learning import reached_by_losses
+from transpile.records import dataclass, field, replace
+from transpile.rows.domain import Group, Held, Input, Known, Record
+from transpile.rows.run import outcomes
+from transpile.rows.state import Given
+from transpile.rows.verdict import Axes, Judgement, judged
+from transpile.rules.pytorch._quantity.analysis import Supposing
+from transpile.rules.pytorch._quantity.domain import Kind
+from transpile.rules.pytorch.models._left_behind import left_behind
+from transpile.rules.pytorch.operations.library import TorchLibrary
+
+Verdict = Literal["apart", "check", "coupled"]
+ORDER = {"apart": 0, "check": 1, "coupled": 2}
+OTHER_AXIS = "whether its inputs have the samples along the second axis is not known"
+
+
+@dataclass(frozen=True, eq=False)
+class CallRows:
+    """What the calls of a model do with the samples of a batch.
+
+    Args:
+        verdict: ``apart``: sample i of the outputs is made of sample i of the inputs alone;
+            ``coupled``: it is shown not to be; ``check``: neither is shown.
+        inputs: the sample axis of each positional argument; None for one that is given whole.
+        keywords: the same for the arguments with keywords.
+        outputs: the axis of the output, nested as the outputs are; None for whole parts.
+        noise: something is drawn at random.
+        batch_norm: it holds batch norm, whose statistics must be those of the whole batch.
+        reason: what mixes the samples, or what cannot be analysed.
+        module: where that stands.
+        node: the operation or call that does.
+        agreed: the reason is the same whatever shapes the inputs have.
+        cause: of what kind the reason is: ``samples``, ``state``, ``count``, ``noise``, ``layout``,
+            ``object`` (of a library, that no table knows) or ``print``.
+        possible: there are shapes of the inputs for which the samples are shown to be apart.
+        mixing: for each shape of the inputs that mixes them, the operations that do.
+    """
+
+    verdict: Verdict
+    inputs: tuple[int | None, ...] = (0,)
+    keywords: dict[str, int | None] = field(default_factory=dict)
+    outputs: Axes = 0
+    noise: bool = False
+    batch_norm: bool = False
+    reason: str = ""
+    module: Module | None = None
+    node: cst.CSTNode | None = None
+    cause: str = ""
+    agreed: bool = True
+    possible: bool = True
+    mixing: tuple[tuple[cst.CSTNode | None, ...], ...] = ()
+
+
+#: What a call does, and of which ranks its inputs may be.
+Along = tuple[CallRows, set[frozenset[tuple[str, int]]]]
+
+
+def rows_of(plan: Plan, model: Model) -> CallRows:
+    """What the calls of a model do with the samples of a batch: the worst of them."""
+    memo: dict[int, CallRows] = plan.memo.setdefault("rows", {})
+    if id(model) not in memo:
+        found: list[CallRows] = []
+        met: list[tuple[dict[str, Axis], Given]] = []
+        for event in calls_of(plan, model):
+            axes = axes_of(plan, event.arguments)
+            inputs = (axes, seeded(event.arguments, next(trials(axes))))
+            # What is called alike is followed once: the first of the worst calls is what is told.
+            if inputs not in met:
+                met.append(inputs)
+                found.append(rows_of_call(plan, model.value, event))
+        memo[id(model)] = max(
+            found or [CallRows("check", reason="no call of it is seen")],
+            key=lambda one: ORDER[one.verdict],
+        )
+    return memo[id(model)]
+
+
+def calls_of(plan: Plan, model: Model) -> list[Event]:
+    """The calls of a model that a run of the script comes to.
+
+    Where batches are sharded, evaluations see whole ones: the calls that losses are made of.
+    """
+    found = [event for event in model.forwards if not event.detached] or model.forwards
+    if plan.way == "calls":
+        return found
+    reached = reached_by_losses(plan)
+    return [one for one in found if any(id(value) in reached for value in one.result)] or found
+
+
+def rows_of_call(plan: Plan, model: Value, event: Event) -> CallRows:
+    """What one call of a model does."""
+    inputs = axes_of(plan, event.arguments)
+    tried: list[tuple[bool, CallRows]] = []
+    shapes: set[frozenset[tuple[str, int]]] = set()
+    if is_said_apart(plan, model) and not any(one.place for one in inputs.values()):
+        found, _ = rows_along(plan, model, event, next(trials(inputs)))
+        # Whether it draws is not said.
+        return replace(found, verdict="apart", outputs=0, noise=True, reason="", cause="")
+    for axes in trials(inputs):
+        found, taken = rows_along(plan, model, event, axes)
+        if found.verdict == "apart":
+            # What it takes along the first axis alone may be what it is given.
+            if shapes <= taken:
+                return found
+            # Where calls are split, the first batch tells; where batches are shared, nothing does.
+            verdict: Verdict = "check" if plan.way == "calls" else "coupled"
+            found = replace(found, verdict=verdict, reason=OTHER_AXIS, cause="layout")
+        shapes = shapes or taken
+        tried.append((bool(taken), found))
+    # Axes along which no run comes to its end are not those of the inputs, if others may be.
+    fitting = [found for fits, found in tried if fits] or [found for _, found in tried]
+    least = min(fitting, key=lambda one: (ORDER[one.verdict], one.cause != "layout"))
+    return replace(least, possible=any(one.possible for _, one in tried))
+
+
+def is_said_apart(plan: Plan, model: Value) -> bool:
+    """Whether the project says of a model of its own code that it keeps the samples apart."""
+    if not plan.table.apart:
+        return False
+    if isinstance(model, Instance):
+        return any(map(plan.table.is_apart, model.cls.external_bases()))
+    return any(map(plan.table.is_apart, called_names(model)))
+
+
+def trials(inputs: dict[str, Axis]) -> Iterator[dict[str, int]]:
+    """The axes of the inputs that are tried: those that are known, then the second ones."""
+    axes = {name: one.place for name, one in inputs.items() if one.place is not None}
+    yield axes
+    open_axes = [name for name, one in inputs.items() if one.place is not None and not one.certain]
+    if open_axes:
+        yield {**axes, **dict.fromkeys(open_axes, 1)}
+    if len(open_axes) > 1:
+        yield {**axes, **dict.fromkeys(open_axes[1:], 1)}
+
+
+def rows_along(plan: Plan, model: Value, event: Event, axes: dict[str, int]) -> Along:
+    """What a call does, its inputs having their samples along these axes; and of which ranks."""
+    given = seeded(event.arguments, axes)
+    memo: list[tuple[Value, object, Along]] = plan.memo.setdefault("rows along", [])
+    for known, inputs, told in memo:
+        if known is model and inputs == (axes, given):
+            return told
+    found = outcomes(
+        plan.facts, TorchLibrary(), "forward", model, given, (event.module, event.node)
+    )
+    judgement = judged(found)
+    positional = tuple(axes.get(str(place)) for place, _ in enumerate(event.arguments.positional()))
+    keywords = {one.keyword: axes.get(one.keyword) for one in event.arguments.items if one.keyword}
+    taken = {frozenset(one.ranks.items()) for one in found}
+    shown = described(judgement, CallRows("check", positional, keywords))
+    along = (with_what_stays(plan, model, shown), taken)
+    if judgement.verdict == "apart":
+        # Whatever else is told names the place of the call.
+        memo.append((model, (axes, given), along))
+    return along
+
+
+def with_what_stays(plan: Plan, model: Value, rows: CallRows) -> CallRows:
+    """What is said of a call that was not followed to its end, with what it may leave behind.
+
+    A first batch, which outputs are compared with, would not show it.
+    """
+    if rows.verdict != "check":
+        return rows
+    left = left_behind(plan.facts, model)
+    if left is None:
+        return rows
+    does = "may keep something of the samples" if left.kept else "may hand samples on"
+    reason = f"'{left.word}' {does} beside the outputs"
+    return replace(
+        rows,
+        verdict="coupled",
+        reason=reason,
+        module=left.module,
+        node=left.node,
+        cause="state" if left.kept else "beside",
+    )
+
+
+def described(judgement: Judgement, rows: CallRows) -> CallRows:
+    """A judgement as what is said of a call."""
+    problem = judgement.problem
+    return replace(
+        rows,
+        verdict=judgement.verdict,
+        outputs=judgement.outputs,
+        noise=judgement.noise,
+        batch_norm=judgement.batch_norm,
+        reason=problem.reason if problem is not None else "",
+        module=problem.module if problem is not None else None,
+        node=problem.node if problem is not None else None,
+        cause=problem.cause if problem is not None else "",
+        agreed=judgement.agreed,
+        possible=judgement.possible,
+        mixing=judgement.mixing,
+    )
+
+
+class Axis(NamedTuple):
+    """The axis of the samples of an argument; None for one that is given whole."""
+
+    place: int | None
+    certain: bool = True
+
+
+def axes_of(plan: Plan, arguments: Arguments) -> dict[str, Axis]:
+    """The axis of the samples of each argument, as far as the training loop tells."""
+    found: dict[str, Axis] = {}
+    for place, one in enumerate(arguments.positional()):
+        found[str(place)] = axis_of(plan, one.values)
+    for one in arguments.items:
+        if one.keyword is not None:
+            found[one.keyword] = axis_of(plan, one.values)
+    return found
+
+
+def supposing(plan: Plan) -> Supposing:
+    """The analysis that tells what models are given, before it is known what they do."""
+    if "supposed quantities" not in plan.memo:
+        plan.memo["supposed quantities"] = Supposing(plan)
+    found: Supposing = plan.memo["supposed quantities"]
+    return found
+
+
+def are_apart(plan: Plan) -> bool:
+    """Whether all models are shown to keep the samples of a batch apart."""
+    if "models keep samples apart" not in plan.memo:
+        plan.memo["models keep samples apart"] = all(
+            rows_of(plan, model).verdict == "apart" for model in plan.models if model.forwards
+        )
+    found: bool = plan.memo["models keep samples apart"]
+    return found
+
+
+def axis_of(plan: Plan, values: Values) -> Axis:
+    """The axis of the samples of an argument; None for one that is given whole."""
+    if not any(is_input(value) for value in values):
+        return Axis(None)
+    found = supposing(plan).of(values)
+    equal = found.kind in (Kind.EQUAL, Kind.NOTHING)
+    if equal and plan.way == "calls":
+        # On whole batches nothing is a share: what is no plain number may have rows.
+        return Axis(0, certain=False)
+    if equal and not found.tensor:
+        return Axis(None)
+    return Axis(found.dim or 0, found.kind is Kind.SAMPLE and found.dim is not None)
+
+
+def is_input(value: Value) -> bool:
+    """Whether a value may be a tensor of samples, or hold one."""
+    if isinstance(value, (Sequence, Mapping)):
+        return any(is_input(one) for one in value.every())
+    return not isinstance(value, Constant)
+
+
+def seeded(arguments: Arguments, axes: dict[str, int]) -> Given:
+    """The arguments of a call as the run of a model begins with them."""
+    items = tuple(
+        seed(one.values, str(place), axes.get(str(place)))
+        for place, one in enumerate(arguments.positional())
+    )
+    keywords = {
+        one.keyword: seed(one.values, one.keyword, axes.get(one.keyword))
+        for one in arguments.items
+        if one.keyword is not None
+    }
+    return Given(items, keywords, arguments.unknown_because is not None)
+
+
+def seed(values: Values, name: str, axis: int | None) -> Known:
+    """One argument."""
+    if len(values) == 1:
+        value = values[0]
+        if isinstance(value, Constant):
+            return Constant(value.value)
+        if isinstance(value, Sequence) and not value.rest and value.elements:
+            return Group(
+                tuple(seed(one, f"{name}.{at}", axis) for at, one in enumerate(value.elements))
+            )
+        if isinstance(value, Mapping) and not value.open_because and not value.rest:
+            return Record(
+                tuple((key, seed(one.values, f"{name}.{key}", axis))
+                      for key, one in value.entries.items())
+            )  # fmt: skip
+    return Held(values) if axis is None else Input(name, axis)
+
+
+def made_by(value: Value) -> tuple[str, ...]:
+    """The names of what made a value."""
+    return called_names(value) if isinstance(value, Opaque) else ()

@@ -1,0 +1,159 @@
+"""Which models' calls are split over the processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transpile.facts.values import Constant, Opaque, Value
+from transpile.plan.graph import called_names
+from transpile.plan.model import Model, Plan
+from transpile.plan.models.function_gradients import parameter_gradients
+from transpile.plan.models.learning import training_forwards
+from transpile.plan.models.wraps import Wrap, find_wrap
+from transpile.records import dataclass
+from transpile.rows.verdict import hook
+from transpile.rules.pytorch.models._left_behind import handed_on
+from transpile.rules.pytorch.models._rows import Axes, CallRows, rows_of
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """What becomes of the calls of a trained model.
+
+    Args:
+        model: the model.
+        rows: what its calls do with the samples of a batch.
+        whole_because: why every rank computes its calls whole; empty where they are split.
+    """
+
+    model: Model
+    rows: CallRows
+    whole_because: str = ""
+
+
+def split_of(plan: Plan, model: Model) -> Split:
+    """What becomes of the calls of a trained model."""
+    key = f"split {id(model)}"
+    if key not in plan.memo:
+        rows = rows_of(plan, model)
+        reason = whole_because(plan, model, rows) or whole_for_another(plan, model, rows)
+        plan.memo[key] = Split(model, rows, reason)
+    found: Split = plan.memo[key]
+    return found
+
+
+def whole_because(plan: Plan, model: Model, rows: CallRows) -> str:
+    """Why the calls of a model cannot be split; empty where they can."""
+    if rows.verdict == "coupled":
+        mixing: str = rows.reason
+        return mixing
+    seen_within = hook(plan.facts)
+    if seen_within is not None:
+        # What a hook keeps or changes are this process's rows, whatever the outputs are.
+        return f"{seen_within.reason}, and sees the rows of one process alone"
+    beside = handed_on(plan, model)
+    if beside:
+        return f"'{beside}' may hand samples on beside the outputs"
+    if parameter_gradients(plan, model):
+        return "gradients of its parameters are taken by function, where no wrap averages them"
+    wrap: Wrap | str = find_wrap(plan, model)
+    if isinstance(wrap, str):
+        return wrap
+    if wrap.thawed:
+        return "its parameters are frozen and unfrozen while it is trained"
+    axes = (*rows.inputs, *rows.keywords.values())
+    unpacked = any(event.arguments.unknown_because for event in model.forwards)
+    if not unpacked and all(axis is None for axis in axes):
+        return "it is given nothing that has a row for each sample"
+    for event in training_forwards(plan, model):
+        if any(is_array(argument.values) for argument in event.arguments.items):
+            return "it is given arrays of NumPy, not tensors"
+    return ""
+
+
+def whole_for_another(plan: Plan, model: Model, rows: CallRows) -> str:
+    """Why the calls of a model cannot be split as they come of a place where it is one of several.
+
+    One wrap serves all of them: of a model that a flag chooses, or that a library may exchange.
+    """
+    wrap: Wrap | str = find_wrap(plan, model)
+    if isinstance(wrap, str):
+        return ""
+    for other in wrap.models:
+        own = rows_of(plan, other)
+        reason = whole_because(plan, other, own)
+        if reason:
+            return reason
+        found_out = "check" in (rows.verdict, own.verdict)
+        if (own.inputs, own.keywords) != (rows.inputs, rows.keywords) or (
+            own.outputs != rows.outputs and not found_out
+        ):
+            return "the models that may stand here count their samples along different axes"
+    return ""
+
+
+def is_array(values: tuple[Value, ...]) -> bool:
+    """Whether an argument is certainly an array of NumPy, which a split call hands on whole."""
+    return bool(values) and all(
+        isinstance(value, Opaque)
+        and value.kind == "call"
+        and any(name.startswith("numpy.") for name in called_names(value))
+        for value in values
+    )
+
+
+def split_arguments(plan: Plan, wrap: Wrap) -> list[str] | None:
+    """The arguments that say where samples are counted; None where calls are not split."""
+    splits = [split_of(plan, model) for model in wrap.models]
+    if any(split.whole_because for split in splits):
+        return None
+    # What the first batch must show is found there for whichever model it is.
+    first = next((split for split in splits if split.rows.verdict == "check"), splits[0])
+    rows = first.rows
+    found = []
+    if any(axis != 0 for axis in given_inputs(first)):
+        found.append(f"inputs={rows.inputs!r}")
+    if any(axis != 0 for axis in given_keywords(first)):
+        found.append(f"keywords={rows.keywords!r}")
+    if not is_first(rows.outputs):
+        found.append(f"outputs={rows.outputs!r}")
+    return found
+
+
+def is_checked(plan: Plan, wrap: Wrap) -> bool:
+    """Whether the first batch must show that the rows of a model are apart."""
+    return any(split_of(plan, model).rows.verdict == "check" for model in wrap.models)
+
+
+def given_inputs(split: Split) -> Iterator[int | None]:
+    """The axes of the positional arguments that may be tensors."""
+    for position, axis in enumerate(split.rows.inputs):
+        for event in split.model.forwards:
+            arguments = event.arguments.positional()
+            if position < len(arguments) and not is_plain(arguments[position].values):
+                yield axis
+                break
+
+
+def given_keywords(split: Split) -> Iterator[int | None]:
+    """The axes of the arguments with keywords that may be tensors."""
+    for name, axis in split.rows.keywords.items():
+        for event in split.model.forwards:
+            argument = event.arguments.keyword(name)
+            if argument is not None and not is_plain(argument.values):
+                yield axis
+                break
+
+
+def is_plain(values: tuple[Value, ...]) -> bool:
+    """Whether an argument is certainly no tensor."""
+    return bool(values) and all(isinstance(value, Constant) for value in values)
+
+
+def is_first(axes: Axes) -> bool:
+    """Whether all outputs count samples along their first axis."""
+    if isinstance(axes, tuple):
+        return all(is_first(axis) for axis in axes)
+    if isinstance(axes, dict):
+        return all(is_first(axis) for axis in axes.values())
+    return axes is not None and axes == 0

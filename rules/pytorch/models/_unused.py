@@ -1,0 +1,216 @@
+"""Parameters that a backward pass may not reach, which DistributedDataParallel must be told of."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from transpile.facts.events import Branch, Call, Event
+from transpile.facts.values import Constant, External, Instance, ModuleValue, Opaque, Value, Values
+from transpile.plan.graph import called_names, parents, walk_back
+from transpile.plan.model import Backward, Model, Plan
+from transpile.plan.models.frozen import frozen_later
+from transpile.plan.models.learning import reached_by_losses
+from transpile.plan.models.parts import walk_parts
+from transpile.plan.roles.surroundings import gradients_off
+from transpile.rules.pytorch.models._passed_over import passes_over
+
+#: Layers of torch.nn that have no parameters.
+WITHOUT_PARAMETERS = (
+    "Dropout", "ReLU", "Sigmoid", "Tanh", "Softmax", "LogSoftmax", "Pool", "Flatten", "Identity",
+    "Upsample", "Pad", "ELU", "GELU", "SiLU", "Softplus", "Hard", "Loss", "Pixel", "Unfold",
+    "Fold", "Softsign", "CELU", "Mish", "Threshold", "Cosine", "Pairwise", "Unflatten", "Shuffle",
+)  # fmt: skip
+
+#: What gives whole models.
+MODELS_OF_LIBRARIES = (
+    "torchvision.models.",
+    "timm.create_model",
+    "torch.hub.load",
+    "transformers.",
+)
+
+CHECKPOINTS = frozenset(
+    {"torch.utils.checkpoint.checkpoint", "torch.utils.checkpoint.checkpoint_sequential"}
+)
+
+#: Attributes of tensors that are the same for every batch.
+FIXED = frozenset({"is_cuda", "is_xpu", "device", "dtype", "ndim", "requires_grad", "training"})
+
+
+def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
+    """Whether some training step certainly or possibly leaves parameters of a model unused."""
+    if checkpoints_reentrantly(plan):
+        return False
+    if not isinstance(model.value, Instance):
+        layers = [value for value in walk_parts(model.value) if has_parameters(value)]
+        return is_picked_by_name(plan, model.value) or passes_over(plan, model, layers)
+    if runs_parts_without_gradient(plan, model) or frozen_later(plan, model):
+        return True
+    layers = [value for value in walk_parts(model.value) if has_parameters(value)]
+    if passes_over(plan, model, layers):
+        return True
+    reached = reached_by_losses(plan)
+    used = [layer for layer in layers if id(layer) in reached]
+    if not used:
+        # Its forward could not be followed: nothing is known of what it uses.
+        return False
+    inner = inside_others(layers)
+    top = [layer for layer in layers if id(layer) not in inner]
+    if any(id(layer) not in reached for layer in top):
+        return True
+    if any(leaves_out(backward, model, top) for backward in plan.backwards):
+        return True
+    return any(depends_on_data(plan, model, layer) for layer in layers)
+
+
+def is_picked_by_name(plan: Plan, value: Value) -> bool:
+    """Whether a value is made by something that is picked by name out of a project's module.
+
+    It may be any of the models there: ``getattr(models, name)()`` or ``models.__dict__[name]()``.
+    """
+    if not isinstance(value, Opaque) or not isinstance(value.node, cst.Call):
+        return False
+    picks = [callee for callee in value.callee if isinstance(callee, Opaque)]
+    if any(pick.kind == "operation" and pick.name == "getattr" for pick in picks):
+        packages = tuple(one for pick in picks for group in pick.operands for one in group)
+        return any(isinstance(package, ModuleValue) for package in packages)
+    function = value.node.func
+    if not isinstance(function, cst.Subscript) or not isinstance(function.value, cst.Attribute):
+        return False
+    return function.value.attr.value == "__dict__" and any(
+        isinstance(package, ModuleValue) for package in plan.facts.values_of(function.value.value)
+    )
+
+
+def may_search_for_unused(plan: Plan) -> bool:
+    """Whether DistributedDataParallel can look for the parameters that a loss does without."""
+    return not checkpoints_reentrantly(plan)
+
+
+def runs_parts_without_gradient(plan: Plan, model: Model) -> bool:
+    """Whether a part of a model is only ever called with gradients switched off."""
+    calls, handed_on = uses_of_values(plan)
+    for part in walk_parts(model.value):
+        events = calls.get(id(part), [])
+        if not events or id(part) in handed_on or not may_learn(part):
+            continue
+        if all(gradients_off(event.stack, plan.table) for event in events):
+            return True
+    return False
+
+
+def may_learn(part: Value) -> bool:
+    """Whether a part of a model is a layer with parameters or a model of a library."""
+    names = called_names(part)
+    return has_parameters(part) or any(name.startswith(MODELS_OF_LIBRARIES) for name in names)
+
+
+def leaves_out(backward: Backward, model: Model, layers: list[Value]) -> bool:
+    """Whether a backward pass through a model does without some layers that others need."""
+    if backward.event.detached or model not in backward.models:
+        return False
+    reached = made_of(backward.loss)
+    used = [layer for layer in layers if id(layer) in reached]
+    return 0 < len(used) < len(layers)
+
+
+def made_of(values: Values) -> set[int]:
+    """The identities of what values came from; of a part, only what that part came from."""
+    seen: set[int] = set()
+    stack = list(values)
+    while stack:
+        value = stack.pop()
+        if id(value) in seen or isinstance(value, Instance):
+            continue
+        seen.add(id(value))
+        if isinstance(value, Opaque) and value.kind == "item" and value.inner:
+            stack.extend(value.inner)
+        else:
+            for group in parents(value):
+                stack.extend(group)
+    return seen
+
+
+def checkpoints_reentrantly(plan: Plan) -> bool:
+    """Whether activations are computed anew by backward passes within the backward pass.
+
+    The search for unused parameters then fails on every parameter there, used or not.
+    """
+    for event in plan.facts.events:
+        if event.kind != "call":
+            continue
+        if any(
+            isinstance(callee, External) and callee.name in CHECKPOINTS for callee in event.callee
+        ):
+            reentrant = event.arguments.get("use_reentrant", None)
+            if reentrant is None or reentrant.values != (Constant(False),):
+                return True
+    return False
+
+
+def has_parameters(value: Value) -> bool:
+    """Whether a value is a layer or a parameter of torch.nn that learns."""
+    for name in called_names(value):
+        if name.startswith("torch.nn.") and name.count(".") == 2:
+            return not any(word in name for word in WITHOUT_PARAMETERS)
+    return False
+
+
+def inside_others(layers: list[Value]) -> set[int]:
+    """The identities of what was made for another layer, such as the parts of a Sequential."""
+    found: set[int] = set()
+    for layer in layers:
+        if isinstance(layer, Opaque):
+            given = [value for item in layer.arguments.items for value in item.values]
+            for value in (*given, *layer.arguments.rest):
+                found.update(id(part) for part in walk_parts(value))
+    return found
+
+
+def depends_on_data(plan: Plan, model: Model, layer: Value) -> bool:
+    """Whether every call of a layer stands under a test that the data or chance decides."""
+    calls, handed_on = uses_of_values(plan)
+    events = calls.get(id(layer), [])
+    varying = bool(events) and all(under_varying_test(plan, event, model) for event in events)
+    return varying and id(layer) not in handed_on
+
+
+def uses_of_values(plan: Plan) -> tuple[dict[int, list[Event]], set[int]]:
+    """The calls of each value by its identity, and the identities of those given to a call."""
+    if "uses of values" not in plan.memo:
+        calls: dict[int, list[Event]] = {}
+        handed_on: set[int] = set()
+        for event in plan.facts.events:
+            if event.kind != "call" or event.detached:
+                continue
+            for callee in event.callee:
+                calls.setdefault(id(callee), []).append(event)
+            if event.stack:
+                for argument in event.arguments.items:
+                    handed_on.update(id(value) for value in argument.values)
+        plan.memo["uses of values"] = (calls, handed_on)
+    made: tuple[dict[int, list[Event]], set[int]] = plan.memo["uses of values"]
+    return made
+
+
+def under_varying_test(plan: Plan, event: Event, model: Model) -> bool:
+    """Whether an event stands, within the model's code, under a test that varies by step."""
+    inside = False
+    for frame in event.stack:
+        if isinstance(frame, Call):
+            inside = inside or any(value is model.value for value in frame.receiver)
+        elif inside and isinstance(frame, Branch) and isinstance(frame.node, (cst.If, cst.IfExp)):
+            for value in walk_back(plan.facts.values_of(frame.node.test), is_about_data):
+                if isinstance(value, Opaque) and value.kind == "element":
+                    return True
+                if any(
+                    name.startswith(("random.", "torch.rand", "numpy.random."))
+                    for name in called_names(value)
+                ):
+                    return True
+    return False
+
+
+def is_about_data(value: Value) -> bool:
+    """Whether what a value says may differ from batch to batch: its device or type does not."""
+    return not (isinstance(value, Opaque) and value.kind == "attribute" and value.name in FIXED)

@@ -1,0 +1,145 @@
+"""Warn of models that are not shown to keep the samples of a batch apart.
+
+What:
+    A trained model in which an operation goes along the axis of the samples, keeps something of
+    them for the next call, or uses how many there are, is warned of with that operation; so is one
+    with a part of a library that nothing is known of.
+
+Why:
+    Each process calls the model with its share of the batch. What mixes the samples of a share
+    gives another result than what mixes those of the whole batch.
+
+Before:
+    def forward(self, x):
+        return self.layer(x).softmax(0)
+
+After:
+    def forward(self, x):
+        return self.layer(x).softmax(1)
+
+Refuses when:
+    never: it is a warning, as for models that combine samples with a statistic of the batch.
+
+Source:
+    https://pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
+    (each process has a share of the batch).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.module import Module
+from transpile.facts.values import Mapping, Sequence, Value, Values
+from transpile.finding import Level
+from transpile.plan.model import Model, Plan
+from transpile.rule import Answer, Remark
+from transpile.rules.pytorch._quantity import Kind, quantity
+from transpile.rules.pytorch._quantity.couplings import couplings
+from transpile.rules.pytorch.models._rows import CallRows, calls_of, rows_of
+
+CODES = {
+    "PT413": "a model mixes the samples of a batch",
+    "PT414": "whether a model keeps the samples of a batch apart is not known",
+}
+#: Where calls are split, models are looked at for that.
+WAYS = ("data",)
+#: Reasons that make a share of the batch differ from the whole.
+CAUSES = frozenset({"samples", "state", "count"})
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """A warning for each trained model that is shown to mix its samples."""
+    seen: set[int] = set()
+    for model in plan.trained_models:
+        rows = rows_of(plan, model)
+        if is_unknown(rows):
+            yield unknown(plan, model, rows)
+        if rows.verdict == "coupled" and rows.cause == "padding" and rows.module and rows.node:
+            yield padded(rows.module, rows.node)
+        if rows.verdict != "coupled" or rows.cause not in CAUSES or rows.possible:
+            continue
+        if rows.node is None or rows.module is None or id(rows.node) in seen:
+            continue
+        # Of the shapes that are supposed of the inputs one is meant.
+        ways = rows.mixing or ((rows.node,),)
+        if any(all(is_accounted_for(plan, model, node) for node in way) for way in ways):
+            continue
+        seen.add(id(rows.node))
+        yield Remark(
+            "PT413",
+            Level.WARNING,
+            rows.module,
+            rows.node,
+            f"the model gives each sample another result where it has a share of the batch: "
+            f"{rows.reason}",
+            "keep the samples apart, or compare a run with one process",
+        )
+
+
+def padded(module: Module, node: cst.CSTNode) -> Remark:
+    """The note on outputs that are as long as the longest sample of a share."""
+    return Remark(
+        "PT413",
+        Level.NOTE,
+        module,
+        node,
+        "each process pads its share of a batch to the longest sample in that share: what is "
+        "computed of the outputs without a mask over the padding differs a little from one process",
+        "mask the padding, or give pad_packed_sequence a total_length",
+    )
+
+
+def is_unknown(rows: CallRows) -> bool:
+    """Whether nothing shows that the samples are apart, whatever shapes the inputs have.
+
+    What a call hands on that it is given unpacked is told where it stands.
+    """
+    if rows.verdict != "check":
+        return False
+    return rows.cause == "object" or (not rows.possible and rows.cause != "arguments")
+
+
+def unknown(plan: Plan, model: Model, rows: CallRows) -> Remark:
+    """The warning about something within a model that cannot be analysed."""
+    module, node = rows.module, rows.node
+    if module is None or node is None:
+        module = getattr(model.value, "module", plan.entry)
+        node = getattr(model.value, "node", None)
+    return Remark(
+        "PT414",
+        Level.WARNING,
+        module,
+        node,
+        f"a share of the batch trains this model as the whole does only if it keeps the samples "
+        f"apart: {rows.reason}",
+        "--shard calls checks it with the first batch",
+    )
+
+
+def is_accounted_for(plan: Plan, model: Model, node: object) -> bool:
+    """Whether what mixes the samples is warned of already, or is known for what it is.
+
+    That is a mean or sum, such as a loss that the model gives beside its outputs.
+    """
+    if any(True for _ in couplings(plan)):
+        return True
+    reduced = quantity(plan, plan.facts.values_of(node)).kind is Kind.PART
+    outputs = {
+        quantity(plan, (one,)).kind
+        for event in calls_of(plan, model)
+        for one in parts(event.result)
+    }
+    # Of a loss that is not known it is said where it is trained on.
+    return reduced and not outputs.isdisjoint((Kind.PART, Kind.UNKNOWN))
+
+
+def parts(values: Values) -> Iterator[Value]:
+    """The parts of what a model gives."""
+    for value in values:
+        if isinstance(value, (Sequence, Mapping)):
+            yield from parts(value.every())
+        else:
+            yield value

@@ -1,0 +1,151 @@
+"""Split the calls of trained models over the processes, and leave whole batches to the script.
+
+What:
+    Every process draws the whole batch. The wrap of each trained model whose samples are apart
+    computes this process's rows of a call and returns the outputs of all rows, with gradients.
+    Losses, numbers, decisions and state of the script stay as they are, on the values that one
+    process has. A model whose samples are not apart is computed whole by every process.
+
+Why:
+    A loss that compares the samples of a batch, a statistic, a mined example or a replayed one is
+    another one on a share of the batch. On whole batches all of them are those of one process,
+    whatever the script does with them.
+
+Before:
+    model = Net().to(device)
+    optimizer = SGD(model.parameters(), lr=0.1)
+
+After:
+    model = Net().to(device)
+    if get_world_size() > 1:
+        model = SplitCalls(model)
+    optimizer = SGD(model.parameters(), lr=0.1)
+
+Refuses when:
+    no trained model keeps its samples apart; the rows come from acting with the model (on-policy
+    reinforcement learning), or are the same in every step and ``--shard calls`` is not given.
+
+Source:
+    https://pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd,
+    https://pytorch.org/docs/stable/notes/ddp.html (the average of the gradients)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.finding import Level
+from transpile.plan.data.batch_kinds import Batch, batch_of
+from transpile.plan.model import Plan
+from transpile.plan.models.wraps import wrapped_already
+from transpile.result import Verdict
+from transpile.rule import Answer, Remark, Ruling
+from transpile.rules.pytorch.models._split_calls import Split, split_of
+
+CODES = {
+    "PT351": "the calls of trained models are split over the processes",
+    "PT352": "no trained model can have its calls split",
+    "PT353": "a trained model is computed whole by every process",
+    "PT354": "the first batch must show that the samples of a model are apart",
+    "PT355": "there is no batch whose rows could be sharded",
+}
+#: Where batches are sharded, calls are not.
+WAYS = ("calls",)
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each backward pass, and one for each model that is no plain case."""
+    if plan.trained_models and all(wrapped_already(plan, each) for each in plan.trained_models):
+        for backward in plan.backwards:
+            yield Ruling(
+                "PT351",
+                Verdict.ALREADY_DONE,
+                backward.event.module,
+                backward.event.node,
+                "the calls of the models are split",
+                claims=claims(plan),
+            )
+        return
+    missing = list(without_batch(plan))
+    if missing:
+        yield from missing
+        return
+    splits = [split_of(plan, model) for model in plan.trained_models]
+    split = [each for each in splits if not each.whole_because]
+    if splits and not split:
+        first = splits[0]
+        module, node = first.rows.module, first.rows.node
+        if module is None or node is None:
+            module, node = plan.entry, plan.entry.source.tree
+        yield Ruling(
+            "PT352",
+            Verdict.REFUSE,
+            module,
+            node,
+            f"no call of a trained model can be split over the processes: {first.whole_because}",
+            "keep the samples of a batch apart within the model, or distribute it by hand",
+        )
+        return
+    for each in splits:
+        yield from remarks(plan, each)
+    for backward in plan.backwards:
+        yield Ruling(
+            "PT351",
+            Verdict.APPLY,
+            backward.event.module,
+            backward.event.node,
+            "every process has the loss of the whole batch",
+            claims=claims(plan),
+        )
+
+
+def claims(plan: Plan) -> tuple[cst.CSTNode, ...]:
+    """The backward passes, and the loaders that they draw from."""
+    backwards = (backward.event.node for backward in plan.backwards)
+    return (*backwards, *(loader.event.node for loader in plan.training_loaders))
+
+
+def without_batch(plan: Plan) -> Iterator[Ruling]:
+    """Refusals of training that has no batch."""
+    for backward in plan.backwards:
+        if backward.event.detached or not backward.models:
+            continue
+        batch = batch_of(plan, backward)
+        if batch is Batch.ACTED:
+            why = "each step trains on what acting with the model gave just before"
+            advice = "collect what is played, and draw batches from it"
+        elif batch is Batch.FIXED and plan.options.shard != "calls":
+            why = "every step trains on the same rows: no batch is drawn from data"
+            advice = "--shard calls shards the rows of each call"
+        else:
+            continue
+        yield Ruling(
+            "PT355", Verdict.REFUSE, backward.event.module, backward.event.node, why, advice
+        )
+
+
+def remarks(plan: Plan, split: Split) -> Iterator[Remark]:
+    """What a reader must know of one model."""
+    module, node = split.rows.module, split.rows.node
+    if module is None or node is None:
+        module = getattr(split.model.value, "module", plan.entry)
+        node = getattr(split.model.value, "node", plan.entry.source.tree)
+    if split.whole_because:
+        yield Remark(
+            "PT353",
+            Level.NOTE,
+            module,
+            node,
+            f"every process computes the calls of this model whole: {split.whole_because}",
+        )
+    elif split.rows.verdict == "check":
+        yield Remark(
+            "PT354",
+            Level.NOTE,
+            module,
+            node,
+            "whether this model keeps its samples apart is checked with the first batch, and the "
+            f"job stops where it does not: {split.rows.reason}",
+        )

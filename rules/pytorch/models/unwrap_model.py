@@ -1,0 +1,98 @@
+"""Reach the model itself, not its wrap, where more than a call is wanted.
+
+What:
+    Once a model is wrapped, its attributes, items and methods, saving and copying it, and handing
+    it to code that looks at it go through ``unwrap(model)``.
+
+Why:
+    ``DistributedDataParallel`` has none of the model's own attributes, and its state dict carries
+    the prefix ``module.``: checkpoints would no longer load into the script's model.
+
+Before:
+    torch.save(model.state_dict(), "model.pt")
+
+After:
+    torch.save(unwrap(model).state_dict(), "model.pt")
+
+Refuses when:
+    a part of the wrapped model is replaced, or it is written as a part of an object.
+
+Source:
+    https://pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transpile.layout import wrap_expression
+from transpile.plan.model import Plan
+from transpile.plan.models.reaches import Reach, reaches
+from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rules.pytorch.models._data_parallel import WRAPPER, replaces_data_parallel
+
+CODES = {
+    "PT311": "the model is reached behind its wrap",
+    "PT312": "a part of a wrapped model is replaced",
+    "PT315": "a wrapped model is written as a part of something else",
+}
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each place that looks into a wrapped model."""
+    if plan.options.strategy != "ddp":
+        # A sharded model keeps its class, and is reached as it is.
+        return
+    wraps: list[Wrap] = []
+    for model in plan.trained_models:
+        if wrapped_already(plan, model):
+            continue
+        found = find_wrap(plan, model)
+        if isinstance(found, Wrap):
+            wraps.append(found)
+    seen: set[int] = set()
+    for wrap in wraps:
+        for reach in reaches(plan, wrap, WRAPPER, replaces_data_parallel(plan, wrap)):
+            if id(reach.node) in seen:
+                continue
+            seen.add(id(reach.node))
+            if reach.replaced:
+                yield Ruling(
+                    "PT312",
+                    Verdict.REFUSE,
+                    reach.module,
+                    reach.node,
+                    f"'{reach.name}' of the model is replaced after the model is ready for "
+                    "training",
+                    "replace parts of the model before the optimizer is made",
+                )
+                continue
+            if reach.because:
+                yield Ruling(
+                    "PT315",
+                    Verdict.REFUSE,
+                    reach.module,
+                    reach.node,
+                    f"{reach.because}, which would then need a process group to be read",
+                    "write the model's state_dict()",
+                )
+                continue
+            yield Ruling(
+                "PT311",
+                Verdict.APPLY,
+                reach.module,
+                reach.node,
+                "the model itself is wanted here, not its wrap",
+                data=reach,
+            )
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The expression within ``unwrap(...)``."""
+    data: Reach = ruling.data
+    yield Helper("unwrap", data.module)
+    unwrap = plan.names_in(data.module).fresh("unwrap")
+    for edit in wrap_expression(data.module.source, data.node, f"{unwrap}(", ")"):
+        yield In(data.module, edit)

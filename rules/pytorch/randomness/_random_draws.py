@@ -1,0 +1,94 @@
+"""Which random draws are the same on every process.
+
+From the set-up on, the processes share rank 0's seed, unless the script seeds for itself; where the
+training begins, each goes on with random numbers of its own.
+"""
+
+from __future__ import annotations
+
+from transpile.facts.events import Branch, Event, Loop
+from transpile.facts.values import Constant, Opaque
+from transpile.plan.flow.entering import set_up_of
+from transpile.plan.graph import called_names
+from transpile.plan.model import Plan
+from transpile.records import dataclass, field
+from transpile.rules.pytorch.agreement._divergence import loop_position
+from transpile.rules.pytorch.randomness._seeds import SEEDS, imports
+from transpile.rules.pytorch.randomness.vary_random_numbers import training_loop
+
+#: Generators of their own that no seed of the process reaches.
+OWN_GENERATORS = frozenset(
+    {"numpy.random.default_rng", "numpy.random.RandomState", "random.Random"}
+)
+SYSTEM = frozenset({"random.SystemRandom", "os.urandom", "secrets.SystemRandom"})
+
+
+@dataclass(eq=False)
+class Draws:
+    """Answers whether what is drawn at an event is equal on all processes."""
+
+    plan: Plan
+    seeds: dict[str, list[Event]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        plan = self.plan
+        set_up = set_up_of(plan)
+        self.joined = set_up.order if set_up is not None else 0
+        self.loop = training_loop(plan)
+        self.varied = loop_position(plan, self.loop)
+        self.around = loops_around(plan, self.loop)
+        for source, names in SEEDS.items():
+            self.seeds[source] = plan.facts.calls_to(*names)
+
+    def joined_before(self, event: Event) -> bool:
+        """Whether the processes know each other when an event happens."""
+        return event.order >= self.joined
+
+    def equal(self, event: Event, source: str) -> bool:
+        """Whether a draw from a source (torch, numpy, random) is equal on all processes."""
+        seeds = [seed for seed in self.seeds.get(source, ()) if seed.order < event.order]
+        if self.is_late(event):
+            return any(
+                seed.order >= self.varied or shares_loop(seed, event, self.around) for seed in seeds
+            )
+        if self.joined_before(event):
+            return bool(seeds) or source != "numpy" or imports(self.plan, "numpy")
+        return any(not any(isinstance(frame, Branch) for frame in seed.stack) for seed in seeds)
+
+    def is_late(self, event: Event) -> bool:
+        """Whether the processes have random numbers of their own when an event happens."""
+        return event.order >= self.varied or any(
+            isinstance(frame, Loop) and id(frame.node) in self.around for frame in event.stack
+        )
+
+
+def loops_around(plan: Plan, loop: Loop | None) -> set[int]:
+    """The loops in which the training as a whole is repeated."""
+    found: set[int] = set()
+    if loop is None:
+        return found
+    for backward in plan.backwards:
+        loops = [frame for frame in backward.event.stack if isinstance(frame, Loop)]
+        for position, frame in enumerate(loops):
+            if frame.node is loop.node:
+                found.update(id(outer.node) for outer in loops[:position])
+    return found
+
+
+def shares_loop(seed: Event, draw: Event, around: set[int]) -> bool:
+    """Whether a seed is set anew in each round of a loop around the training."""
+    inner = {id(frame.node) for frame in seed.loops()} & around
+    return bool(inner & {id(frame.node) for frame in draw.loops()})
+
+
+def own_generator(value: object) -> bool:
+    """Whether a value is a generator without a seed: it differs from process to process."""
+    if not isinstance(value, Opaque):
+        return False
+    names = called_names(value)
+    if any(name in SYSTEM for name in names):
+        return True
+    if not any(name in OWN_GENERATORS for name in names):
+        return False
+    items = value.arguments.items
+    return not items or all(v == Constant(None) for v in items[0].values)

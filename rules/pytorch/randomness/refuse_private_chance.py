@@ -1,0 +1,142 @@
+"""Refuse batches from random number generators that differ from process to process.
+
+What:
+    Where the calls of models are split, every rank draws the same batches from the random state
+    that all of them share. Generators that the script makes without a seed (NumPy's
+    ``default_rng()`` and ``RandomState()``, ``random.Random()``) or seeds by the clock, and numbers
+    of the operating system are outside of that state.
+
+Why:
+    Each process would draw another batch and compute its rows of that one.
+
+Before:
+    rng = numpy.random.default_rng()
+
+After:
+    rng = numpy.random.default_rng(0)
+
+Refuses when:
+    training depends on such a generator.
+
+Source:
+    https://numpy.org/doc/stable/reference/random/generator.html,
+    https://docs.python.org/3/library/random.html#random.Random
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transpile.facts.events import Event
+from transpile.facts.values import Constant, External, Opaque, Value, Values
+from transpile.plan.flow.entering import set_up_of
+from transpile.plan.graph import called_names, method_calls, walk_back
+from transpile.plan.model import Plan
+from transpile.plan.models.learning import reached_by_losses
+from transpile.result import Verdict
+from transpile.rule import Answer, Ruling
+from transpile.rules.pytorch.randomness._seeds import by_chance, seeds_everything
+from transpile.rules.pytorch.randomness._steered import steered_by
+
+CODES = {"PT356": "batches are drawn from a generator that nothing seeds"}
+#: Where batches are sharded, index draws and splits are agreed on one by one.
+WAYS = ("calls",)
+#: Generators of a script's own, whose first argument is their seed.
+GENERATORS = frozenset(
+    {"numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.SeedSequence",
+     "numpy.random.PCG64", "random.Random"}
+)  # fmt: skip
+#: What differs whatever is seeded.
+SYSTEM = ("os.urandom", "secrets.", "random.SystemRandom", "uuid.uuid4")
+
+#: What seeds a generator with what it is given, or with a number of the operating system.
+RESEEDING = frozenset({"random.seed", "numpy.random.seed", "torch.manual_seed",
+                       "torch.random.manual_seed"})  # fmt: skip
+#: What seeds a generator with a number of the operating system.
+ALWAYS = frozenset({"torch.seed", "torch.random.seed"})
+#: Generators that are seeded later on.
+OBJECTS = GENERATORS | {"torch.Generator"}
+#: What gives another seed in every process.
+CLOCKS = ("time.", "datetime.", "os.getpid", "os.urandom", "secrets.", "uuid.",
+          "random.SystemRandom", "torch.seed")  # fmt: skip
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One refusal for each generator."""
+    reached = reached_by_losses(plan)
+    if any(differs(value) for event in plan.facts.calls for value in event.result):
+        reached = steered_by(plan, reached)
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached:
+            continue
+        name = reseeds(plan, event, reached)
+        if name:
+            yield refusal(event, name)
+            continue
+        for value in event.result:
+            if id(value) in reached and differs(value):
+                yield refusal(event, called_names(value)[0])
+                break
+
+
+def refusal(event: Event, name: str) -> Ruling:
+    """What is said of one generator."""
+    return Ruling(
+        "PT356",
+        Verdict.REFUSE,
+        event.module,
+        event.node,
+        f"every process would draw other batches: '{name}' takes its seed from the operating "
+        "system",
+        "give the generator a seed",
+    )
+
+
+def reseeds(plan: Plan, event: Event, reached: set[int]) -> str:
+    """What seeds a generator anew, with another number in every process; empty where nothing."""
+    private = not event.arguments.items or any(
+        is_chance(one.values) for one in event.arguments.items
+    )
+    for callee in event.callee:
+        name = callee.name if isinstance(callee, External) else ""
+        if name in ALWAYS or (name in RESEEDING and private):
+            return name if stays_private(plan, event) else ""
+    for value in event.result:
+        for method, receiver in method_calls(value):
+            made = [one for one in receiver if OBJECTS & {*called_names(one)}]
+            if method in ("seed", "manual_seed") and private:
+                if any(id(one) in reached for one in made):
+                    return f"{called_names(made[0])[0]}.{method}"
+    return ""
+
+
+def stays_private(plan: Plan, event: Event) -> bool:
+    """Whether rank 0 does not hand its random state to all after a seed by chance."""
+    set_up = set_up_of(plan)
+    if seeds_everything(plan) or set_up is None:
+        return True
+    if set_up.after(event):
+        return False
+    return plan.in_training(event.stack) or not by_chance(event)
+
+
+def is_chance(values: Values) -> bool:
+    """Whether a seed comes from the clock, the process or the operating system."""
+    return any(
+        name.startswith(CLOCKS) for value in walk_back(values) for name in called_names(value)
+    )
+
+
+def differs(value: Value) -> bool:
+    """Whether a call gives something else in every process."""
+    if not isinstance(value, Opaque):
+        return False
+    for name in called_names(value):
+        if name.startswith(SYSTEM):
+            return True
+        if name in GENERATORS:
+            seed = value.arguments.get("seed", 0) or value.arguments.get("x", 0)
+            if seed is None or all(one == Constant(None) for one in seed.values):
+                return True
+            return is_chance(seed.values)
+    return False

@@ -1,0 +1,1 @@
+"""Batches on the host, and the shares of them on the devices."""

@@ -1,0 +1,193 @@
+"""Put together what comes back from the devices.
+
+What:
+    Where the script takes outputs to the host, all processes get the rows of all, in the order of
+    the batch, and of a loss the mean over all. Counts, sums, decisions and files that follow are
+    those of one process.
+
+Why:
+    A device computes its process's samples of a batch alone: its loss and its outputs are a part.
+
+Before:
+    correct += accuracy(tensor.to_numpy(out), y)
+    total += tensor.to_numpy(loss)[0]
+
+After:
+    correct += accuracy(whole_of(tensor.to_numpy(out)), y)
+    total += mean_of(tensor.to_numpy(loss))[0]
+
+Refuses when:
+    it is not known of what is read whether it is rows, a mean, or the same everywhere.
+
+Source:
+    https://singa.apache.org/docs/dist-train/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Event
+from transpile.facts.module import Module
+from transpile.facts.values import Class, External, Opaque, Values
+from transpile.finding import Level
+from transpile.layout import wrap_expression
+from transpile.plan.model import Plan
+from transpile.records import dataclass
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.singa._roles import calls, methods_of, names_of
+from transpile.rules.singa._vocabulary import TO_NUMPY
+from transpile.rules.singa.gradients._kinds import MEAN, ROWS, SAME, Kind, kinds_of
+from transpile.rules.singa.gradients.share_optimizer import is_shared
+from transpile.rules.singa.processes._own_path import own_path
+
+CODES = {
+    "SG141": "what comes back from the devices is put together",
+    "SG142": "it is not known what comes back from the devices here",
+    "SG143": "a part of the batch is read on one device",
+}
+#: Functions and methods that give numbers of a tensor to the host, or show them.
+READING = frozenset({"singa.tensor.to_host", "builtins.print", "builtins.float", "builtins.str"})
+READING_METHODS = frozenset({"l1", "l2", "to_host", "GetFloatValue", "GetIntValue"})
+HELPERS = {ROWS: "whole_of", MEAN: "mean_of"}
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """A place that takes a tensor to the host, and what the tensor holds."""
+
+    event: Event
+    kind: Kind
+
+
+def reads_of(plan: Plan) -> list[Read]:
+    """The places that take tensors to the host."""
+    if own_path(plan) is not None:
+        return []
+    if "reads" not in plan.memo:
+        found: dict[int, list[Event]] = {}
+        for event in calls(plan):
+            if TO_NUMPY in names_of(event):
+                found.setdefault(id(event.node), []).append(event)
+        plan.memo["reads"] = [
+            Read(events[0], kinds_of(plan).of(values_of(events))) for events in found.values()
+        ]
+    kept: list[Read] = plan.memo["reads"]
+    return kept
+
+
+def values_of(events: list[Event]) -> tuple[object, ...]:
+    """What is read at a place, whatever the way to it."""
+    arguments = [event.arguments.get("t", 0) for event in events]
+    return tuple(
+        value for argument in arguments if argument is not None for value in argument.values
+    )
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each place that takes a tensor to the host."""
+    for read in reads_of(plan):
+        event = read.event
+        if read.kind.why:
+            yield Ruling(
+                "SG142",
+                Verdict.REFUSE,
+                event.module,
+                event.node,
+                f"it is not known what this is of the whole batch: {read.kind.why}",
+                "read the outputs of the model, or its loss",
+            )
+        elif read.kind.word != SAME:
+            yield Ruling(
+                "SG141",
+                Verdict.ALREADY_DONE if is_shared(plan) else Verdict.APPLY,
+                event.module,
+                event.node,
+                "what comes back from the devices is put together",
+                data=HELPERS[read.kind.word],
+            )
+    if own_path(plan) is None and not is_shared(plan):
+        yield from other_reads(plan)
+        yield from sizes_of_shares(plan)
+
+
+def other_reads(plan: Plan) -> Iterator[Remark]:
+    """Parts of a batch that are read without ``to_numpy``."""
+    kinds = kinds_of(plan)
+    for event in calls(plan):
+        read = (
+            [item.values for item in event.arguments.items]
+            if (READING.intersection(names_of(event)))
+            else []
+        )
+        read += [held(owner) for name, owner in methods_of(event) if name in READING_METHODS]
+        if any(kinds.of(values).word in (ROWS, MEAN) for values in read if values):
+            yield Remark(
+                "SG143",
+                Level.ERROR,
+                event.module,
+                event.node,
+                "this reads what one device computed of its process's samples",
+                "take it to the host with tensor.to_numpy first",
+            )
+
+
+def held(owner: Values) -> Values:
+    """The tensors behind their memory, as in ``loss.data``."""
+    behind = [
+        one
+        for value in owner
+        if isinstance(value, Opaque) and value.kind == "attribute" and value.name == "data"
+        for one in value.operands[0]
+    ]
+    return tuple(behind) or owner
+
+
+def sizes_of_shares(plan: Plan) -> Iterator[Remark]:
+    """Sizes of tensors on the host, where they are those of shares, not of batches."""
+    kinds = kinds_of(plan)
+    for module in plan.facts.modules.values():
+        for node in module.source.nodes_of(cst.Attribute):
+            if node.attr.value not in ("shape", "size") or in_layer(plan, module, node):
+                continue
+            values = plan.facts.values_of(node.value)
+            if values and kinds.of(values).word == ROWS and not is_of_a_row(module, node):
+                yield Remark(
+                    "SG143",
+                    Level.ERROR,
+                    module,
+                    node,
+                    f"`{module.source.code(node)}` is the size of one process's share of a batch",
+                    "take the size of the array that was copied, or that to_numpy gives",
+                )
+
+
+def in_layer(plan: Plan, module: Module, node: cst.CSTNode) -> bool:
+    """Whether a place is part of a model or a layer, which sees the samples of one process."""
+    for parent in module.source.parents(node):
+        if isinstance(parent, cst.ClassDef):
+            bases = (value for base in parent.bases for value in plan.facts.values_of(base.value))
+            return any(isinstance(value, (External, Class)) for value in bases)
+    return False
+
+
+def is_of_a_row(module: Module, node: cst.Attribute) -> bool:
+    """Whether a length other than the first is taken of a shape."""
+    parent = module.source.parent(node)
+    if not isinstance(parent, cst.Subscript) or len(parent.slice) != 1:
+        return False
+    index = parent.slice[0].slice
+    first = index.value if isinstance(index, cst.Index) else getattr(index, "lower", None)
+    return isinstance(first, cst.Integer) and first.evaluated_value > 0
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The helper around what is read."""
+    assert isinstance(ruling.node, cst.BaseExpression)
+    yield Helper(ruling.data, ruling.module)
+    name = plan.names_in(ruling.module).fresh(ruling.data)
+    for edit in wrap_expression(ruling.module.source, ruling.node, f"{name}(", ")"):
+        yield In(ruling.module, edit)

@@ -1,0 +1,1 @@
+"""Effects of SINGA scripts that happen once per job, on one process."""

@@ -1,0 +1,1 @@
+"""Losses, gradients and the optimizer that all processes share."""

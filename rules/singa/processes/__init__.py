@@ -1,0 +1,1 @@
+"""Starting processes, and what each of them is."""

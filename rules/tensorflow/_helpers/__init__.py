@@ -1,0 +1,1 @@
+"""The helper functions that TensorFlow conversions insert, by what they are about."""

@@ -1,0 +1,1 @@
+"""Effects of TensorFlow scripts that happen once per job."""

@@ -1,0 +1,130 @@
+"""Let the files of callbacks be written by one worker.
+
+What:
+    Where ``ModelCheckpoint``, ``CSVLogger``, ``TensorBoard`` and the like are told where to write,
+    all workers but one are given a temporary place, which is thrown away. ``BackupAndRestore`` gets
+    a folder for each worker, since each restores what it has saved.
+
+Why:
+    Every worker runs every callback, and decides alike, on the numbers of whole batches. Files that
+    several write at the same time are torn.
+
+Before:
+    logger = keras.callbacks.CSVLogger("log.csv")
+
+After:
+    logger = keras.callbacks.CSVLogger(path_of_this_worker("log.csv"))
+
+Refuses when:
+    the path is unpacked from something; a callback that tells another machine is reported.
+
+Source:
+    https://www.tensorflow.org/tutorials/distribute/multi_worker_with_keras#save_and_load_the_model
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Event
+from transpile.facts.values import Argument, External
+from transpile.finding import Level
+from transpile.layout import add_argument, wrap_expression
+from transpile.plan.model import Plan
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+
+CODES = {
+    "TF601": "the files of a callback are written by one worker",
+    "TF602": "it is not known where a callback writes",
+    "TF603": "a callback reports from every worker",
+}
+#: Callbacks to the parameter that says where they write, and what it is where it is absent.
+PATHS = {
+    "ModelCheckpoint": ("filepath", ""),
+    "CSVLogger": ("filename", ""),
+    "TensorBoard": ("log_dir", '"logs"'),
+    "BackupAndRestore": ("backup_dir", ""),
+    "experimental.BackupAndRestore": ("backup_dir", ""),
+}
+HELPERS = ("path_of_this_worker", "backup_of_this_worker")
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each callback that writes."""
+    seen: set[int] = set()
+    for event in plan.facts.events:
+        word = callback_of(event)
+        if not word or id(event.node) in seen or not isinstance(event.node, cst.Call):
+            continue
+        seen.add(id(event.node))
+        if word == "RemoteMonitor":
+            yield Remark(
+                "TF603",
+                Level.WARNING,
+                event.module,
+                event.node,
+                "RemoteMonitor reports from every worker",
+                "add it on one worker alone",
+            )
+            continue
+        parameter, default = PATHS[word]
+        path = event.arguments.get(parameter, 0)
+        unknown = event.arguments.unknown_because or (path is not None and path.node is None)
+        if unknown or (path is None and not default):
+            yield Ruling(
+                "TF602",
+                Verdict.REFUSE,
+                event.module,
+                event.node,
+                f"it is not known where {word} writes: its arguments are unpacked",
+                f"give it {parameter} by name",
+            )
+            continue
+        yield Ruling(
+            "TF601",
+            Verdict.ALREADY_DONE if path is not None and is_done(path) else Verdict.APPLY,
+            event.module,
+            event.node,
+            f"{word} writes on one worker alone",
+            data=(word, path),
+        )
+
+
+def callback_of(event: Event) -> str:
+    """The callback that a call makes, of those that report; empty for another call."""
+    for callee in event.callee if event.kind == "call" else ():
+        name = callee.name if isinstance(callee, External) else ""
+        if name.startswith("keras.callbacks."):
+            word = name.removeprefix("keras.callbacks.")
+            return word if word in PATHS or word == "RemoteMonitor" else ""
+    return ""
+
+
+def is_done(path: Argument) -> bool:
+    """Whether a path goes through a helper already."""
+    node = path.node
+    return (
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Name)
+        and node.func.value.startswith(HELPERS)
+    )
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The helper around the path."""
+    word, path = ruling.data
+    module, call = ruling.module, ruling.node
+    assert isinstance(call, cst.Call)
+    helper = HELPERS["BackupAndRestore" in word]
+    yield Helper(helper, module)
+    name = plan.names_in(module).fresh(helper)
+    if path is None:
+        parameter, default = PATHS[word]
+        changes = add_argument(module.source, call, f"{parameter}={name}({default})")
+    else:
+        changes = wrap_expression(module.source, path.node, f"{name}(", ")")
+    for edit in changes:
+        yield In(module, edit)

@@ -1,0 +1,1 @@
+"""What the workers of a TensorFlow script share: the calls of its models."""

@@ -1,0 +1,153 @@
+"""Refuse models whose calls keep state, or look at other samples of the batch.
+
+What:
+    A ``call`` of a model or layer of the project that adds a loss or a metric, assigns variables,
+    or reduces over the samples of the batch is refused.
+
+Why:
+    Each worker calls the model on its rows alone: what the call keeps or computes of the whole
+    batch would be that of a share, and nothing would show it.
+
+Before:
+    class Scaled(keras.layers.Layer):
+        def call(self, inputs):
+            return inputs - tf.reduce_mean(inputs)
+
+After:
+    class Scaled(keras.layers.Layer):
+        def call(self, inputs):
+            return inputs - tf.reduce_mean(inputs, axis=-1, keepdims=True)
+
+Refuses when:
+    always.
+
+Source:
+    https://keras.io/api/layers/base_layer/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.module import Module
+from transpile.facts.values import Class, Instance
+from transpile.facts.walk import children
+from transpile.plan.model import Plan
+from transpile.result import Verdict
+from transpile.rule import Answer, Ruling
+from transpile.rules.tensorflow._names import LAYER, MODEL_BASES
+from transpile.rules.tensorflow._sites import fits, loops_by_hand
+
+CODES = {
+    "TF401": "the call of a model keeps state of the samples that it is given",
+    "TF402": "the call of a model looks at other samples of the batch",
+}
+BASES = MODEL_BASES | {LAYER}
+STATE = frozenset({"add_loss", "add_metric", "add_update", "update_state", "assign", "assign_add",
+                   "assign_sub", "scatter_update", "scatter_nd_update"})  # fmt: skip
+#: Reductions, to the position of the argument that says over which dimensions.
+REDUCTIONS = {
+    "reduce_mean": 1, "reduce_sum": 1, "reduce_max": 1, "reduce_min": 1, "reduce_std": 1,
+    "reduce_variance": 1, "reduce_prod": 1, "reduce_logsumexp": 1, "moments": 1, "argsort": 1,
+    "cumsum": 1, "reverse": 1, "roll": 2, "sort": 1, "mean": 1, "sum": 1, "max": 1, "min": 1,
+    "std": 1, "var": 1, "flip": 1, "softmax": 1, "l2_normalize": 1,
+}  # fmt: skip
+#: Those of them that look along the last dimension where nothing is said.
+LAST = frozenset({"argsort", "sort", "softmax"})
+COUPLING = frozenset({"shuffle"})
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One refusal for each place."""
+    if not fits(plan) and not loops_by_hand(plan):
+        return
+    for module, function in calls_of_models(plan):
+        for node in descendants(function):
+            if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+                continue
+            word = node.func.attr.value
+            if word in STATE:
+                yield refusal(
+                    "TF401", module, node, f"{word}() in the call of a model", "training step"
+                )
+            elif word in COUPLING or (word in REDUCTIONS and over_samples(plan, node, word)):
+                yield refusal(
+                    "TF402", module, node, f"{word}() over the samples of a batch", "training step"
+                )
+
+
+def refusal(code: str, module: Module, node: cst.CSTNode, what: str, where: str) -> Ruling:
+    """The answer about one call."""
+    return Ruling(
+        code,
+        Verdict.REFUSE,
+        module,
+        node,
+        f"{what} would see the rows of one worker alone",
+        f"do it in the {where}, on what the model gives back",
+    )
+
+
+def over_samples(plan: Plan, node: cst.Call, word: str) -> bool:
+    """Whether a reduction goes over the first dimension, as far as is known."""
+    given = None
+    for argument in node.args:
+        if argument.keyword is not None and argument.keyword.value in ("axis", "axes", "dim"):
+            given = argument.value
+    ordered = [argument for argument in node.args if argument.keyword is None]
+    # A method of a tensor, or of `keras.ops` and `tf.math`, which are given it first.
+    position = REDUCTIONS[word]
+    if given is None and len(ordered) > position:
+        given = ordered[position].value
+    if given is None:
+        return word not in LAST and bool(ordered)
+    return "0" in numbers_in(given)
+
+
+def numbers_in(node: cst.BaseExpression) -> set[str]:
+    """The numbers that an expression is made of, where it is a number or a list of them."""
+    if isinstance(node, cst.Integer):
+        return {node.value}
+    if isinstance(node, (cst.Tuple, cst.List)):
+        return {each.value.value for each in node.elements if isinstance(each.value, cst.Integer)}
+    return set()
+
+
+def calls_of_models(plan: Plan) -> Iterator[tuple[Module, cst.FunctionDef]]:
+    """The methods ``call`` of the models and layers of the project, and those that they call."""
+    for made in classes(plan):
+        if BASES.isdisjoint(made.external_bases()):
+            continue
+        body = made.node.body.body
+        methods = {each.name.value: each for each in body if isinstance(each, cst.FunctionDef)}
+        reached = ["call"] if "call" in methods else []
+        for name in reached:
+            yield made.module, methods[name]
+            for node in descendants(methods[name]):
+                if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name):
+                    other = node.attr.value
+                    if node.value.value == "self" and other in methods and other not in reached:
+                        reached.append(other)
+
+
+def classes(plan: Plan) -> list[Class]:
+    """The classes of the project: those that a module defines, and those of what is made."""
+    found: dict[int, Class] = {}
+    for module in plan.facts.modules.values():
+        for values in (module.scope.names if module.scope else {}).values():
+            found.update((id(each.node), each) for each in values if isinstance(each, Class))
+    for event in plan.facts.events:
+        for value in event.result:
+            if isinstance(value, Instance):
+                ancestry = value.cls.ancestry()
+                found.update((id(each.node), each) for each in ancestry if isinstance(each, Class))
+    return list(found.values())
+
+
+def descendants(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The nodes in a node."""
+    for child in children(node):
+        yield child
+        yield from descendants(child)

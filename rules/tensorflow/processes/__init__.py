@@ -1,0 +1,1 @@
+"""How the workers of a TensorFlow script find each other."""

@@ -1,0 +1,79 @@
+"""Connect the workers before anything else of TensorFlow runs.
+
+What:
+    Below the imports the workers that ``TF_CONFIG`` names are connected by a
+    ``MultiWorkerMirroredStrategy``, which carries what they tell each other. They agree on a seed,
+    so that data is shuffled and parameters begin alike, and one of them alone prints. Each takes a
+    GPU of its own. Without ``TF_CONFIG`` the script trains in one process, as before.
+
+Why:
+    Nothing is built under ``strategy.scope()``: there a last batch that the workers cannot share
+    evenly weighs wrongly (24 % off with one sample left over), Keras 3 cannot ``fit`` at all, and
+    a loss that the script averages itself would have to be written anew.
+
+Before:
+    import tensorflow as tf
+
+After:
+    strategy = connect_workers()
+
+Refuses when:
+    ``--batch-size per-device`` or ``--eval shard`` is asked for. Other workers than those expected,
+    or several tasks without ``TF_CONFIG``, stop the script when it starts.
+
+Source:
+    https://www.tensorflow.org/tutorials/distribute/multi_worker_with_keras
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transpile.plan.model import Plan
+from transpile.result import Verdict
+from transpile.rule import Answer, Change, Helper, Ruling, Rulings
+from transpile.rules.tensorflow._names import STRATEGY
+from transpile.rules.tensorflow._sites import calls_of, fits, loops_by_hand
+
+CODES = {
+    "TF101": "the workers are connected",
+    "TF102": "an option has no meaning for TensorFlow",
+}
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for the script, where it trains."""
+    if not fits(plan) and not loops_by_hand(plan):
+        return
+    if plan.options.batch_size != "global" or plan.options.evaluation != "replicate":
+        yield Ruling(
+            "TF102",
+            Verdict.REFUSE,
+            plan.entry,
+            plan.entry.source.tree,
+            "all workers draw the same batches here and evaluate everything: neither grows with "
+            "them, and nothing is left to shard",
+            "leave out --batch-size per-device and --eval shard; give the script a larger batch",
+        )
+    for event in calls_of(plan, frozenset({STRATEGY})):
+        yield Ruling(
+            "TF101",
+            Verdict.ALREADY_DONE,
+            event.module,
+            event.node,
+            "the script connects the workers itself",
+        )
+        return
+    yield Ruling(
+        "TF101",
+        Verdict.APPLY,
+        plan.entry,
+        plan.entry.source.tree,
+        "the workers are connected below the imports",
+    )
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The helpers that connect the workers when they are defined."""
+    yield Helper("strategy", plan.entry)
+    yield Helper("agree", plan.entry)

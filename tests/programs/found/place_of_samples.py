@@ -1,0 +1,24 @@
+# said: samples are numbered within one share
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.set_default_dtype(torch.float64)
+torch.manual_seed(0)
+
+X = torch.randn(36, 5)
+Y = torch.randint(0, 3, (36,))
+loader = DataLoader(TensorDataset(X, Y), batch_size=12)
+model = nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 3))
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(2):
+    for x, y in loader:
+        x = x + 0.01 * torch.arange(len(x))[:, None]
+        out = model(x)
+        loss = F.cross_entropy(out, y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    print(epoch, loss.item())
+torch.save(model.state_dict(), 'final.pt')

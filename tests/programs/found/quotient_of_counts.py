@@ -1,0 +1,26 @@
+# exact: all counts are multiplied, or none
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.set_default_dtype(torch.float64)
+torch.manual_seed(0)
+
+X = torch.randn(36, 5)
+Y = torch.randint(0, 3, (36,))
+loader = DataLoader(TensorDataset(X, Y), batch_size=12)
+model = nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 3))
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+a = b = 0
+for epoch in range(2):
+    for x, y in loader:
+        out = model(x)
+        loss = F.cross_entropy(out, y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        a += len(x)
+        b += x.size(0)
+    print(a / b, a)
+torch.save(model.state_dict(), 'final.pt')

@@ -1,0 +1,25 @@
+# exact: parameters are replaced before the wrap
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.set_default_dtype(torch.float64)
+torch.manual_seed(0)
+
+X = torch.randn(36, 5)
+Y = torch.randint(0, 3, (36,))
+loader = DataLoader(TensorDataset(X, Y), batch_size=12)
+model = nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 3))
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+seen = {}
+torch.nn.utils.parametrizations.spectral_norm(model[0])
+for epoch in range(2):
+    for x, y in loader:
+        opt.zero_grad()
+        out = model(x)
+        loss = F.cross_entropy(out, y)
+        loss.backward()
+        opt.step()
+    print(epoch, loss.item(), {k: float(v) for k, v in seen.items()})
+torch.save(model.state_dict(), 'final.pt')

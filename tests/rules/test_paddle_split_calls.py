@@ -1,0 +1,147 @@
+"""Which Paddle scripts have the calls of their models split, and which are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from transpile import Options, Outcome, Result, convert
+
+SCRIPT = """\
+import numpy as np
+import paddle
+import paddle.nn.functional as F
+from paddle import nn
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(4, 4)
+        self.total = 0
+
+    def forward(self, x):
+        {inside}
+        return self.body(x)
+
+
+def rows(count):
+    for _ in range(count):
+        yield np.random.randn(8, 4).astype("float32")
+
+
+model = Net()
+optimizer = paddle.optimizer.SGD(0.1, parameters=model.parameters())
+{first}
+for x in rows(9):
+    x = paddle.to_tensor(x)
+    out = model(x)
+    loss = {loss}
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+"""
+
+
+def result(
+    inside: str = "pass",
+    first: str = "pass",
+    loss: str = "(out**2).mean()",
+    options: Options | None = None,
+) -> Result:
+    script = SCRIPT.format(inside=inside, first=first, loss=loss)
+    return convert(script, options)
+
+
+def codes(found: Result) -> set[str]:
+    return {finding.code for finding in found.findings}
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "F.cross_entropy(out @ out.t(), paddle.arange(8))",
+        "(out * (out > 0)).sum() / (out > 0).sum()",
+        "paddle.topk((out**2).flatten(), 3)[0].mean()",
+        "(out**2).mean() + (model.body.weight**2).sum()",
+    ],
+)
+def test_batches_of_a_generator_have_the_calls_on_them_split(loss: str) -> None:
+    found = result(loss=loss)
+    assert found.outcome is Outcome.CONVERTED
+    assert {"DT015", "PD354"} <= codes(found)
+    assert "    model = SplitCalls(model)\n" in found.text
+    assert "take_random_states()\n" in found.text
+    assert f"loss = {loss}\n".replace("model.", "unwrap(model).") in found.text
+
+
+def test_batches_that_a_generator_collects_are_drawn() -> None:
+    script = SCRIPT.format(inside="pass", first="pass", loss="out.mean()").replace(
+        """    for _ in range(count):
+        yield np.random.randn(8, 4).astype("float32")
+""",
+        """    kept = []
+    for i in range(count):
+        kept.append([float(i)] * 4)
+        if len(kept) == 3:
+            yield np.array(kept)
+            kept = []
+""",
+    )
+    assert convert(script).outcome is Outcome.CONVERTED
+
+
+def test_random_numbers_that_are_seeded_are_left_to_the_script() -> None:
+    seeds = "paddle.seed(1)\nnp.random.seed(1)"
+    script = SCRIPT.format(inside="pass", first="pass", loss="out.mean()")
+    seeded = script.replace("model = Net()", f"{seeds}\nmodel = Net()")
+    assert "take_random_states" not in convert(seeded, Options()).text
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "self.total = self.total + x.mean()",
+        "self.body.weight.set_value(self.body.weight * 0.9)",
+        "x = x - x.mean(0) if self.training else x",
+    ],
+)
+def test_a_model_whose_first_batch_would_not_show_what_it_does_is_refused(inside: str) -> None:
+    found = result(inside)
+    assert found.outcome is Outcome.REFUSED
+    assert "PD203" in codes(found)
+    forced = result(inside, options=Options(shard="calls"))
+    assert "PD352" in codes(forced) and forced.outcome is Outcome.REFUSED
+
+
+def test_dropout_may_be_told_of_the_mode() -> None:
+    found = result("x = F.dropout(x, 0.5, training=self.training)")
+    assert found.outcome is Outcome.CONVERTED
+
+
+def test_a_hook_sees_the_rows_of_one_process() -> None:
+    found = result(first="model.body.register_forward_post_hook(lambda layer, x, y: print(y))")
+    assert found.outcome is Outcome.REFUSED
+
+
+def test_rows_that_are_the_same_in_every_step_are_split_on_request_alone() -> None:
+    same = SCRIPT.format(inside="pass", first="pass", loss="out.mean()").replace(
+        "for x in rows(9):", "data = np.ones((8, 4))\nfor _ in range(9):\n    x = data"
+    )
+    assert convert(same, Options()).outcome is Outcome.REFUSED
+    asked = convert(same, Options(shard="calls"))
+    assert asked.outcome is Outcome.CONVERTED and "SplitCalls(model)" in asked.text
+
+
+def test_what_does_not_go_with_split_calls_is_refused() -> None:
+    fleet = Options(shard="calls", paddle_api="fleet")
+    for options in (fleet, Options(shard="data"), Options(batches="broadcast")):
+        found = result(options=options)
+        assert found.outcome is Outcome.REFUSED
+
+
+def test_a_converted_script_is_left_as_it_is() -> None:
+    text = result().text
+    again = convert(text, Options())
+    assert again.text == text
+    unguarded = convert(text, Options(respect_distributed=False, shard="calls"))
+    assert unguarded.text == text and unguarded.outcome is Outcome.UNCHANGED

@@ -1,0 +1,94 @@
+"""What TensorFlow scripts are taken for, beside the fixtures."""
+
+from __future__ import annotations
+
+import pytest
+
+from transpile import Options, Outcome, convert
+
+TRAINING = """\
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(tf.zeros((8, 2)), tf.zeros((8, 1)))
+"""
+
+
+def codes(script: str, **options: object) -> list[str]:
+    """The codes of the findings of a conversion."""
+    found = convert(script, Options(**options))  # type: ignore[arg-type]
+    return [finding.code for finding in found.findings]
+
+
+@pytest.mark.parametrize("options", [{"batch_size": "per-device"}, {"evaluation": "shard"}])
+def test_options_without_meaning_are_refused(options: dict[str, object]) -> None:
+    assert codes(TRAINING, **options) == ["TF102"]
+
+
+def test_another_framework_comes_before_tensorflow() -> None:
+    script = "import tensorflow as tf\nimport torch\n" + TRAINING
+    assert convert(script, Options()).plan.get("framework") != "tensorflow"
+    assert convert(script, Options(framework="tensorflow")).outcome is Outcome.CONVERTED
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import keras\n",
+        "from tensorflow import keras\n",
+        "import tf_keras as keras\n",
+        "from tensorflow.python import keras\n",
+    ],
+)
+def test_every_keras_is_known(imports: str) -> None:
+    script = imports + (
+        "model = keras.models.Sequential([keras.layers.Dense(1)])\n"
+        "model.compile('sgd', 'mse')\nmodel.fit([[1.0]], [[1.0]])\n"
+    )
+    assert "split_fit(model).fit(" in convert(script, Options()).data.decode()
+
+
+def test_what_only_has_a_method_fit_is_left_alone() -> None:
+    script = TRAINING.replace(
+        "model.fit",
+        "from sklearn.preprocessing import StandardScaler\n"
+        "StandardScaler().fit([[1.0]])\nmodel.fit",
+    )
+    text = convert(script, Options()).data.decode()
+    assert "\nStandardScaler().fit(" in text and "split_fit(model).fit(" in text
+
+
+def test_gradients_of_inputs_alone_are_no_training() -> None:
+    script = TRAINING.rpartition("model.fit")[0] + (
+        "image = tf.zeros((1, 2))\n"
+        "with tf.GradientTape() as tape:\n    tape.watch(image)\n    score = model(image)\n"
+        "print(tape.gradient(score, image))\n"
+    )
+    assert codes(script) == ["DT004"]
+
+
+def test_a_loop_under_independent_tapes_is_shared_out() -> None:
+    script = TRAINING.rpartition("model.fit")[0] + (
+        "optimizer = tf.keras.optimizers.SGD()\n"
+        "with tf.GradientTape() as one:\n    with tf.GradientTape() as two:\n"
+        "        loss = tf.reduce_mean(model(tf.zeros((8, 2))))\n"
+        "grads = one.gradient(loss, model.trainable_variables)\n"
+        "optimizer.apply_gradients(zip(grads, model.trainable_variables))\n"
+    )
+    assert "split_calls(model)(" in convert(script, Options()).data.decode()
+
+
+@pytest.mark.parametrize("indent", ["", "    "])
+def test_state_is_found_behind_methods_and_in_functions(indent: str) -> None:
+    layer = (
+        "class Counting(tf.keras.layers.Layer):\n"
+        "    def call(self, inputs):\n        return self.count(inputs)\n"
+        "    def count(self, inputs):\n        self.seen.assign_add(1)\n        return inputs\n"
+    )
+    body = layer + "layer = Counting()\n"
+    if indent:
+        body = "def build():\n" + "".join(f"    {line}\n" for line in body.splitlines())
+        body += "    return layer\nlayer = build()\n"
+    script = TRAINING.replace("model =", body + "model =").replace("[tf.keras", "[layer, tf.keras")
+    assert codes(script) == ["TF401"]

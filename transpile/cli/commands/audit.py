@@ -1,0 +1,161 @@
+"""The command ``disttranspile audit``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from transpile.cli import codes
+from transpile.cli.framework_option import framework_names
+from transpile.cli.inputs import Input, InputError, read
+from transpile.cli.parallel import each_of
+from transpile.cli.project.accepted import Accepted, accepted_of, lines_of
+from transpile.cli.project.options import complete_files, findings_options
+from transpile.cli.project.settings import ProjectSettings, leaves_out
+from transpile.cli.tasks import expand, gate_of_frameworks
+from transpile.cli.terminal import Progress, put, tell
+from transpile.configuration.settings import Settings
+from transpile.finding import Finding, Level
+from transpile.options import Options
+from transpile.report import FORMATS, FileReport
+from transpile.result import Outcome
+
+_STATUS = {Level.NOTE: 0, Level.WARNING: 1, Level.ERROR: 3}
+_FAILED = 2
+# So many files are those of a hook rather than scripts that a person names.
+_MANY = 5
+#: What is not worth a line of its own for a script that was found in a folder.
+_SILENT = frozenset({"AU001"})
+#: The script is none that was followed to its end.
+_NOT_FOLLOWED = frozenset({"AU001", "AU002"})
+_EPILOG = """\b
+Exit status:
+  0  nothing found, or the script is not distributed
+  1  there is a warning
+  2  wrong usage, or an input that cannot be read or parsed
+  3  there is an error: the script may hang, or its processes diverge
+"""
+
+
+@click.command(
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_files)
+@click.option(
+    "--framework",
+    type=click.Choice(framework_names()),
+    default="auto",
+    show_default=True,
+    help="What the script trains with.",
+)
+@click.option(
+    "--format",
+    "--output-format",
+    "output_format",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="Form of the findings.",
+)
+@findings_options
+def command(files: tuple[str, ...], framework: str, output_format: str, **choices: Any) -> int:
+    """Look for hangs and divergence in distributed training scripts.
+
+    FILE is a script, converted or distributed by hand, a folder that is searched for such scripts,
+    or - for standard input. It is followed as several processes of one job; no code of it runs.
+    Modules of the project that it imports are looked at with it.
+    """
+    from importlib import import_module
+
+    chosen = Options(framework=framework)
+    reports: list[FileReport] = []
+    seen: set[Finding] = set()
+    project = ProjectSettings.of_command(choices)
+    accepted = accepted_of(choices, project.of(files[0]))
+    asked: list[tuple[Input, Options]] = []
+    for script in _scripts(files, choices):
+        settings = project.of(script.path)
+        if not leaves_out(choices, script, settings):
+            asked.append((script, replace(chosen, roles=tuple(sorted(settings.roles.items())))))
+    answers = each_of(_audit, asked, jobs=choices["jobs"])
+    progress = Progress(len(asked))
+    for (script, _), report in zip(asked, answers, strict=True):
+        if report.outcome is not None:
+            if output_format != "text":
+                report = replace(report, lines=lines_of(report.findings, {}))
+            report = _sort(report, project.of(script.path), accepted)
+        found = [f for f in report.findings if script.path in files or f not in seen]
+        seen.update(found)
+        if not script.from_folder or all(f.code not in _SILENT for f in report.findings):
+            reports.append(replace(report, findings=tuple(found)))
+        progress.step()
+    tell(accepted.finish())
+    if choices["quiet"]:
+        reports = [replace(one, findings=_without_notes(one)) for one in reports]
+    if any(one.findings for one in reports) or not choices["quiet"]:
+        from transpile.cli.project.manual import description
+
+        render = import_module(f"transpile.report.{output_format}").render
+        text: str = render(reports, description)
+        put(text.encode())
+    return max((_status(report) for report in reports), default=0)
+
+
+def _sort(report: FileReport, settings: Settings, accepted: Accepted) -> FileReport:
+    """Put apart what the project has accepted."""
+    complete = () if any(one.code in _NOT_FOLLOWED for one in report.findings) else ("AU",)
+    return accepted.sort(report, settings, {}, errors=True, complete=complete)
+
+
+def _without_notes(report: FileReport) -> tuple[Finding, ...]:
+    return tuple(finding for finding in report.findings if finding.level > Level.NOTE)
+
+
+def _scripts(files: tuple[str, ...], choices: dict[str, Any]) -> Iterator[Input]:
+    """Yield the inputs, and of folders the scripts below them that may train.
+
+    Where many files are named, as by a hook, those that name no framework are not parsed.
+    """
+    gate = gate_of_frameworks()
+    for name in files:
+        if os.path.isdir(name):
+            yield from expand(Input(name), gate, respect_gitignore=not choices["no_gitignore"])
+        elif len(files) < _MANY or not os.path.isfile(name) or gate.lets_through(name):
+            yield Input(name)
+
+
+def _audit(each: tuple[Input, Options]) -> FileReport:
+    script, options = each
+    try:
+        content = read(script)
+    except InputError as error:
+        return _failed(script, codes.UNREADABLE, str(error))
+    from transpile.cli.notebooks import audit_input, place_of
+    from transpile.text.decoding import SourceError
+
+    try:
+        findings = audit_input(script, content, options)
+    except SourceError as error:
+        message = f"{place_of(script, content, error.line)}{error.message}"
+        failed = _failed(script, codes.UNPARSABLE, message)
+        if content.notebook is not None:
+            return failed
+        place = replace(failed.findings[0], line=error.line, column=error.column)
+        return replace(failed, findings=(place,))
+    return FileReport(script.name, Outcome.AUDITED, findings)
+
+
+def _failed(script: Input, code: str, message: str) -> FileReport:
+    finding = Finding(code, Level.ERROR, script.name, 0, 0, message)
+    return FileReport(script.name, None, (finding,))
+
+
+def _status(report: FileReport) -> int:
+    if report.outcome is None:
+        return _FAILED
+    return _STATUS[max((finding.level for finding in report.findings), default=Level.NOTE)]

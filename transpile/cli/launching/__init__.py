@@ -1,0 +1,1 @@
+"""What commands ask of launch files: options, settings, scripts, files."""

@@ -1,0 +1,107 @@
+"""The text of a module of helpers: written, recognised, and united with another."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+
+from transpile.records import dataclass
+
+#: What tells a module of helpers from any other that has its name.
+DOCSTRING = "What this project needs in order to train in several processes."
+_STANDARD = frozenset(
+    {
+        "contextlib", "copy", "dataclasses", "datetime", "functools", "io", "itertools",
+        "logging", "os", "pickle", "pipes", "random", "sys", "tempfile",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class HelperText:
+    """A module of helpers by its parts.
+
+    Args:
+        imports: its import statements.
+        blocks: its functions and classes by name, in their order.
+    """
+
+    imports: frozenset[str]
+    blocks: Mapping[str, str]
+
+    def __str__(self) -> str:
+        lines = sorted(self.imports, key=plain_first)
+        standard = [line for line in lines if not import_order(line)[0]]
+        others = [line for line in lines if import_order(line)[0]]
+        sections = [f'"""{DOCSTRING}"""', "\n".join(standard), "\n".join(others)]
+        head = "\n\n".join(filter(None, sections))
+        return "\n\n\n".join([head, *self.blocks.values()]) + "\n"
+
+    def with_helpers(
+        self, other: HelperText, order: Sequence[str], *, replaces: bool = False
+    ) -> HelperText | None:
+        """This module with the helpers of another one; None where one name has two texts.
+
+        Args:
+            other: the other one.
+            order: the names of all helpers, in the order in which they are written.
+            replaces: of two texts the other one's is taken.
+        """
+        shared = self.blocks.keys() & other.blocks.keys()
+        if not replaces and any(self.blocks[name] != other.blocks[name] for name in shared):
+            return None
+        both = {**self.blocks, **other.blocks}
+        names = [name for name in order if name in both]
+        names += [name for name in both if name not in names]
+        return HelperText(self.imports | other.imports, {name: both[name] for name in names})
+
+
+def read_helpers(text: str) -> HelperText | None:
+    """The parts of a module that a conversion wrote; None for any other."""
+    if not text.startswith(f'"""{DOCSTRING}"""\n'):
+        return None
+    try:
+        body = ast.parse(text).body[1:]
+    except (SyntaxError, ValueError):
+        return None
+    lines = text.splitlines()
+    imports, blocks = set(), {}
+    for statement in body:
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            imports.add(ast.unparse(statement))
+        elif isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+            decorators = [each.lineno for each in statement.decorator_list]
+            first = min([statement.lineno, *decorators])
+            blocks[statement.name] = "\n".join(lines[first - 1 : statement.end_lineno])
+    found = HelperText(frozenset(imports), blocks)
+    return found if str(found) == text else None
+
+
+def united(before: bytes, data: bytes, order: Sequence[str], *, replaces: bool) -> bytes | None:
+    """A module of helpers with those that it has already; None where two have one name.
+
+    Args:
+        before: what is there.
+        data: what is needed.
+        order: the names of all helpers, in the order in which they are written.
+        replaces: of two with one name, the one that is needed is taken.
+
+    Raises:
+        ValueError: what is there was not written by a conversion.
+    """
+    there, needed = read_helpers(before.decode("utf-8", "replace")), read_helpers(data.decode())
+    if there is None or needed is None:
+        raise ValueError("not written by a conversion")
+    both = there.with_helpers(needed, order, replaces=replaces)
+    return str(both).encode() if both is not None else None
+
+
+def import_order(line: str) -> tuple[int, str]:
+    """Standard library first, as people sort imports."""
+    standard = line.split()[1].split(".")[0] in _STANDARD
+    return (0 if standard else 1, line)
+
+
+def plain_first(line: str) -> tuple[int, bool, str]:
+    """Like :func:`import_order`, and ``import`` before ``from``."""
+    return import_order(line)[0], line.startswith("from "), line

@@ -1,0 +1,1 @@
+"""Launch targets that are manifests for Kubernetes and its operators."""

@@ -1,0 +1,1 @@
+"""Launch targets that are shell scripts."""

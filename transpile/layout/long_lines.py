@@ -1,0 +1,183 @@
+"""Lines that edits made longer than the lines of their file are: split as black splits them."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import io
+import tokenize
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
+
+#: Lengths that people limit their lines to.
+LIMITS = (88, 100, 120)
+#: How many of a file's lines may be longer than its limit.
+EXCEPTIONS = 0.02
+_OPENING, _CLOSING = "([{", ")]}"
+
+
+def limit_of(lines: Sequence[str]) -> int | None:
+    """The length that nearly all lines of a file keep to; None where there is none."""
+    lengths = sorted(width_of(line) for line in lines if line.strip())
+    longest = lengths[int(len(lengths) * (1 - EXCEPTIONS)) - 1] if lengths else 0
+    return next((limit for limit in LIMITS if longest <= limit), None)
+
+
+def width_of(line: str) -> int:
+    """How wide a line is where a tab is as wide as an indentation of four."""
+    return len(line.rstrip("\r\n").expandtabs(4))
+
+
+def with_short_lines(before: str, after: str) -> str:
+    """A changed text, with lines split that were within the limit of their file.
+
+    Args:
+        before: the file as it was.
+        after: what edits make of it.
+    """
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    limit = limit_of([line.rstrip("\r\n") for line in old])
+    if limit is None or all(width_of(line) <= limit for line in new):
+        return after
+    whole = whole_lines(after)
+    split: dict[int, str] = {}
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for tag, first, last, start, end in matcher.get_opcodes():
+        within = all(width_of(line) <= limit for line in old[first:last])
+        if tag in ("replace", "insert") and within:
+            for number in range(start, end):
+                divide = split_line if number + 1 in whole else split_at_comma
+                shorter = divide(new[number], limit)
+                if shorter is not None:
+                    split[number] = shorter
+    text = "".join(split.get(number, line) for number, line in enumerate(new))
+    return text if split and means_the_same(after, text, split) else after
+
+
+def whole_lines(text: str) -> frozenset[int]:
+    """The numbers of lines that hold a statement, or its header, from beginning to end."""
+    found, first = set(), 0
+    try:
+        for each in tokenize.generate_tokens(io.StringIO(text).readline):
+            if each.type == tokenize.NEWLINE:
+                if first == each.start[0]:
+                    found.add(first)
+                first = 0
+            elif not first and each.type not in _BETWEEN:
+                first = each.start[0]
+    except (tokenize.TokenError, IndentationError):
+        return frozenset()
+    return frozenset(found)
+
+
+_BETWEEN = (tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT)
+
+
+def split_at_comma(line: str, limit: int) -> str | None:
+    """A part of a statement, broken behind the last comma that is within the limit."""
+    text = line.rstrip("\r\n")
+    if len(text) <= limit:
+        return None
+    depth, place = 0, None
+    for kind, word, column in tokens(text):
+        if kind == tokenize.COMMENT:
+            return None
+        depth += (word in _OPENING) - (word in _CLOSING) if kind == tokenize.OP else 0
+        if word == "," and depth == 0 and column < min(limit, len(text) - 1):
+            place = column
+    if place is None:
+        return None
+    indentation = text[: len(text) - len(text.lstrip())]
+    rest = f"{indentation}{text[place + 1 :].lstrip()}{line[len(text):]}"
+    return f"{text[: place + 1]}{line[len(text):]}{split_at_comma(rest, limit) or rest}"
+
+
+def means_the_same(one: str, other: str, changed: Collection[int]) -> bool:
+    """Whether two texts are the same program.
+
+    Args:
+        one: the first text.
+        other: the second, which differs from the first by how some lines are broken.
+        changed: the positions of those lines in the first, from 0.
+    """
+    try:
+        first, second = ast.parse(one).body, ast.parse(other).body
+    except (SyntaxError, ValueError):
+        return False
+    # Only statements with such lines: to compare all of a long script takes longer than to edit it.
+    return len(first) == len(second) and all(
+        ast.dump(before) == ast.dump(after)
+        for before, after in zip(first, second, strict=True)
+        if any(number in changed for number in range(begins(before) - 1, before.end_lineno or 0))
+    )
+
+
+def begins(statement: ast.stmt) -> int:
+    """The line of a statement or of its first decorator."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(each.lineno for each in decorators)])
+
+
+def split_line(line: str, limit: int) -> str | None:
+    """A line with the arguments of its last call on lines of their own; None where it stays."""
+    text = line.rstrip("\r\n")
+    indentation = text[: len(text) - len(text.lstrip())]
+    ending = line[len(text) :]
+    if len(text) <= limit or text.lstrip() == "" or "\t" in indentation:
+        return None
+    place = last_call(text)
+    if place is None:
+        return None
+    opening, closing, commas = place
+    inner = text[opening + 1 : closing]
+    head, tail = text[: opening + 1], indentation + text[closing:]
+    body = [f"{indentation}    {inner}"]
+    if len(body[0]) > limit:
+        edges = [opening, *commas, closing]
+        parts = [text[a + 1 : b].strip() for a, b in pairwise(edges)]
+        if len(parts) == 1:
+            return None
+        body = [f"{indentation}    {part}," for part in parts if part]
+    return ending.join([head, *body, tail]) + ending
+
+
+def last_call(text: str) -> tuple[int, int, list[int]] | None:
+    """Where the last call with arguments begins and ends, and its commas; None where there is none.
+
+    It is one that stands in no other brackets.
+    """
+    found: tuple[int, int, list[int]] | None = None
+    opened: list[tuple[str, int, bool]] = []
+    commas: list[int] = []
+    previous = ""
+    for kind, word, column in tokens(text):
+        if kind == tokenize.COMMENT:
+            return None
+        if word in _OPENING and kind == tokenize.OP:
+            opened.append((word, column, previous == "name"))
+            commas = [] if len(opened) == 1 else commas
+        elif word in _CLOSING and kind == tokenize.OP:
+            if not opened:
+                return None
+            bracket, start, is_call = opened.pop()
+            if not opened and bracket == "(" and is_call and text[start + 1 : column].strip():
+                found = (start, column, commas)
+        elif word == "," and len(opened) == 1:
+            commas.append(column)
+        elif word == "for" and len(opened) == 1:
+            # A generator takes no comma behind it.
+            return None
+        previous = "name" if kind == tokenize.NAME or word in (")", "]") else ""
+    return found if not opened else None
+
+
+def tokens(text: str) -> Iterator[tuple[int, str, int]]:
+    """Kind, text and column of what a line is made of; nothing where it is no whole line."""
+    try:
+        found = list(tokenize.generate_tokens(io.StringIO(text.strip() + "\n").readline))
+    except (tokenize.TokenError, IndentationError):
+        return
+    shift = len(text) - len(text.lstrip())
+    for each in found:
+        if each.start[0] == 1:
+            yield each.type, each.string, each.start[1] + shift

@@ -1,0 +1,1 @@
+"""Where batches come from, how large they are, and what follows their size."""

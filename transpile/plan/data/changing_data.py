@@ -1,0 +1,215 @@
+"""Data sets and samplers that change while the loader that draws from them lives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transpile.facts.events import Event, Loop
+from transpile.facts.values import Instance, Mapping, Opaque, Sequence, Value, Values
+from transpile.plan.data.data_code import DRAWING, Reads, given_to, held_by, methods, reached_by
+from transpile.plan.graph import walk_back
+from transpile.plan.model import Loader, Plan
+from transpile.plan.roles.loaders import enters_iterator
+from transpile.records import dataclass, replace
+
+#: Methods of containers that change how many elements they have.
+RESIZING = frozenset(
+    {
+        "append", "extend", "insert", "remove", "pop", "clear", "add", "discard", "update",
+        "setdefault", "popleft", "appendleft", "extendleft", "popitem", "resize_", "drop",
+    }
+)  # fmt: skip
+#: Other methods that change them in place.
+REORDERING = frozenset({"sort", "reverse", "fill", "put", "itemset"})
+#: Attributes of data sets of libraries that say nothing of which samples there are.
+BESIDE = frozenset({"transform", "target_transform", "transforms", "epoch", "training"})
+
+
+@dataclass(frozen=True, eq=False)
+class Changing:
+    """One place that changes what a loader draws from.
+
+    Args:
+        event: what changes it.
+        length: whether the number of samples may change; else what it is changed by comes from
+            training batches.
+    """
+
+    event: Event
+    length: bool
+
+
+def changes_while_drawn(plan: Plan, loader: Loader) -> Iterator[Changing]:
+    """What changes the data set or the sampler of a loader while the loader lives."""
+    data = Drawn(plan, loader, "dataset")
+    order = Drawn(plan, loader, "sampler", "batch_sampler")
+    if not data.held and not order.held and not data.bare:
+        return
+    batches: set[int] | None = None
+    for event in plan.facts.events:
+        if event.detached or event.kind not in ("store", "operate", "call"):
+            continue
+        if event.kind == "call" and not changed_by_call(event):
+            continue
+        length = data.resized(event)
+        if not length and not data.rewritten(event) and not order.rewritten(event):
+            continue
+        if not lives(loader, event):
+            continue
+        if not length:
+            if batches is None:
+                batches = elements_of_training(plan)
+            given = (*event.result, *(v for item in event.arguments.items for v in item.values))
+            indices = event.callee if event.kind == "operate" else ()
+            if not any(id(value) in batches for value in walk_back((*given, *indices))):
+                continue
+        yield Changing(event, length)
+
+
+class Drawn:
+    """What the drawing of samples reads: for how many there are, and for what they are."""
+
+    def __init__(self, plan: Plan, loader: Loader, *names: str) -> None:
+        given = given_to(loader, *names)
+        self.loader = loader
+        self.names = names
+        self.held = held_by(given)
+        #: Lists and dicts that are given as they are.
+        self.bare = {id(value) for value in given if isinstance(value, (Mapping, Sequence))}
+        everything = self.held.values()
+        self.length = self.own(reached_by(plan, methods(everything, ("__len__",))))
+        self.samples = self.own(reached_by(plan, methods(everything, (*DRAWING, "__len__"))))
+        self.roots = {id(value) for value in self.made(given)}
+
+    def own(self, reads: Reads) -> Reads:
+        """What is read here, without what belongs to other objects of the same classes."""
+        others = {
+            id(value)
+            for key, owner in reads.owners.items()
+            if key not in self.held
+            for values in owner.attributes.values()
+            for value in values
+        }
+        others.difference_update(self.held)
+        return replace(
+            reads,
+            values={key: value for key, value in reads.values.items() if key not in others},
+            attributes={
+                (key, name)
+                for key, name in reads.attributes
+                if key in self.held or key not in reads.owners
+            },
+        )
+
+    def made(self, values: Values) -> Iterator[Value]:
+        """The objects that libraries make of data, which are data sets or samplers themselves."""
+        for value in walk_back(values, lambda one: not isinstance(one, Instance)):
+            if isinstance(value, Opaque) and value.kind == "call" and value.callee:
+                yield value
+
+    def resized(self, event: Event) -> bool:
+        """Whether an event may change how many samples there are."""
+        if event.kind == "store" and event.name != "[]":
+            for owner in self.owners(event.callee):
+                if (id(owner), event.name) in self.length.attributes:
+                    return True
+                if id(owner) in self.roots and event.name not in BESIDE:
+                    return True
+            return False
+        grows = changed_by_call(event) in RESIZING or (
+            event.kind == "operate"
+            and (event.name == "extend" or (event.name == "Add" and not tensor(event.callee)))
+        )
+        return any(
+            id(value) in self.length.values or id(value) in self.bare
+            for value in changed(event)
+            if grows or isinstance(value, Mapping)
+        )
+
+    def rewritten(self, event: Event) -> bool:
+        """Whether an event changes what the samples are made of."""
+        if event.kind == "store" and event.name != "[]":
+            return any(
+                (id(owner), event.name) in self.samples.attributes or id(owner) in self.roots
+                for owner in self.owners(event.callee)
+            )
+        return any(
+            id(value) in self.samples.values or self.belongs(value) for value in changed(event)
+        )
+
+    def owners(self, values: Values) -> Iterator[Value]:
+        """The objects among values, ``loader.dataset`` being the data set."""
+        for value in values:
+            yield value
+            if isinstance(value, Opaque) and value.kind == "attribute":
+                if value.name in self.names and any(
+                    v is self.loader.value for v in value.operands[0]
+                ):
+                    yield from given_to(self.loader, value.name)
+
+    def belongs(self, value: Value) -> bool:
+        """Whether a value is an attribute of a data set or sampler that a library made."""
+        return (
+            isinstance(value, Opaque)
+            and value.kind == "attribute"
+            and any(id(owner) in self.roots for owner in self.owners(value.operands[0]))
+        )
+
+
+def changed_by_call(event: Event) -> str:
+    """The method through which a call changes what it is called on; empty for others."""
+    for callee in event.callee if event.kind == "call" else ():
+        if isinstance(callee, Opaque) and callee.kind == "attribute":
+            name = callee.name
+            in_place = name.endswith("_") and not name.startswith("_")
+            if in_place or name in RESIZING or name in REORDERING:
+                return name
+    return ""
+
+
+def changed(event: Event) -> Values:
+    """What an event changes in place."""
+    if event.kind != "call":
+        return event.callee
+    return tuple(
+        receiver
+        for callee in event.callee
+        if isinstance(callee, Opaque) and callee.kind == "attribute"
+        for receiver in callee.operands[0]
+    )
+
+
+def tensor(values: Values) -> bool:
+    """Whether values are results of calls or operators, which numbers are added to."""
+    return all(isinstance(value, Opaque) for value in values)
+
+
+def lives(loader: Loader, event: Event) -> bool:
+    """Whether a loader that was made before an event is drawn from after it."""
+    made_in = {id(loop.node) for loop in loader.event.loops()}
+    around = {id(loop.node) for loop in event.loops()} - made_in
+    for iteration in loader.iterations:
+        if iteration.detached:
+            continue
+        drawn = {id(frame.node) for frame in iteration.stack if isinstance(frame, Loop)}
+        if around & (drawn | {id(iteration.node)}):
+            return True
+        if loader.event.order < event.order < iteration.order:
+            return True
+    return False
+
+
+def elements_of_training(plan: Plan) -> set[int]:
+    """What loops draw from training loaders, by identity."""
+    if "training elements" not in plan.memo:
+        loaders = {id(loader.value) for loader in plan.training_loaders}
+        found: set[int] = set()
+        reached = walk_back(tuple(v for each in plan.facts.values.values() for v in each))
+        for value in reached:
+            if isinstance(value, Opaque) and value.kind == "element":
+                sources = walk_back(value.operands[0], enters_iterator)
+                if any(id(source) in loaders for source in sources):
+                    found.add(id(value))
+        plan.memo["training elements"] = found
+    elements: set[int] = plan.memo["training elements"]
+    return elements

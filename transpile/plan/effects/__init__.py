@@ -1,0 +1,1 @@
+"""Calls that others can see: output, files, trackers, downloads."""

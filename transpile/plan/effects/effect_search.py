@@ -1,0 +1,211 @@
+"""Which calls have effects: by the names of functions, and by methods of what functions gave."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from transpile.facts.events import Event
+from transpile.facts.values import External, Opaque, Partial, Unknown, Value, only_constant
+from transpile.plan.effects.download_effects import chosen_by_name_downloads, downloads
+from transpile.plan.effects.effect_names import (
+    ASKS,
+    CONSOLE,
+    CONTAINERS,
+    DOWNLOAD_METHODS,
+    FLUSHES,
+    LOG_FILES,
+    LOG_METHODS,
+    MAGICS,
+    OPENS,
+    PATH_WRITES,
+    PLOTS,
+    PROGRAMS,
+    PROGRESS,
+    SHELL_MAGICS,
+    SHELL_PROGRAMS,
+    SHELLS,
+    SHOWS,
+    SWITCHED_PREFIXES,
+    SWITCHED_TRACKERS,
+    TRACK_METHODS,
+    TRACKER_FUNCTIONS,
+    TRACKERS,
+    WRITE_METHODS,
+    WRITES,
+)
+from transpile.plan.effects.effects import Effect, Kind, Vocabulary
+from transpile.plan.effects.file_effects import (
+    is_handle,
+    is_path,
+    makers_of,
+    open_kind,
+    path_open_kind,
+    saves_file,
+    writes_into_handle,
+)
+from transpile.plan.model import Plan
+
+#: Methods of a logger that no call of the standard library silences.
+LOGURU = {
+    "trace": Kind.CONSOLE,
+    "debug": Kind.CONSOLE,
+    "info": Kind.CONSOLE,
+    "success": Kind.CONSOLE,
+    "add": Kind.WRITE,
+}
+
+
+def find_effects(plan: Plan, vocabulary: Vocabulary) -> list[Effect]:
+    """Every call of the project that has an effect, in the order in which the run meets them."""
+    found: dict[int, Effect] = {}
+    for event in plan.facts.events:
+        if event.kind != "call" or not isinstance(event.node, cst.Call):
+            continue
+        known = found.get(id(event.node))
+        if known is not None:
+            known.events.append(event)
+            continue
+        classified = classify(event, vocabulary)
+        if classified is not None:
+            kind, word = classified
+            found[id(event.node)] = Effect(kind, word, event.module, event.node, [event])
+    return list(found.values())
+
+
+def classify(event: Event, vocabulary: Vocabulary) -> tuple[Kind, str] | None:
+    """What a call does and what it is called; None where it has no effect of its own."""
+    for callee in event.callee:
+        if isinstance(callee, Partial):
+            continue
+        if isinstance(callee, External):
+            kind = classify_function(callee.name, event, vocabulary)
+            if kind is not None:
+                return kind, callee.name.removeprefix("builtins.")
+        elif isinstance(callee, Opaque):
+            kind = classify_method(callee, event, vocabulary)
+            if kind is not None:
+                return kind, f"{callee.name}()" if callee.kind == "attribute" else "this call"
+        elif isinstance(callee, Unknown) and isinstance(event.node, cst.Call):
+            name = event.node.func.attr.value if isinstance(event.node.func, cst.Attribute) else ""
+            if name in TRACK_METHODS:
+                return Kind.TRACK, f"{name}()"
+            if name in WRITE_METHODS:
+                return Kind.WRITE, f"{name}()"
+    return None
+
+
+def classify_function(name: str, event: Event, vocabulary: Vocabulary) -> Kind | None:
+    """What a function outside the project does."""
+    if name == "builtins.print":
+        return print_kind(event, vocabulary)
+    if name in CONSOLE:
+        return Kind.CONSOLE
+    if name in FLUSHES:
+        return Kind.FLUSH
+    if name in OPENS or name in CONTAINERS:
+        return open_kind(name, event)
+    if name.startswith(("logging.", "absl.logging.")):
+        return log_kind(name, event)
+    if name.startswith("loguru.logger."):
+        return LOGURU.get(name.rpartition(".")[2])
+    if name in ASKS:
+        return Kind.ASK
+    if name in vocabulary.trackers or name in TRACKERS:
+        return Kind.TRACKER
+    if name in SWITCHED_TRACKERS:
+        return Kind.SWITCHED_TRACKER
+    if name in WRITES or name in vocabulary.writes:
+        return Kind.HANDLE if writes_into_handle(event, vocabulary) else Kind.WRITE
+    if name.startswith(TRACKER_FUNCTIONS + vocabulary.tracker_functions):
+        return Kind.TRACK
+    if name.startswith(SWITCHED_PREFIXES):
+        return Kind.SWITCHED_TRACK
+    if name in PROGRESS:
+        return Kind.PROGRESS
+    if name in PROGRAMS:
+        return Kind.PROCESS
+    if name in SHOWS:
+        return Kind.SHOW
+    if downloads(name, event, vocabulary):
+        return Kind.DOWNLOAD
+    if name.startswith(PLOTS):
+        return Kind.PLOT
+    return None
+
+
+def print_kind(event: Event, vocabulary: Vocabulary) -> Kind | None:
+    """Where a ``print`` goes: standard output unless ``file=`` says otherwise."""
+    target = event.arguments.keyword("file")
+    if target is None:
+        return Kind.PRINT
+    names = {value.name for value in target.values if isinstance(value, External)}
+    if names and names <= {"sys.stderr", "sys.__stderr__"}:
+        return None
+    if any(is_handle(value, vocabulary) for value in target.values):
+        return Kind.HANDLE
+    return Kind.PRINT
+
+
+def log_kind(name: str, event: Event) -> Kind | None:
+    """What a function of the logging package does."""
+    last = name.rpartition(".")[2]
+    if name in LOG_FILES:
+        return Kind.LOG_FILE
+    if name == "logging.basicConfig" and event.arguments.keyword("filename") is not None:
+        return Kind.LOG_FILE
+    return Kind.LOG if last in LOG_METHODS else None
+
+
+def classify_method(callee: Opaque, event: Event, vocabulary: Vocabulary) -> Kind | None:
+    """What a method of something outside the project does."""
+    if callee.kind != "attribute" or not callee.operands:
+        return Kind.DOWNLOAD if chosen_by_name_downloads(callee, event, vocabulary) else None
+    name, receivers = callee.name, callee.operands[0]
+    makers = {maker for value in receivers for maker in makers_of(value)}
+    if name in LOG_METHODS and "logging.getLogger" in makers:
+        return Kind.LOG
+    if makers & SHELLS and runs_program(name, event):
+        return Kind.PROCESS
+    if "rich.console.Console" in makers and name in ("print", "log", "rule", "print_json"):
+        return Kind.CONSOLE
+    if name == "write" and any(is_bar(value) for value in receivers):
+        # A bar that is switched off still writes.
+        return Kind.CONSOLE
+    if any(maker in vocabulary.trackers or maker in TRACKERS for maker in makers):
+        return Kind.TRACK
+    if any(maker in SWITCHED_TRACKERS for maker in makers):
+        return Kind.SWITCHED_TRACK
+    if any(is_handle(value, vocabulary) for value in receivers):
+        return Kind.HANDLE
+    if name == "open" and any(is_path(value) for value in receivers):
+        return path_open_kind(event)
+    if name in PATH_WRITES and any(is_path(value) for value in receivers):
+        return Kind.WRITE
+    writes = name in WRITE_METHODS or name in vocabulary.write_methods
+    if writes or (name in ("to_json", "to_html") and event.arguments.items):
+        return Kind.HANDLE if writes_into_handle(event, vocabulary) else Kind.WRITE
+    if name == "save" and event.arguments.items and saves_file(receivers):
+        return Kind.HANDLE if writes_into_handle(event, vocabulary) else Kind.WRITE
+    if name == "write" and any(isinstance(v, Opaque) and v.kind == "parameter" for v in receivers):
+        return Kind.WRITE
+    if name in TRACK_METHODS:
+        return Kind.TRACK
+    if name in DOWNLOAD_METHODS:
+        return Kind.DOWNLOAD
+    if any(maker.startswith(PLOTS) for maker in makers):
+        return Kind.SHOW if name == "show" else Kind.PLOT
+    return None
+
+
+def is_bar(value: Value) -> bool:
+    """Whether a value is what gives the elements of something else, and shows how far it is."""
+    return isinstance(value, Opaque) and value.kind == "operation" and value.name == "iterate"
+
+
+def runs_program(method: str, event: Event) -> bool:
+    """Whether a method of a notebook's shell runs another program, or writes a file."""
+    if method in SHELL_PROGRAMS:
+        return True
+    given = event.arguments.positional()
+    magic = only_constant(given[0].values) if method in SHELL_MAGICS and given else None
+    return magic is not None and str(magic.value).split(" ")[0] in MAGICS

@@ -1,0 +1,1 @@
+"""Where the process starts, what runs where, and on which ranks."""

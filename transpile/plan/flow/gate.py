@@ -1,0 +1,99 @@
+"""Whether a script is for conversion at all: distributed already, or not training."""
+
+from __future__ import annotations
+
+from transpile.facts.values import External, Instance, Opaque, Values
+from transpile.plan.data.data_gradients import of_data_alone
+from transpile.plan.graph import called_names, walk_back
+from transpile.plan.model import Plan
+
+
+def distributed_already(plan: Plan) -> str:
+    """How a script is distributed already; empty where it is not.
+
+    A reachable initialisation plus what makes use of it counts; an import alone, or a helper that
+    asks whether a process group exists, does not.
+    """
+    table = plan.table
+    initialised = ""
+    used = ""
+    for event in plan.facts.events:
+        if event.kind not in ("call", "import") or event.detached:
+            continue
+        names = [callee.name for callee in event.callee if isinstance(callee, External)]
+        if event.kind == "call":
+            for name in names:
+                if name in table.distributed_starts:
+                    initialised = initialised or name
+                if name in table.distributed_uses:
+                    used = used or name
+                if table.engine_of(name):
+                    return f"it is distributed by {table.engine_of(name)} ({name})"
+            for value in event.result:
+                if isinstance(value, Instance):
+                    for base in value.cls.external_bases():
+                        if table.engine_of(base):
+                            return f"it is distributed by {table.engine_of(base)} ({base})"
+    if initialised and used:
+        return f"it initialises a process group ({initialised}) and uses it ({used})"
+    return table.distributed(plan) if table.distributed is not None else ""
+
+
+def trains(plan: Plan) -> bool:
+    """Whether a backward pass, or something that trains unseen, is reached from the script."""
+    if any(not backward.event.detached for backward in plan.backwards):
+        return True
+    if any(not step.detached for optimizer in plan.optimizers for step in optimizer.steps):
+        return True
+    if hidden_training(plan) or hand_written(plan):
+        return True
+    return plan.table.trains is not None and plan.table.trains(plan)
+
+
+def hidden_training(plan: Plan) -> list[Opaque]:
+    """Calls out of the project that are given an optimizer or a model together with a loader."""
+    loaders = {id(loader.value) for loader in plan.loaders}
+    optimizers = {id(optimizer.value) for optimizer in plan.optimizers}
+    found: list[Opaque] = []
+    if plan.backwards:
+        return found
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached:
+            continue
+        given = {id(value) for argument in event.arguments.items for value in argument.values}
+        if (given & loaders and given & optimizers) or (
+            given & optimizers and not harmless_with_optimizer(event.callee)
+        ):
+            for value in event.result:
+                if isinstance(value, Opaque) and value.kind == "call" and value not in found:
+                    found.append(value)
+    return found
+
+
+def harmless_with_optimizer(callees: object) -> bool:
+    """Whether a call only schedules or stores what it is given."""
+    words = ("lr_scheduler", "Scheduler", "LR", "save", "load", "print", "GradScaler", "append")
+    for callee in callees:  # type: ignore[attr-defined]
+        name = callee.name if isinstance(callee, (External, Opaque)) else ""
+        if not any(word in name for word in words):
+            return False
+    return True
+
+
+def hand_written(plan: Plan) -> list[Opaque]:
+    """Gradients taken by function instead of a backward pass, but for those of data alone."""
+    functions = plan.table.gradient_functions
+    found: list[Opaque] = []
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached:
+            continue
+        for value in event.result:
+            if isinstance(value, Opaque) and any(n in functions for n in called_names(value)):
+                if not of_data_alone(value, plan.table):
+                    found.append(value)
+    return found
+
+
+def depends_on_calls(values: Values, names: frozenset[str]) -> bool:
+    """Whether values come from a call of one of the external names."""
+    return any(name in names for value in walk_back(values) for name in called_names(value))

@@ -1,0 +1,1 @@
+"""Models, what they are wrapped in, and what reaches into them."""

@@ -1,0 +1,167 @@
+"""Random numbers that change parameters or averaged gradients, of each process's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Event, Loop
+from transpile.facts.values import External, Function, Opaque, Values
+from transpile.facts.walk import descendants
+from transpile.plan.graph import called_names, method_calls, origins, walk_back
+from transpile.plan.model import Model, Plan
+from transpile.plan.models.parts import part_of
+from transpile.plan.models.wraps import Wrap, find_wrap
+from transpile.plan.roles.surroundings import enters_part
+
+#: Functions of other libraries that draw.
+DRAWS = frozenset(
+    {
+        "numpy.random.randn", "numpy.random.normal", "numpy.random.rand", "numpy.random.uniform",
+        "numpy.random.standard_normal", "random.random", "random.gauss", "random.uniform",
+    }
+)  # fmt: skip
+#: Methods of distributions that draw.
+SAMPLES = frozenset({"sample", "rsample", "sample_n"})
+
+
+def uneven_noise(plan: Plan) -> Iterator[Event]:
+    """The events that change parameters or gradients of a wrapped model by random numbers."""
+    seen: set[int] = set()
+    for event in plan.facts.events:
+        if event.detached or id(event.node) in seen:
+            continue
+        if any(redrawn(plan, model, event) for model in plan.trained_models):
+            seen.add(id(event.node))
+            yield event
+            continue
+        for changed, by, fills in changes(plan, event):
+            if not (fills or draws(plan, by)):
+                continue
+            if any(is_wrapped(plan, model, event) for model in models_of(plan, changed)):
+                seen.add(id(event.node))
+                yield event
+                break
+
+
+def redrawn(plan: Plan, model: Model, event: Event) -> bool:
+    """Whether an event draws parameters of a wrapped model anew, between passes of its training.
+
+    What is drawn before the training is drawn alike by all processes.
+    """
+    backwards = [each.event for each in plan.backwards if model in each.models]
+    around = {
+        id(frame.node) for each in backwards for frame in each.stack if isinstance(frame, Loop)
+    }
+    begun = any(each.order < event.order for each in backwards)
+    if not begun and not any(id(loop.node) in around for loop in event.loops()):
+        return False
+    wrap = find_wrap(plan, model)
+    if isinstance(wrap, Wrap) and event.order < wrap.order:
+        return False
+    return any(
+        part_of(plan, value, model) or model in models_of(plan, (value,))
+        for value in drawn_anew(plan, event)
+    )
+
+
+def drawn_anew(plan: Plan, event: Event) -> Values:
+    """The parameters, layers or models whose parameters a call redraws."""
+    table = plan.table
+    if event.arguments.get("generator", None) is not None:
+        return ()
+    for callee in event.callee if event.kind == "call" else ():
+        if isinstance(callee, External) and callee.name in table.filling_functions:
+            return event.arguments.items[0].values if event.arguments.items else ()
+        if not isinstance(callee, Opaque) or callee.kind != "attribute":
+            continue
+        if callee.name in table.redrawing_methods:
+            return callee.operands[0]
+        if callee.name == "apply":
+            given = (value for item in event.arguments.items for value in item.values)
+            if any(isinstance(v, Function) and redraws(plan, v) for v in given):
+                return callee.operands[0]
+    return ()
+
+
+def redraws(plan: Plan, function: Function) -> bool:
+    """Whether a function that is given layers draws their parameters anew."""
+    table = plan.table
+    for node in descendants(function.node):
+        if not isinstance(node, cst.Call):
+            continue
+        if any(
+            isinstance(value, External) and value.name in table.filling_functions
+            for value in plan.facts.values_of(node.func)
+        ):
+            return True
+        if isinstance(node.func, cst.Attribute):
+            if node.func.attr.value in table.redrawing_methods | table.filling_methods:
+                return True
+    return False
+
+
+def is_wrapped(plan: Plan, model: Model, event: Event) -> bool:
+    """Whether an event comes after the wrap, which makes all processes begin alike.
+
+    Models without a wrap begin alike, too, and change together once they are trained.
+    """
+    wrap = find_wrap(plan, model)
+    if not isinstance(wrap, Wrap):
+        return plan.in_training(event.stack)
+    return event.order >= wrap.order
+
+
+def changes(plan: Plan, event: Event) -> Iterator[tuple[Values, Values, bool]]:
+    """What an event changes in place, by which values, and whether it draws these itself."""
+    if event.kind == "call":
+        given = tuple(value for item in event.arguments.items for value in item.values)
+        generator = event.arguments.get("generator", None) is not None
+        for callee in event.callee:
+            if isinstance(callee, Opaque) and callee.kind == "attribute":
+                if callee.name in plan.table.assigning_methods or (
+                    callee.name.endswith("_") and not callee.name.startswith("_")
+                ):
+                    yield callee.operands[0], given, (
+                        callee.name in plan.table.filling_methods and not generator
+                    )
+    elif event.kind == "store" and event.name in ("grad", "data"):
+        yield event.callee, event.result, False
+    elif event.kind == "operate":
+        yield event.callee, event.result, False
+
+
+def draws(plan: Plan, values: Values) -> bool:
+    """Whether random numbers of the process's own are among what values are made of."""
+    for value in walk_back(values, lambda value: isinstance(value, Opaque)):
+        if not isinstance(value, Opaque) or value.kind != "call":
+            continue
+        if value.arguments.get("generator", None) is not None:
+            continue
+        if any(name in DRAWS or name in plan.table.draws for name in called_names(value)):
+            return True
+        filling = plan.table.filling_methods
+        if any(name in filling or name in SAMPLES for name, _ in method_calls(value)):
+            return True
+    return False
+
+
+def models_of(plan: Plan, values: Values) -> Iterator[Model]:
+    """The trained models that values are parameters of, or the data or gradients of these."""
+    for value in walk_back(values, enters_part):
+        owners: Values = ()
+        for name, receiver in method_calls(value):
+            if name in plan.table.parameter_methods:
+                owners = (*owners, *origins(receiver))
+        optimizers: Values = ()
+        if isinstance(value, Opaque) and value.kind == "attribute":
+            if value.name == "param_groups":
+                optimizers = value.operands[0]
+            elif value.name in ("weight", "bias"):
+                owners = (*owners, *origins(value.operands[0]))
+        for model in plan.trained_models:
+            if any(part_of(plan, owner, model) for owner in owners):
+                yield model
+            elif any(each.value is one for each in model.optimizers for one in optimizers):
+                yield model

@@ -1,0 +1,161 @@
+"""Backward passes that go through one call of a model a second time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from transpile.facts.events import Branch, Event, Stack
+from transpile.facts.values import Constant, Function, Instance, Opaque, Value
+from transpile.plan.graph import called_names, method_calls, walk_back
+from transpile.plan.model import Backward, Model, Plan
+from transpile.plan.models.learning import outputs, training_forwards
+from transpile.plan.roles.surroundings import gradients_off
+
+#: Functions, methods and attributes behind which no gradient flows back: they cut it off, or give
+#: places, sizes and truth values.
+CUTS = frozenset(
+    {
+        "detach", "detach_", "item", "tolist", "numpy", "data", "argsort", "argmax", "argmin",
+        "argwhere", "nonzero", "bincount", "searchsorted", "bucketize", "multinomial", "eq", "ne",
+        "lt", "le", "gt", "ge", "equal", "isclose", "isnan", "isinf", "isfinite", "logical_and",
+        "logical_or", "logical_not", "long", "int", "bool", "size", "numel", "dim", "shape",
+        "indices", "len", "LessThan", "LessThanEqual", "GreaterThan", "GreaterThanEqual", "Equal",
+        "NotEqual",
+    }
+)  # fmt: skip
+#: Those that give values and, behind them, where these stood.
+WITH_PLACES = frozenset({"topk", "sort", "max", "min", "median", "kthvalue", "mode", "cummax"})
+
+
+def second_pass(plan: Plan, model: Model) -> Event | None:
+    """The first backward pass through a call of a model that another went through before.
+
+    A wrap averages gradients in the backward pass that follows a call of the model. What a further
+    one adds, without a call in between, stays on its process.
+    """
+    forwards = training_forwards(plan, model)
+    calls = [
+        event
+        for event in model.forwards
+        if not event.detached and not gradients_off(event.stack, plan.table)
+    ]
+    passes: list[tuple[Event, list[Event]]] = []
+    for backward in sorted(plan.backwards, key=lambda backward: backward.event.order):
+        if model in backward.models and not backward.event.detached:
+            used = used_by(backward, forwards)
+            if used:
+                passes.append((backward.event, used))
+    for position, (event, used) in enumerate(passes):
+        if comes_again(event, calls):
+            return event
+        for other, _ in passes[:position]:
+            before = any(forward.order < other.order for forward in used)
+            between = [call for call in calls if other.order < call.order < event.order]
+            if before and not called_anew(between, event) and may_follow(plan, other, event):
+                return event
+    return None
+
+
+def reached_by_gradients_alone(plan: Plan, model: Model) -> bool:
+    """Whether a loss depends on a model through gradients of its output alone.
+
+    Those need not depend on all parameters, such as the last bias: a wrap waits for the rest.
+    """
+    forwards = training_forwards(plan, model)
+    functions = plan.table.gradient_functions
+
+    def enters(value: Value) -> bool:
+        return lets_gradients_through(value) and not any(
+            name in functions for name in called_names(value)
+        )
+
+    return any(
+        used_by(backward, forwards) and not used_by(backward, forwards, enters)
+        for backward in plan.backwards
+        if model in backward.models and not backward.event.detached
+    )
+
+
+def used_by(
+    backward: Backward, forwards: list[Event], enters: Callable[[Value], bool] | None = None
+) -> list[Event]:
+    """The calls of a model whose result a loss depends on.
+
+    Args:
+        backward: the backward pass from the loss.
+        forwards: the calls.
+        enters: through which values; all that gradients flow through where it is not given.
+    """
+    reached = {id(value) for value in walk_back(backward.loss, enters or lets_gradients_through)}
+    return [
+        forward
+        for forward in forwards
+        if forward.order < backward.event.order
+        and any(id(value) in reached for value in outputs(forward))
+    ]
+
+
+def lets_gradients_through(value: Value) -> bool:
+    """Whether gradients may flow back from a value to what it was made of."""
+    if isinstance(value, (Instance, Function)):
+        return False
+    if isinstance(value, Opaque) and value.kind in ("attribute", "operation"):
+        return value.name not in CUTS
+    if isinstance(value, Opaque) and value.kind == "item" and value.index == (Constant(1),):
+        return not any(words_of(base) & WITH_PLACES for base in value.operands[0])
+    return words_of(value).isdisjoint(CUTS)
+
+
+def words_of(value: Value) -> set[str]:
+    """The last words of the functions and methods that a call may be of."""
+    names = {name.rpartition(".")[2] for name in called_names(value)}
+    return names | {name for name, _ in method_calls(value)}
+
+
+def comes_again(event: Event, calls: list[Event]) -> bool:
+    """Whether a backward pass stands in a loop that goes round without a call of the model."""
+    loops = list(event.loops())
+    if not loops:
+        return False
+    inner = loops[-1].node
+    return not any(loop.node is inner for call in calls for loop in call.loops())
+
+
+def may_follow(plan: Plan, first: Event, second: Event) -> bool:
+    """Whether a run that comes to one place may come to the other in the same round."""
+    if excluded(first.stack, second.stack):
+        return False
+    arms = {(id(frame.node), frame.arm) for frame in first.stack if isinstance(frame, Branch)}
+    own = arms - {(id(f.node), f.arm) for f in second.stack if isinstance(f, Branch)}
+    return not any(
+        event.kind == "exit"
+        and first.order < event.order < second.order
+        and any(isinstance(f, Branch) and (id(f.node), f.arm) in own for f in event.stack)
+        for event in plan.facts.events
+    )
+
+
+def called_anew(calls: list[Event], event: Event) -> bool:
+    """Whether a run that comes to a place has been through one of some calls, whatever it chose."""
+    known = {(id(frame.node), frame.arm) for frame in event.stack if isinstance(frame, Branch)}
+    chosen: dict[int, set[object]] = {}
+    for call in calls:
+        own = [
+            frame
+            for frame in call.stack
+            if isinstance(frame, Branch) and (id(frame.node), frame.arm) not in known
+        ]
+        if not own:
+            return True
+        if len(own) == 1:
+            chosen.setdefault(id(own[0].node), set()).add(own[0].arm)
+    return any(len(arms) > 1 for arms in chosen.values())
+
+
+def excluded(first: Stack, second: Stack) -> bool:
+    """Whether two places stand on different arms of one branch."""
+    arms = {id(frame.node): frame.arm for frame in first if isinstance(frame, Branch)}
+    return any(
+        isinstance(frame, Branch) and arms.get(id(frame.node), frame.arm) != frame.arm
+        for frame in second
+    )

@@ -1,0 +1,296 @@
+"""Where a trained model is put into the wrap that averages its gradients."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from transpile.facts.events import Call, Event, Loop
+from transpile.facts.module import Module
+from transpile.facts.values import Class
+from transpile.plan.flow.places import Statement, blocks_around, calls_of, index_in, statement_in
+from transpile.plan.graph import origin
+from transpile.plan.model import Model, Plan
+from transpile.plan.models.frozen import switches_of, unfrozen_later
+from transpile.plan.models.holders import Holder, trace
+from transpile.plan.models.learning import training_forwards
+from transpile.plan.models.model_preparations import preparations
+from transpile.plan.models.moves import moved_while_it_trains
+from transpile.plan.models.second_passes import reached_by_gradients_alone, second_pass
+from transpile.plan.models.wrap_sites import (
+    assigned_as_global,
+    binding_nodes,
+    may_bind,
+    site_in_scope,
+    sites_in_scope,
+)
+from transpile.records import dataclass, replace
+
+
+@dataclass(frozen=True, eq=False)
+class Wrap:
+    """Where a model is wrapped.
+
+    Args:
+        models: the models that the variable may hold.
+        module: the module of the place.
+        text: the variable.
+        before: the statement before which the wrap stands; None where it stands behind `after`.
+        after: the statement that makes the model ready.
+        order: events from this position on see the wrapped model.
+        function: the function that the place is in.
+        thawed: parameters are switched on and off around the wrap, which must know all of them.
+    """
+
+    models: tuple[Model, ...]
+    module: Module
+    text: str
+    before: Statement | None
+    after: Statement
+    order: int
+    function: cst.FunctionDef | None
+    thawed: bool = False
+
+    @property
+    def node(self) -> Statement:
+        """The statement to point at."""
+        return self.before if self.before is not None else self.after
+
+
+def wrapped_already(plan: Plan, model: Model) -> bool:
+    """Whether the script hands the model to one of the framework's wraps, or to one of its own."""
+    return any(
+        origin(value) is model.value
+        for event in (*plan.facts.calls_to(*plan.table.wrappers), *derived_wraps(plan))
+        for argument in event.arguments.items[:1]
+        for value in argument.values
+    )
+
+
+def derived_wraps(plan: Plan) -> list[Event]:
+    """The calls of the project's own classes that derive from the framework's wraps."""
+    if "derived wraps" not in plan.memo:
+        plan.memo["derived wraps"] = [
+            event
+            for event in plan.facts.events
+            if event.kind == "call"
+            and any(
+                isinstance(callee, Class)
+                and not plan.table.wrappers.isdisjoint(callee.external_bases())
+                for callee in event.callee
+            )
+        ]
+    found: list[Event] = plan.memo["derived wraps"]
+    return found
+
+
+def find_wrap(plan: Plan, model: Model) -> Wrap | str:
+    """Where to wrap a model, or why that cannot be told."""
+    key = f"wrap {id(model)}"
+    if key not in plan.memo:
+        found = search_wrap(plan, model)
+        if plan.table.thaws and may_need_thawing(plan, model, found):
+            thawed = search_wrap(plan, model, thawed=True)
+            found = thawed if isinstance(thawed, Wrap) else found
+        plan.memo[key] = found
+    wrap: Wrap | str = plan.memo[key]
+    return wrap
+
+
+def may_need_thawing(plan: Plan, model: Model, found: Wrap | str) -> bool:
+    """Whether parameters are frozen and unfrozen so that a plain wrap would not know all."""
+    if isinstance(found, Wrap):
+        return unfrozen_later(plan, model, found.order) is not None
+    return next(switches_of(plan, model), None) is not None
+
+
+def search_wrap(plan: Plan, model: Model, thawed: bool = False) -> Wrap | str:
+    """What :func:`find_wrap` gives, worked out anew.
+
+    Args:
+        plan: the plan.
+        model: the model.
+        thawed: the wrap is to know frozen parameters, too, so that it need not wait for freezing.
+    """
+    forwards = training_forwards(plan, model)
+    if not forwards:
+        return "it learns, but is never called itself: only parts or methods of it are"
+    if second_pass(plan, model) is not None:
+        return (
+            "two backward passes go through one call of it, and a wrap would average only what "
+            "the first of them gives"
+        )
+    if moved_while_it_trains(plan, model, forwards) is not None:
+        return (
+            "it is moved to another device or type while it trains, and a wrap loses hold of "
+            "parameters that move"
+        )
+    if reached_by_gradients_alone(plan, model):
+        return (
+            "a backward pass reaches it through gradients of its output alone, which not all of "
+            "its parameters need to be part of, and a wrap would wait for the rest"
+        )
+    common: dict[tuple[int, int, str], list[Holder]] | None = None
+    order: list[tuple[int, int, str]] = []
+    for event in forwards:
+        if not isinstance(event.node, cst.Call):
+            return "it is called by something that is not in the script's text"
+        holders = trace(plan.facts, event.module, called(plan, event.node), event.stack)
+        keys: dict[tuple[int, int, str], list[Holder]] = {}
+        for holder in holders:
+            # Nearest to the use: later ones of the same variable are its own assignments.
+            keys.setdefault(holder.key, [holder])
+        if common is None:
+            common = keys
+            order = list(keys)
+        else:
+            common = {key: [*common[key], *keys[key]] for key in common if key in keys}
+    if not common:
+        return "its calls reach it through different variables"
+    reason = "no variable holds it from where it is ready to where it is called"
+    for key in reversed([key for key in order if key in common]):
+        found = wrap_at(plan, model, common[key], forwards, thawed)
+        if isinstance(found, Wrap):
+            if found.order <= min(event.order for event in forwards):
+                return found
+            # Another method sets the variable again, behind the training.
+            found = "it is set again behind its training"
+        reason = found or reason
+    return reason
+
+
+def called(plan: Plan, node: cst.Call) -> cst.BaseExpression:
+    """The expression for the object that a call calls, also by its ``forward``."""
+    dispatched = plan.table.dialect.dispatched
+    if isinstance(node.func, cst.Attribute) and node.func.attr.value in dispatched:
+        return node.func.value
+    return node.func
+
+
+def wrap_at(
+    plan: Plan, model: Model, holders: list[Holder], forwards: list[Event], thawed: bool
+) -> Wrap | str:
+    """Whether a variable is the right place, and where in its scope."""
+    first = holders[0]
+    module, depth = first.module, first.depth
+    if any(holder.depth != depth for holder in holders):
+        return ""
+    uses = [holder.node for holder in holders if not holder.stored]
+    if first.function is None and assigned_as_global(module, first.text):
+        return "a function assigns it to a global variable, and the place behind that is not known"
+    binding = [node for node in binding_nodes(plan, first) if may_bind(plan, node, model)]
+    if not binding and not first.is_parameter:
+        return ""
+    anchors = [*binding, *preparations(plan, model, first, forwards, thawed)]
+    optimizers = [
+        site
+        for optimizer in model.optimizers
+        if (site := site_in_scope(first, optimizer.event)) is not None
+    ]
+    block: cst.CSTNode | None = None
+    if anchors:
+        block = common_block(module, anchors[0], [*anchors, *uses])
+    elif first.function is not None:
+        block = first.function.body
+    if block is None:
+        return ""
+    if comes_anew(plan, model, first, block):
+        return (
+            "it is made ready (moved, loaded or frozen) where it is used already" if anchors else ""
+        )
+    wrap = wrap_in(plan, model, first, block, anchors, uses, optimizers)
+    return replace(wrap, thawed=True) if thawed and isinstance(wrap, Wrap) else wrap
+
+
+def comes_anew(plan: Plan, model: Model, holder: Holder, block: cst.CSTNode) -> bool:
+    """Whether a block is entered again and again with one model, which it would wrap each time."""
+    around: list[int] = []
+    depth = 0
+    for frame in holder.stack:
+        if depth == holder.depth:
+            break
+        if isinstance(frame, Loop):
+            around.append(id(frame.node))
+        depth += isinstance(frame, Call)
+    for node in (block, *holder.module.source.parents(block)):
+        if isinstance(node, cst.FunctionDef):
+            break
+        if isinstance(node, (cst.For, cst.While)):
+            around.append(id(node))
+    if not around:
+        return False
+    made = {
+        id(loop.node)
+        for event in plan.facts.events
+        if event.kind == "call" and event.node is getattr(model.value, "node", None)
+        for loop in event.loops()
+    }
+    return not made.issuperset(around)
+
+
+def wrap_in(
+    plan: Plan,
+    model: Model,
+    holder: Holder,
+    block: cst.CSTNode,
+    anchors: list[cst.CSTNode],
+    uses: list[cst.CSTNode],
+    optimizers: list[cst.CSTNode],
+) -> Wrap | str:
+    """Where in a block to wrap: behind all anchors, before all uses."""
+    statements: list[Statement] = list(block.body)  # type: ignore[attr-defined]
+
+    def positions(nodes: list[cst.CSTNode]) -> list[int]:
+        found = [statement_in(holder.module, block, node) for node in nodes]
+        return [index_in(block, statement) for statement in found if statement is not None]
+
+    after = max(positions(anchors), default=-1)
+    used = positions(uses)
+    if used and min(used) <= after:
+        return "it is made ready (moved, loaded or frozen) where it is used already"
+    later = [position for position in [*used, *positions(optimizers)] if position > after]
+    if not later and (uses or after < 0):
+        return ""
+    before = statements[min(later)] if later else None
+    behind = statements[max(after, 0)]
+    rest = statements[min(later) if later else after + 1 :]
+    order = order_of(plan, holder, block, behind, rest)
+    return Wrap((model,), holder.module, holder.text, before, behind, order, holder.function)
+
+
+def order_of(
+    plan: Plan,
+    holder: Holder,
+    block: cst.CSTNode,
+    behind: Statement,
+    later: list[Statement],
+) -> int:
+    """The position of the first event in some statements of a block, or behind its function."""
+    left: Event | None = None
+    for site, event in sites_in_scope(plan, holder):
+        statement = statement_in(holder.module, block, site)
+        if statement in later:
+            return event.order
+        if statement is behind and left is None:
+            left = event
+    events = plan.facts.events
+    if left is None or not holder.depth:
+        return len(events)
+    within = calls_of(left.stack)[: holder.depth]
+    return next(
+        (
+            event.order
+            for event in events[left.order + 1 :]
+            if calls_of(event.stack)[: holder.depth] != within
+        ),
+        len(events),
+    )
+
+
+def common_block(
+    module: Module, start: cst.CSTNode, nodes: list[cst.CSTNode]
+) -> cst.CSTNode | None:
+    """The innermost block around `start` that holds all nodes."""
+    for block in blocks_around(module, start):
+        if all(statement_in(module, block, node) is not None for node in nodes):
+            return block
+    return None

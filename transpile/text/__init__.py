@@ -1,0 +1,1 @@
+"""Scripts as text: read, located, and edited by spans."""
