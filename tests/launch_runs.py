@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
-import socket
 import subprocess
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ports import free_port
 from slurm_cluster import NoSlurm, SlurmCluster
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -83,21 +81,3 @@ def run_in_slurm(interpreter: Path, folder: Path, *words: str) -> str:
     logs = {path.name: path.read_text() for path in sorted(Path("logs").iterdir())}
     assert state == "COMPLETED", (log.read_text(), logs)
     return log.read_text()
-
-
-def free_port(adjacent: int = 8) -> int:
-    """A port that nobody listens on, nor on the next ones.
-
-    It is below the ports that the system itself gives to connections, of which any may take the
-    next one meanwhile.
-    """
-    for _ in range(100):
-        first = random.randrange(10_000, 32_000)
-        with ExitStack() as stack:
-            try:
-                for port in range(first, first + adjacent):
-                    stack.enter_context(socket.socket()).bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return first
-    raise OSError("no free ports were found")

@@ -48,7 +48,7 @@ def prepare() -> None:
     if ENVIRONMENT.exists():
         shutil.rmtree(ENVIRONMENT)
     venv.create(ENVIRONMENT, with_pip=True)
-    pip = [str(PROGRAMS / "python"), "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    pip = [str(PROGRAMS / "python"), "-m", "pip", "-qq", "--disable-pip-version-check"]
     subprocess.run([*pip, "install", "--editable", ".[dev]"], cwd=ROOT, check=True)
     STAMP.write_text(wanted, "utf-8")
 

@@ -73,7 +73,7 @@ def prepare(environment: Environment) -> str:
     if environment.folder.exists():
         shutil.rmtree(environment.folder)
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    pip = [str(environment.interpreter), "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    pip = [str(environment.interpreter), "-m", "pip", "--disable-pip-version-check", "-qq"]
     for words in (
         [str(interpreter), "-m", "venv", str(environment.folder)],
         [*pip, "install", *environment.requirements],

@@ -11,6 +11,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from ports import free_ports
+
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol", "srun", "sinfo")
 _LONGEST_JOB = 240  # seconds
 _SEARCHED = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
@@ -176,15 +178,3 @@ class SlurmCluster:
                 process.wait(10)
             except subprocess.TimeoutExpired:
                 process.kill()
-
-
-def free_ports(number: int) -> list[int]:
-    """Ports that nobody listens on."""
-    sockets = [socket.socket() for _ in range(number)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clusters import Pod
+from ports import free_port
 
 HERE = "127.0.0.1"
 _LOG_FOLDER = "/tmp/paddle-log"
@@ -31,7 +31,7 @@ class Ended:
 
 def on_loopback(pods: Sequence[Pod]) -> list[Pod]:
     """The pods with addresses of this machine for their names, and with free ports."""
-    places = {pod.name: {port: str(_free_port()) for port in _PORTS} for pod in pods}
+    places = {pod.name: {port: str(free_port()) for port in _PORTS} for pod in pods}
     first = next(iter(places.values()))
     names = "|".join(re.escape(name) for name in sorted(places, key=len, reverse=True))
     with_port = re.compile(rf"({names}):(\d+)")
@@ -118,10 +118,3 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HERE, 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 from framework_environments import ENVIRONMENTS
-from launch_runs import FIXTURES, free_port
+from launch_runs import FIXTURES
+from ports import free_port
 from test_manifests import HOSTILE
 
 from transpile.launch import targets
@@ -132,18 +133,22 @@ class Cluster:
         self.nodes.append(self._start(f"--address=127.0.0.1:{port}", *common))
 
     def _start(self, *words: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            ["ray", "start", *words],
-            env=self.environment,
-            cwd=self.folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        with (self.folder / "log").open("ab") as log:
+            return subprocess.Popen(
+                ["ray", "start", *words],
+                env=self.environment,
+                cwd=self.folder,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
 
     def _wait(self, ready: Callable[[], bool]) -> None:
         end = time.monotonic() + LIMIT
         while not ready():
-            assert time.monotonic() < end, "Ray has not started"
+            gone = any(node.poll() is not None for node in self.nodes)
+            if gone or time.monotonic() > end:
+                self.stop()
+                pytest.fail(f"Ray has not started: {(self.folder / 'log').read_text()}")
             time.sleep(1)
 
     def ray(self, *words: str, cwd: str = ".") -> subprocess.CompletedProcess[str]:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from slurm_cluster import NoSlurm, SlurmCluster, free_ports
+from ports import free_port
+from slurm_cluster import NoSlurm, SlurmCluster
 
 TRAINING = Path(__file__).parents[2] / "fixtures" / "pytorch" / "mnist_arguments" / "train.py"
 # What every process leaves behind at its end.
@@ -109,7 +110,7 @@ def test_mpirun(command: Callable[..., Any], training: list[str], implementation
     made = command(*training, "--target", "mpi", "--", "--epochs", "1", "--no-cuda")
     assert made.status == 0, made.errors
     done = subprocess.run(
-        ["./train_dist.mpi.sh", "--master-port", str(free_ports(1)[0]), "--", "--lr", "0.5"],
+        ["./train_dist.mpi.sh", "--master-port", str(free_port()), "--", "--lr", "0.5"],
         env={**ENVIRONMENT, "PATH": f"programs:{PATH}"},
         capture_output=True,
         text=True,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+
+from ports import free_ports
 
 RECORD = Path(__file__).with_name("fluid_record.py")
 #: Seconds that a trainer may take; servers leave within the second time once they are told to.
@@ -46,15 +46,6 @@ def environment(**extra: str) -> dict[str, str]:
         and name.lower() not in ("http_proxy", "https_proxy")
     }
     return {**kept, "OMP_NUM_THREADS": "1", "CPU_NUM": "1", **extra}
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of this machine that nobody listens on."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
 
 
 class Cluster:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launch_runs import ARGUMENTS, converted, free_port, launched, run, run_in_slurm
+from launch_runs import ARGUMENTS, converted, launched, run, run_in_slurm
+from ports import free_port
 
 Interpreters = Callable[[str], Path]
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from ports import free_port
 
 OBSERVER = Path(__file__).resolve().parent / "observed_mxnet.py"
 
@@ -115,14 +116,6 @@ def run_job(
     found = sorted(evidence.glob("worker-*.json"))
     recorded = tuple(json.loads(path.read_text("utf-8")) for path in found)
     return Job(tuple(outcomes), recorded, work)
-
-
-def free_port() -> int:
-    """A port that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def files_of(folder: Path) -> set[str]:

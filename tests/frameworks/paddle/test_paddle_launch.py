@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launch_runs import ARGUMENTS, converted, free_port, launched, run
+from launch_runs import ARGUMENTS, converted, launched, run
+from ports import free_port
 
 Interpreters = Callable[[str], Path]
 

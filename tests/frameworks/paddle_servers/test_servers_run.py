@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 from cases import FIXTURES
-from launch_runs import converted, free_port, run
+from launch_runs import converted, run
+from ports import free_port
 
 Interpreters = Callable[[str], Path]
 LAUNCH = (

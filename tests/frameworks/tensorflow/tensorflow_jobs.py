@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import time
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+
+from ports import free_ports
 
 OBSERVER = Path(__file__).resolve().parent / "observed_tensorflow.py"
 #: Two loads of TensorFlow on a busy machine take most of it.
@@ -108,15 +108,6 @@ def start(
             )
         )
     return Running(tuple(processes), folder)
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nothing listens on."""
-    with ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
 
 
 def files_of(folder: Path) -> set[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cases import FIXTURES
-from tensorflow_jobs import free_ports
+from ports import free_port
 
 
 def test_workers_of_one_machine_train_together(
@@ -21,7 +21,7 @@ def test_workers_of_one_machine_train_together(
     words = ["--launch", "tf-multi-worker", "--processes-per-node", "2"]
     output = str(tmp_path / "train_dist.py")
     assert command(str(script), "-o", output, *words).status == 0
-    (first,) = free_ports(1)
+    first = free_port()
     done = subprocess.run(
         ["sh", str(tmp_path / "train_dist.tf-multi-worker.sh"), "--port", str(first)],
         cwd=tmp_path,
