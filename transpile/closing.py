@@ -61,7 +61,7 @@ def unclaimed(plan: Plan, rulings: Rulings) -> Iterator[Remark]:
 
 def among_imports(plan: Plan) -> Iterator[Remark]:
     """A remark for each effect between the imports, where no guard is defined yet."""
-    for effect in plan.memo["once"].early if "once" in plan.memo else ():
+    for effect in plan.once.early if plan.once is not None else ():
         yield Remark(
             "DT013",
             Level.WARNING,

@@ -191,7 +191,7 @@ def decide_and_edit(
     """Ask every rule that serves the plan's way, and carry out what they want if none refuses."""
     read = plan.entry.source
     chosen = [rule for rule in catalog.rules(plan.table.framework) if plan.way in rule.ways]
-    plan.memo["requirements"] = project.requirements
+    plan.requirements = project.requirements
     answers = [(rule, answer) for rule in chosen for answer in rule.decide(plan)]
     if not options.allow_partial:
         answers = decisive(answers) or answers
@@ -277,7 +277,7 @@ def explain_numbers(
     processes = plan.options.explain_numbers
     if vocabulary is None or processes is None:
         return
-    plan.memo["project file"] = project.text_beside
+    plan.text_beside = project.text_beside
     found = account(plan, rulings, vocabulary, processes, converted=converted)
     description["numbers"] = found.document
     for problem in found.problems:

@@ -63,9 +63,8 @@ def templates_of(framework: str) -> Mapping[str, HelperTemplate]:
 
 
 def sources_of(plan: Plan) -> Mapping[str, HelperSource]:
-    """The helpers for one plan: rules leave variants that it needs in its memo."""
-    variants: Mapping[str, HelperSource] = plan.memo.get("helpers", {})
-    return Helpers({**templates_of(plan.table.framework), **variants}, plan.options)
+    """The helpers for one plan: those that rules have made for it first."""
+    return Helpers({**templates_of(plan.table.framework), **plan.helpers}, plan.options)
 
 
 class Helpers(Mapping[str, HelperSource]):

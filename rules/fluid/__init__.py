@@ -9,6 +9,7 @@ from transpile.rules.fluid._questions import distributed, sites, trains
 from transpile.rules.fluid._versions import VERSIONS
 
 TABLE = Table(
+    joins=False,
     framework="fluid",
     prefix="FL",
     versions=VERSIONS,

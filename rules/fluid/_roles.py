@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transpile.facts.events import Event
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.records import dataclass
 from transpile.rules.fluid._events import calls_method, names_of
 from transpile.rules.fluid.gradients._minimizes import Minimize, apart, find_minimizes
@@ -86,12 +87,10 @@ class Roles:
         )
 
 
+@query
 def roles_of(plan: Plan) -> Roles:
     """The roles of a script; found once for all rules."""
-    if "fluid roles" not in plan.memo:
-        plan.memo["fluid roles"] = find_roles(plan)
-    found: Roles = plan.memo["fluid roles"]
-    return found
+    return find_roles(plan)
 
 
 def find_roles(plan: Plan) -> Roles:

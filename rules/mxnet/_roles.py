@@ -19,6 +19,7 @@ from transpile.facts.values import (
 )
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Optimizer, Plan
+from transpile.plan.query import query
 from transpile.plan.roles.loaders import enters_iterator
 from transpile.rules.mxnet._vocabulary import (
     CREATE,
@@ -91,18 +92,16 @@ def in_workers(plan: Plan) -> bool:
     return options.kvstore != "dist_async" and options.compression == "none" and not sparse(plan)
 
 
+@query
 def sparse(plan: Plan) -> bool:
     """Whether the script speaks of parameters or gradients that are rows of sparse matrices."""
-    if "sparse" not in plan.memo:
-        plan.memo["sparse"] = any(
-            isinstance(value, Constant) and value.value in ("row_sparse", "csr")
-            for event in plan.facts.events
-            if event.kind == "call" and not event.detached
-            for argument in event.arguments.items
-            for value in argument.values
-        )
-    found: bool = plan.memo["sparse"]
-    return found
+    return any(
+        isinstance(value, Constant) and value.value in ("row_sparse", "csr")
+        for event in plan.facts.events
+        if event.kind == "call" and not event.detached
+        for argument in event.arguments.items
+        for value in argument.values
+    )
 
 
 def has_modules(plan: Plan) -> bool:
@@ -169,12 +168,10 @@ def made_by(values: Values, makers: frozenset[str]) -> bool:
     return any(name in makers for value in values for name in called_names(value))
 
 
+@query
 def fits(plan: Plan) -> list[Fit]:
     """The calls that train by themselves or set a module's optimizer up."""
-    if "fits" not in plan.memo:
-        plan.memo["fits"] = list(find_fits(plan))
-    found: list[Fit] = plan.memo["fits"]
-    return found
+    return list(find_fits(plan))
 
 
 def find_fits(plan: Plan) -> Iterator[Fit]:
@@ -212,12 +209,10 @@ def unknown_fits(plan: Plan) -> list[Event]:
     ]
 
 
+@query
 def updates(plan: Plan) -> list[Update]:
     """The calls that change parameters, outside of ``fit``."""
-    if "updates" not in plan.memo:
-        plan.memo["updates"] = list(find_updates(plan))
-    found: list[Update] = plan.memo["updates"]
-    return found
+    return list(find_updates(plan))
 
 
 def find_updates(plan: Plan) -> Iterator[Update]:
@@ -258,19 +253,16 @@ def drawn_by(drawing: Event, loop: Loop) -> bool:
     return drawing.name in ("next", "") and bool(own) and own[-1].node is loop.node
 
 
+@query
 def drawings(plan: Plan, loader: Loader) -> list[Event]:
     """The events that draw batches from a loader: loops, ``next(it)`` and ``it.next()``."""
-    key = f"drawings {id(loader)}"
-    if key not in plan.memo:
-        found = list(loader.iterations)
-        for event in plan.facts.events:
-            if event.kind == "call":
-                for receiver in receivers_of(event, "next"):
-                    if any(value is loader.value for value in walk_back((receiver,), enters)):
-                        found.append(event)
-        plan.memo[key] = found
-    events: list[Event] = plan.memo[key]
-    return events
+    found = list(loader.iterations)
+    for event in plan.facts.events:
+        if event.kind == "call":
+            for receiver in receivers_of(event, "next"):
+                if any(value is loader.value for value in walk_back((receiver,), enters)):
+                    found.append(event)
+    return found
 
 
 def enters(value: Value) -> bool:
@@ -278,17 +270,15 @@ def enters(value: Value) -> bool:
     return enters_iterator(value)
 
 
+@query
 def training_loaders(plan: Plan) -> list[Loader]:
     """The loaders whose batches change parameters, in the order of the run."""
-    if "training loaders" not in plan.memo:
-        found = {id(loader): loader for loader in plan.training_loaders}
-        for update in updates(plan):
-            found.update((id(loader), loader) for loader in update.loaders)
-        for fit in fits(plan):
-            found.update((id(loader), loader) for loader in fed(plan, fit))
-        plan.memo["training loaders"] = [each for each in plan.loaders if id(each) in found]
-    loaders: list[Loader] = plan.memo["training loaders"]
-    return loaders
+    found = {id(loader): loader for loader in plan.training_loaders}
+    for update in updates(plan):
+        found.update((id(loader), loader) for loader in update.loaders)
+    for fit in fits(plan):
+        found.update((id(loader), loader) for loader in fed(plan, fit))
+    return [each for each in plan.loaders if id(each) in found]
 
 
 def fed(plan: Plan, fit: Fit) -> list[Loader]:

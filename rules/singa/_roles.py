@@ -21,6 +21,7 @@ from transpile.facts.values import (
 )
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.records import dataclass
 from transpile.rules.singa._vocabulary import (
     BACKWARD,
@@ -46,14 +47,10 @@ class Update:
     method: str = ""
 
 
+@query
 def calls(plan: Plan) -> list[Event]:
     """The calls that are reached."""
-    if "calls" not in plan.memo:
-        plan.memo["calls"] = [
-            event for event in plan.facts.events if event.kind == "call" and not event.detached
-        ]
-    found: list[Event] = plan.memo["calls"]
-    return found
+    return [event for event in plan.facts.events if event.kind == "call" and not event.detached]
 
 
 def names_of(event: Event) -> list[str]:
@@ -96,12 +93,10 @@ def outside(cls: Class) -> tuple[str, ...]:
     return cls.external_bases()
 
 
+@query
 def updates(plan: Plan) -> list[Update]:
     """The places that update parameters."""
-    if "updates" not in plan.memo:
-        plan.memo["updates"] = list(find_updates(plan))
-    found: list[Update] = plan.memo["updates"]
-    return found
+    return list(find_updates(plan))
 
 
 def find_updates(plan: Plan) -> Iterator[Update]:

@@ -10,6 +10,7 @@ from transpile.facts.events import Event, Within
 from transpile.facts.values import External, Instance, Opaque, Value, Values
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.rules.tensorflow._names import (
     FIT_METHODS,
     MODEL_BASES,
@@ -45,24 +46,22 @@ def is_no_model(value: Value) -> bool:
     return bool(names) and all(name.startswith(NO_MODELS) for name in names)
 
 
+@query
 def fits(plan: Plan) -> list[Event]:
     """The calls by which Keras trains, each place once."""
-    if "fits" not in plan.memo:
-        found: dict[int, Event] = {}
-        for event in plan.facts.events:
-            if event.kind != "call" or not isinstance(event.node, cst.Call):
-                continue
-            receivers = receivers_of(event, FIT_METHODS)
-            if receivers is None or not isinstance(event.node.func, cst.Attribute):
-                continue
-            if receivers and all(map(is_no_model, receivers)):
-                continue
-            kept = found.get(id(event.node))
-            if kept is None or kept.detached:
-                found[id(event.node)] = event
-        plan.memo["fits"] = list(found.values())
-    events: list[Event] = plan.memo["fits"]
-    return events
+    found: dict[int, Event] = {}
+    for event in plan.facts.events:
+        if event.kind != "call" or not isinstance(event.node, cst.Call):
+            continue
+        receivers = receivers_of(event, FIT_METHODS)
+        if receivers is None or not isinstance(event.node.func, cst.Attribute):
+            continue
+        if receivers and all(map(is_no_model, receivers)):
+            continue
+        kept = found.get(id(event.node))
+        if kept is None or kept.detached:
+            found[id(event.node)] = event
+    return list(found.values())
 
 
 def tapes_around(event: Event) -> list[Within]:
@@ -75,40 +74,36 @@ def tapes_around(event: Event) -> list[Within]:
     ]
 
 
+@query
 def gradients(plan: Plan) -> list[Event]:
     """The calls that take gradients from a tape, each place once."""
-    if "gradients" not in plan.memo:
-        found: dict[int, Event] = {}
-        for event in plan.facts.events:
-            if event.kind != "call":
-                continue
-            receivers = receivers_of(event, GRADIENTS)
-            if receivers and any(TAPE in called_names(value) for value in receivers):
-                kept = found.get(id(event.node))
-                if kept is None or kept.detached:
-                    found[id(event.node)] = event
-        plan.memo["gradients"] = list(found.values())
-    events: list[Event] = plan.memo["gradients"]
-    return events
+    found: dict[int, Event] = {}
+    for event in plan.facts.events:
+        if event.kind != "call":
+            continue
+        receivers = receivers_of(event, GRADIENTS)
+        if receivers and any(TAPE in called_names(value) for value in receivers):
+            kept = found.get(id(event.node))
+            if kept is None or kept.detached:
+                found[id(event.node)] = event
+    return list(found.values())
 
 
+@query
 def updates(plan: Plan) -> list[Event]:
     """The calls that change variables by gradients of a tape, each place once."""
-    if "updates" not in plan.memo:
-        taken = {id(value) for event in gradients(plan) for value in event.result}
-        found: dict[int, Event] = {}
-        for event in plan.facts.events:
-            if event.kind != "call" or receivers_of(event, UPDATING) is None:
-                continue
-            given = tuple(value for each in event.arguments.items for value in each.values)
-            sure = receivers_of(event, frozenset({"apply_gradients"})) is not None
-            if in_helper(event):
-                continue
-            if sure or any(id(value) in taken for value in walk_back(given)):
-                found.setdefault(id(event.node), event)
-        plan.memo["updates"] = list(found.values())
-    events: list[Event] = plan.memo["updates"]
-    return events
+    taken = {id(value) for event in gradients(plan) for value in event.result}
+    found: dict[int, Event] = {}
+    for event in plan.facts.events:
+        if event.kind != "call" or receivers_of(event, UPDATING) is None:
+            continue
+        given = tuple(value for each in event.arguments.items for value in each.values)
+        sure = receivers_of(event, frozenset({"apply_gradients"})) is not None
+        if in_helper(event):
+            continue
+        if sure or any(id(value) in taken for value in walk_back(given)):
+            found.setdefault(id(event.node), event)
+    return list(found.values())
 
 
 UPDATING = frozenset({"apply_gradients", "apply", "assign_sub", "assign_add", "assign"})
@@ -173,21 +168,24 @@ HELPERS = (
 )
 
 
+@query
+def _taken_twice(plan: Plan) -> set[int]:
+    found: set[int] = set()
+    for taken in plan.facts.events:
+        given = receivers_of(taken, GRADIENTS) if taken.kind == "call" else None
+        around = {id(each) for frame in tapes_around(taken) for each in frame.managers}
+        own = {id(value) for value in given or () if TAPE in called_names(value)}
+        if around - own:
+            found |= own
+    return found
+
+
 def is_taken_twice(plan: Plan, event: Event) -> bool:
     """Whether gradients of what is called are differentiated again.
 
     That is so where a tape gives its gradients while another one records.
     """
-    if "taken twice" not in plan.memo:
-        found: set[int] = set()
-        for taken in plan.facts.events:
-            given = receivers_of(taken, GRADIENTS) if taken.kind == "call" else None
-            around = {id(each) for frame in tapes_around(taken) for each in frame.managers}
-            own = {id(value) for value in given or () if TAPE in called_names(value)}
-            if around - own:
-                found |= own
-        plan.memo["taken twice"] = found
-    twice: set[int] = plan.memo["taken twice"]
+    twice = _taken_twice(plan)
     return any(id(each) in twice for frame in tapes_around(event) for each in frame.managers)
 
 

@@ -180,8 +180,7 @@ class Defaults:
     def load(self, path: str) -> Any:
         """The content of a configuration file; None where it cannot be read."""
         if path not in self.files:
-            read = self.plan.memo.get("project file")
-            text = read(path) if read is not None else None
+            text = self.plan.text_beside(path)
             self.files[path] = parsed(path, text) if text is not None else None
         return self.files[path]
 

@@ -13,6 +13,7 @@ from transpile.facts.interpreter import Facts
 from transpile.facts.state import truth
 from transpile.facts.values import Class
 from transpile.plan.model import Plan
+from transpile.plan.query import Answers, query
 from transpile.records import dataclass
 
 
@@ -76,12 +77,15 @@ class Audit:
         """What any process does."""
         return self.plan.facts
 
+    @property
+    def answered(self) -> Answers:
+        """Answers to questions about it, kept with the plan."""
+        return self.plan.answered
+
+    @query
     def as_written(self) -> Plan:
         """The plan of the script as a conversion sees it, where nothing is known of processes."""
-        if "as written" not in self.plan.memo:
-            self.plan.memo["as written"] = self.follow()
-        known: Plan = self.plan.memo["as written"]
-        return known
+        return self.follow()
 
     def answers(self, test: cst.CSTNode) -> tuple[bool | None, ...]:
         """How each process answers a condition; None where it is not decided by its position."""

@@ -12,6 +12,7 @@ from transpile.plan.flow.places import start
 from transpile.plan.flow.ranks import Ranks
 from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Loader, Model, Plan
+from transpile.plan.query import query
 from transpile.plan.roles.surroundings import inside_module
 
 from .data import check_loader, head
@@ -26,12 +27,10 @@ from .words import EvaluationWords
 FORWARD = "forward"
 
 
+@query
 def evaluations(plan: Plan, words: EvaluationWords) -> list[Evaluation]:
     """The loops over loaders that no backward pass depends on, in which models are called."""
-    if "evaluations" not in plan.memo:
-        plan.memo["evaluations"] = Evaluations(plan, words).all()
-    found: list[Evaluation] = plan.memo["evaluations"]
-    return found
+    return Evaluations(plan, words).all()
 
 
 class Alone(Ranks):

@@ -22,8 +22,8 @@ from transpile.text.span import Span
 
 def once_of(plan: Plan) -> Once:
     """What is decided about the effects of a script, which the framework's rules have found."""
-    found: Once = plan.memo["once"]
-    return found
+    assert plan.once is not None
+    return plan.once
 
 
 def main_process(plan: Plan, module: Module) -> str:

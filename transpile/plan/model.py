@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
@@ -12,11 +13,14 @@ from transpile.facts.module import Module
 from transpile.facts.values import Argument, Instance, Opaque, Value, Values
 from transpile.options import Options
 from transpile.plan.names import Names, identifiers, takes_everything
+from transpile.plan.query import Answers
 from transpile.plan.table import Table
 from transpile.records import dataclass, field
 
 if TYPE_CHECKING:
     from transpile.plan.data.cut_bounds import Bounds
+    from transpile.plan.effects.treatment import Once
+    from transpile.prelude import HelperSource
 
 #: What the ranks shard: every batch, or the calls of the models.
 Way = Literal["data", "calls"]
@@ -150,6 +154,11 @@ class Backward:
     cut_problem: str = ""
 
 
+def no_text(path: str) -> str | None:
+    """Nothing, where there are no files beside the script."""
+    return None
+
+
 @dataclass(eq=False)
 class Plan:
     """What a script is made of, and what the rules need to decide and to edit.
@@ -160,7 +169,11 @@ class Plan:
         options: what the user chose.
         way: what the ranks shard: batches (``data``) or the calls of models (``calls``).
         loaders, models, optimizers, backwards: the roles.
-        memo: results that rules share, by a key of theirs.
+        answered: answers to questions about it, see :func:`~transpile.plan.query.query`.
+        helpers: the variants of helpers that it needs, by name.
+        once: what is decided about effects, which the framework's rules find.
+        requirements: reads the files of the project that name its packages.
+        text_beside: reads a file of the project; None where it cannot be read.
         names: names for what is inserted, by module; see :meth:`names_in`.
         samples: values with one entry for each sample of a batch that is cut out of the data, by
             identity, to the dimension that counts them.
@@ -175,7 +188,11 @@ class Plan:
     models: list[Model] = field(default_factory=list)
     optimizers: list[Optimizer] = field(default_factory=list)
     backwards: list[Backward] = field(default_factory=list)
-    memo: dict[str, Any] = field(default_factory=dict)
+    answered: Answers = field(default_factory=dict)
+    helpers: dict[str, HelperSource] = field(default_factory=dict)
+    once: Once | None = None
+    requirements: Callable[[], Mapping[str, str]] = dict
+    text_beside: Callable[[str], str | None] = no_text
     names: dict[Module, Names] = field(default_factory=dict)
     samples: dict[int, int] = field(default_factory=dict)
     kept: list[Value] = field(default_factory=list)

@@ -66,6 +66,7 @@ class Table:
         replacing: functions whose result takes a model's place, or that change its parameters.
         gradient_switches: attributes of parameters that switch their learning, to the value with
             which they learn.
+        joins: the processes join within the script; else a process knows its role from the start.
         thaws: a wrap can be made to know parameters that are frozen when it is made.
         draws: functions that draw random numbers from a state of the process.
         filling_methods: methods of tensors that fill them with such numbers.
@@ -130,6 +131,7 @@ class Table:
     elsewhere: frozenset[str] = frozenset()
     replacing: frozenset[str] = frozenset()
     gradient_switches: Mapping[str, bool] = field(default_factory=dict)
+    joins: bool = True
     thaws: bool = False
     draws: frozenset[str] = frozenset()
     filling_methods: frozenset[str] = frozenset()

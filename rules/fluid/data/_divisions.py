@@ -9,6 +9,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import Opaque
 from transpile.plan.flow.ranks import reads_rank_variable
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.records import dataclass
 
 
@@ -62,17 +63,15 @@ class Undivided:
 Answer = Division | Divided | Undivided
 
 
+@query
 def reading_rank(plan: Plan) -> set[int]:
     """The functions, by the identity of their node, in which the number of the process is read."""
-    if "fluid reading rank" not in plan.memo:
-        found = set()
-        for event in plan.facts.events:
-            if event.kind == "call" and any(
-                isinstance(value, Opaque) and reads_rank_variable(value) for value in event.result
-            ):
-                for frame in event.stack:
-                    if isinstance(frame, Call):
-                        found.add(id(frame.function.node))
-        plan.memo["fluid reading rank"] = found
-    known: set[int] = plan.memo["fluid reading rank"]
-    return known
+    found = set()
+    for event in plan.facts.events:
+        if event.kind == "call" and any(
+            isinstance(value, Opaque) and reads_rank_variable(value) for value in event.result
+        ):
+            for frame in event.stack:
+                if isinstance(frame, Call):
+                    found.add(id(frame.function.node))
+    return found

@@ -6,6 +6,7 @@ from transpile.plan.effects.effects import Vocabulary
 from transpile.plan.effects.once import find_once
 from transpile.plan.effects.treatment import Once
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.rules.fluid._roles import roles_of
 
 VOCABULARY = Vocabulary(
@@ -53,12 +54,9 @@ VOCABULARY = Vocabulary(
 )
 
 
+@query
 def once_of(plan: Plan) -> Once:
     """What is decided about the effects of a script; found once for all rules."""
-    if "once" not in plan.memo:
-        # The role of a process is known from the beginning: there is no set-up to wait for.
-        plan.memo["set up"] = None
-        together = frozenset(id(run.event.node) for run in roles_of(plan).training)
-        plan.memo["once"] = find_once(plan, VOCABULARY, frozenset(), 0, together)
-    found: Once = plan.memo["once"]
-    return found
+    together = frozenset(id(run.event.node) for run in roles_of(plan).training)
+    plan.once = find_once(plan, VOCABULARY, frozenset(), 0, together)
+    return plan.once

@@ -9,6 +9,7 @@ from transpile.facts.values import Opaque
 from transpile.plan.flow.places import Statement, function_of, start, statement_of
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.records import dataclass
 from transpile.rules.fluid._events import names_of
 from transpile.rules.fluid._roles import roles_of
@@ -55,12 +56,10 @@ class NoPlace:
     advice: str
 
 
+@query
 def place_of(plan: Plan) -> Place | NoPlace:
     """Where the program becomes distributed; found once for all rules."""
-    if "fluid place" not in plan.memo:
-        plan.memo["fluid place"] = find_place(plan)
-    found: Place | NoPlace = plan.memo["fluid place"]
-    return found
+    return find_place(plan)
 
 
 def find_place(plan: Plan) -> Place | NoPlace:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transpile.plan.model import Plan
 from transpile.plan.programs import MAIN, STARTUP, Program, Programs, Words
+from transpile.plan.query import query
 
 __all__ = ["MAIN", "STARTUP", "Program", "programs_of"]
 
@@ -16,9 +17,7 @@ WORDS = Words(
 )
 
 
+@query
 def programs_of(plan: Plan) -> Programs:
     """The programs of a plan; found once for all rules."""
-    if "fluid programs" not in plan.memo:
-        plan.memo["fluid programs"] = Programs(plan, WORDS)
-    found: Programs = plan.memo["fluid programs"]
-    return found
+    return Programs(plan, WORDS)

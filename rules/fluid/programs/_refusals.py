@@ -108,7 +108,7 @@ def refusals(plan: Plan) -> Iterator[Ruling]:
                 "this asks for Paddle 2.5 or later, which has no Fluid and no transpiler any more",
                 "run the script with Paddle 1.8, or move it to paddle.distributed",
             )
-    for line in without_fluid(plan.memo.get("requirements", dict)()):
+    for line in without_fluid(plan.requirements()):
         yield refuse(
             plan,
             "FL106",

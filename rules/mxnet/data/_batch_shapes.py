@@ -14,6 +14,7 @@ from transpile.facts.walk import children
 from transpile.finding import Level
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.plan.roles.backwards import data_sources
 from transpile.result import Verdict
 from transpile.rule import Answer, Remark, Ruling
@@ -134,18 +135,16 @@ def bound_to_batch(plan: Plan, event: Event) -> bool:
     )
 
 
+@query
 def shared_shapes(plan: Plan) -> set[int]:
     """What the calls give that are shaped by the share of a batch."""
-    if "shared shapes" not in plan.memo:
-        found: set[int] = set()
-        if plan.options.batch_size == "global" and not counts_workers(plan):
-            for site in sites(plan):
-                argument = batch_size(site)
-                for event, _ in shaped_by(plan, site, argument) if argument is not None else ():
-                    found.update(id(value) for value in event.result)
-        plan.memo["shared shapes"] = found
-    shared: set[int] = plan.memo["shared shapes"]
-    return shared
+    found: set[int] = set()
+    if plan.options.batch_size == "global" and not counts_workers(plan):
+        for site in sites(plan):
+            argument = batch_size(site)
+            for event, _ in shaped_by(plan, site, argument) if argument is not None else ():
+                found.update(id(value) for value in event.result)
+    return found
 
 
 def made_whole(plan: Plan, values: Values) -> bool:

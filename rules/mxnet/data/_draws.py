@@ -8,6 +8,7 @@ from transpile.facts.events import Event, Loop
 from transpile.facts.values import Class, External, Function, Instance, Opaque, Value
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.rules.mxnet._roles import receivers_of, updates
 
 #: Functions that draw random numbers of a shape.
@@ -117,22 +118,20 @@ def noise(plan: Plan) -> set[int]:
     return set(noise_of_samples(plan))
 
 
+@query
 def noise_of_samples(plan: Plan) -> dict[int, bool]:
     """Those random numbers, and whether they are a number of samples: several on the first axis."""
-    if "noise" not in plan.memo:
-        loops = {id(update.loop.node) for update in updates(plan) if update.loop is not None}
-        losses = tuple(value for backward in plan.backwards for value in backward.loss)
-        behind = {id(value) for value in walk_back(losses)}
-        plan.memo["noise"] = {
-            id(value): has_samples(first_axis(event))
-            for event in plan.facts.events
-            if event.kind == "call" and not event.detached and is_random(event)
-            if any(isinstance(frame, Loop) and id(frame.node) in loops for frame in event.stack)
-            for value in event.result
-            if id(value) in behind
-        }
-    found: dict[int, bool] = plan.memo["noise"]
-    return found
+    loops = {id(update.loop.node) for update in updates(plan) if update.loop is not None}
+    losses = tuple(value for backward in plan.backwards for value in backward.loss)
+    behind = {id(value) for value in walk_back(losses)}
+    return {
+        id(value): has_samples(first_axis(event))
+        for event in plan.facts.events
+        if event.kind == "call" and not event.detached and is_random(event)
+        if any(isinstance(frame, Loop) and id(frame.node) in loops for frame in event.stack)
+        for value in event.result
+        if id(value) in behind
+    }
 
 
 def has_samples(length: cst.BaseExpression | None) -> bool:

@@ -10,6 +10,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import Argument, Class, Instance, Opaque, Values, only_constant
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Plan
+from transpile.plan.query import query
 from transpile.rules.mxnet._roles import training_loaders
 from transpile.rules.mxnet._vocabulary import STORE
 
@@ -116,18 +117,16 @@ def asks_workers(plan: Plan, call: cst.Call) -> bool:
     )
 
 
+@query
 def counts_workers(plan: Plan) -> bool:
     """Whether the script asks a store for the number of workers: its batches are those of one."""
-    if "counts workers" not in plan.memo:
-        plan.memo["counts workers"] = any(
-            isinstance(value, Opaque) and from_store((value,), "num_workers")
-            for module in plan.facts.modules.values()
-            for node in module.source.nodes
-            if isinstance(node, cst.Attribute) and node.attr.value == "num_workers"
-            for value in plan.facts.values_of(node)
-        )
-    found: bool = plan.memo["counts workers"]
-    return found
+    return any(
+        isinstance(value, Opaque) and from_store((value,), "num_workers")
+        for module in plan.facts.modules.values()
+        for node in module.source.nodes
+        if isinstance(node, cst.Attribute) and node.attr.value == "num_workers"
+        for value in plan.facts.values_of(node)
+    )
 
 
 def written(site: Site, argument: Argument) -> bool:

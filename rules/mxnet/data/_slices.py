@@ -13,6 +13,7 @@ from transpile.facts.values import Constant, Function, Instance, Opaque, Value, 
 from transpile.plan.flow.places import function_of
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.rules.mxnet._roles import Update, updates
 from transpile.rules.mxnet.data._loaders import from_store
 from transpile.rules.mxnet.losses._losses import is_size
@@ -55,13 +56,11 @@ class Cuts:
     why_not: str = ""
 
 
+@query
 def cuts_of(plan: Plan) -> list[Cuts]:
     """How the batches of all updates are cut that draw from no loader."""
-    if "cuts" not in plan.memo:
-        lonely = [u for u in updates(plan) if not u.loaders]
-        plan.memo["cuts"] = [cuts_for(plan, update) for update in lonely]
-    found: list[Cuts] = plan.memo["cuts"]
-    return found
+    lonely = [u for u in updates(plan) if not u.loaders]
+    return [cuts_for(plan, update) for update in lonely]
 
 
 def cut_values(plan: Plan) -> set[int]:

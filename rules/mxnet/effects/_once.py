@@ -11,6 +11,7 @@ from transpile.plan.effects.effects import Effect, Vocabulary
 from transpile.plan.effects.once import find_once
 from transpile.plan.effects.treatment import Once
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.rule import Change, Helper, In
 from transpile.rules.mxnet.losses._evaluation import Shared, evaluations
 from transpile.rules.mxnet.losses._numbers import numbers_of
@@ -68,19 +69,18 @@ VOCABULARY = Vocabulary(
 )
 
 
+@query
 def once_of(plan: Plan) -> Once:
     """What is decided about the effects of a script; found once for all rules."""
-    if "once" not in plan.memo:
-        from transpile.rules.mxnet.losses.reduce_metrics import reduced
+    from transpile.rules.mxnet.losses.reduce_metrics import reduced
 
-        together = {id(event.node) for event in reduced(plan)}
-        together.update(numbers_of(plan, VOCABULARY).chosen)
-        if plan.options.evaluation == "shard":
-            shares = [each for each in evaluations(plan) if isinstance(each, Shared)]
-            together.update(id(each.loop) for each in shares)
-        plan.memo["once"] = find_once(plan, VOCABULARY, BARRIERS, 0, together)
-    found: Once = plan.memo["once"]
-    return found
+    together = {id(event.node) for event in reduced(plan)}
+    together.update(numbers_of(plan, VOCABULARY).chosen)
+    if plan.options.evaluation == "shard":
+        shares = [each for each in evaluations(plan) if isinstance(each, Shared)]
+        together.update(id(each.loop) for each in shares)
+    plan.once = find_once(plan, VOCABULARY, BARRIERS, 0, together)
+    return plan.once
 
 
 def main_process(plan: Plan, module: Module) -> str:

@@ -14,6 +14,7 @@ from transpile.facts.walk import descendants
 from transpile.plan.flow.places import function_of
 from transpile.plan.graph import called_names
 from transpile.plan.model import Loader, Plan
+from transpile.plan.query import query
 from transpile.rules.mxnet._roles import can_reduce, receivers_of, training_loaders, updates
 from transpile.rules.mxnet.data._loaders import constant_of
 from transpile.rules.mxnet.losses._metrics import is_metric, unusual
@@ -56,13 +57,11 @@ class Whole:
     why: str
 
 
+@query
 def evaluations(plan: Plan) -> list[Shared | Whole]:
     """The loops over data that nothing is trained on; found once for all rules."""
-    if "evaluations" not in plan.memo:
-        found = list(find_evaluations(plan))
-        plan.memo["evaluations"] = [mixed(plan, each, found) for each in found]
-    evaluated: list[Shared | Whole] = plan.memo["evaluations"]
-    return evaluated
+    found = list(find_evaluations(plan))
+    return [mixed(plan, each, found) for each in found]
 
 
 def find_evaluations(plan: Plan) -> Iterator[Shared | Whole]:

@@ -14,6 +14,7 @@ from transpile.plan.effects.effect_search import find_effects
 from transpile.plan.effects.effects import Effect, Kind, Vocabulary
 from transpile.plan.graph import parents, walk_back
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.plan.roles.backwards import data_sources
 from transpile.rules.mxnet._roles import can_reduce, receivers_of
 from transpile.rules.mxnet.data._batch_shapes import unshared_noise
@@ -106,19 +107,17 @@ class Numbers:
         return None
 
 
+@query
 def numbers_of(plan: Plan, vocabulary: Vocabulary) -> Numbers:
     """The numbers of a script; found once for all rules."""
-    if "numbers" not in plan.memo:
-        found = Numbers(plan)
-        if can_reduce(plan):
-            find_readings(found)
-            for _, values in reports(plan, vocabulary):
-                found.explain(values)
-            for test in decisions(plan):
-                found.explain(test)
-        plan.memo["numbers"] = found
-    numbers: Numbers = plan.memo["numbers"]
-    return numbers
+    found = Numbers(plan)
+    if can_reduce(plan):
+        find_readings(found)
+        for _, values in reports(plan, vocabulary):
+            found.explain(values)
+        for test in decisions(plan):
+            found.explain(test)
+    return found
 
 
 def find_readings(numbers: Numbers) -> None:

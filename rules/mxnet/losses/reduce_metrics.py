@@ -33,6 +33,7 @@ from transpile.finding import Level
 from transpile.layout import wrap_expression
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import (
@@ -57,14 +58,12 @@ SCORING = frozenset({"score", "predict", "iter_predict"})
 READING = frozenset({"get", "get_name_value", "get_global", "get_global_name_value"})
 
 
+@query
 def reduced(plan: Plan) -> list[Event]:
     """The calls that read a metric of the training loop and can be reduced."""
-    if "reduced" not in plan.memo:
-        found = [] if not can_reduce(plan) else list(reading(plan))
-        found.extend(read_in_shares(plan, {id(event.node) for event in found}))
-        plan.memo["reduced"] = [event for event in found if is_sum(plan, event)]
-    events: list[Event] = plan.memo["reduced"]
-    return events
+    found = [] if not can_reduce(plan) else list(reading(plan))
+    found.extend(read_in_shares(plan, {id(event.node) for event in found}))
+    return [event for event in found if is_sum(plan, event)]
 
 
 def read_in_shares(plan: Plan, known: set[int]) -> Iterator[Event]:

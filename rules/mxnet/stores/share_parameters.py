@@ -150,10 +150,9 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         for edit in insert_after(module.source, node, [line], order=-5):
             yield In(module, edit)
         return
-    helpers = plan.memo.setdefault("helpers", {})
     # Where calls are split, all workers draw the same batches and noise.
     parts = plan.way == "data"
-    helpers["share_parameters"] = share_and_vary(
+    plan.helpers["share_parameters"] = share_and_vary(
         parts and draws_on_its_own(plan), parts and augments_on_its_own(plan)
     )
     yield Helper("share_parameters", module)

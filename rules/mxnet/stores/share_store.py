@@ -128,7 +128,7 @@ def not_done(plan: Plan) -> Iterator[Answer]:
 
 def versions(plan: Plan) -> Iterator[Remark]:
     """What the files beside the script say of the version, and of a store for several workers."""
-    for each in wanted(plan.memo.get("requirements", dict)()):
+    for each in wanted(plan.requirements()):
         level, message = Level.NOTE, "its packages can share a store"
         if each.too_old:
             level, message = Level.ERROR, "1.2.1 is the first version that is converted for"
@@ -256,17 +256,16 @@ def shares(plan: Plan) -> bool:
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The helper that makes the store, and the random numbers."""
-    helpers = plan.memo.setdefault("helpers", {})
     if has_worker_stores(plan):
-        helpers["keys"] = STRING_KEYS
-        helpers["create_store"] = plain_store(plan.options, not has_modules(plan))
+        plan.helpers["keys"] = STRING_KEYS
+        plan.helpers["create_store"] = plain_store(plan.options, not has_modules(plan))
         if has_modules(plan):
-            helpers["WorkerStore"] = worker_store(
+            plan.helpers["WorkerStore"] = worker_store(
                 drops_out(plan) and draws_on_its_own(plan), augments_on_its_own(plan)
             )
     elif has_modules(plan):
-        helpers["keys"] = NAMED_KEYS
-        helpers["create_store"] = made_store(plan.options, False)
+        plan.helpers["keys"] = NAMED_KEYS
+        plan.helpers["create_store"] = made_store(plan.options, False)
     yield Helper("store", plan.entry)
     draws = any(
         event.kind == "import" and External("random") in event.callee for event in plan.facts.events

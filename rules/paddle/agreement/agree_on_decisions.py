@@ -40,6 +40,7 @@ from transpile.layout import wrap_expression
 from transpile.plan.effects.treatment import bound_names
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.paddle.effects._once import once_of
@@ -240,12 +241,14 @@ def controlled_names(plan: Plan) -> set[str]:
         for frame in event.stack:
             if not isinstance(frame, Branch) or not isinstance(frame.node, cst.If):
                 continue
-            key = f"controlled {id(frame.node)}"
-            if key not in plan.memo:
-                by_data = depends_on_data(plan, plan.facts.values_of(frame.node.test))
-                plan.memo[key] = names_in(frame.node) if by_data else set()
-            found |= plan.memo[key]
+            found |= _bound_by_data(plan, frame.node)
     return found
+
+
+@query
+def _bound_by_data(plan: Plan, statement: cst.If) -> set[str]:
+    by_data = depends_on_data(plan, plan.facts.values_of(statement.test))
+    return names_in(statement) if by_data else set()
 
 
 def names_in(statement: cst.If) -> set[str]:

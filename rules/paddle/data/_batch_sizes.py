@@ -13,6 +13,7 @@ from transpile.plan.data.sources import depends_on_world_size, given, sites
 from transpile.plan.graph import called_names, identity
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
+from transpile.plan.query import query
 from transpile.rules.paddle.data._shared_already import shared_already
 from transpile.rules.paddle.high_level._high_level import fit_argument, high_level
 
@@ -28,23 +29,23 @@ NETWORK = (
 )
 
 
+@query
 def places(plan: Plan) -> tuple[Use, ...]:
     """What follows the batch size of training; found once for all rules."""
-    if "places of batch sizes" not in plan.memo:
-        plan.memo["places of batch sizes"] = tuple(find_places(plan))
-    found: tuple[Use, ...] = plan.memo["places of batch sizes"]
-    return found
+    return tuple(find_places(plan))
+
+
+@query
+def _known_batch_sizes(plan: Plan) -> tuple[set[int | str], set[int]]:
+    values = {identity(value) for argument, _ in batch_sizes(plan) for value in argument.values}
+    return values, {id(use.node) for use in places(plan)}
 
 
 def holds_share(plan: Plan, call: Opaque) -> bool:
     """Whether what a call makes is as large as this process's share of a batch, for training."""
     if id(call) not in reached_in_steps(plan):
         return False
-    if "batch sizes" not in plan.memo:
-        found = [*batch_sizes(plan)]
-        plan.memo["batch sizes"] = {identity(v) for argument, _ in found for v in argument.values}
-        plan.memo["literal batch sizes"] = {id(use.node) for use in places(plan)}
-    known, literal = plan.memo["batch sizes"], plan.memo["literal batch sizes"]
+    known, literal = _known_batch_sizes(plan)
     if any(id(node) in literal for item in call.arguments.items for node in parts(item.node)):
         return True
     return any(identity(value) in known for value in numbers_given(call))

@@ -7,6 +7,7 @@ from transpile.plan.effects.once import find_once
 from transpile.plan.effects.treatment import Once
 from transpile.plan.flow.entering import set_up_of
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.rules.paddle.losses._evaluation import shared_loops
 from transpile.rules.paddle.losses._numbers import together
 
@@ -63,12 +64,11 @@ VOCABULARY = Vocabulary(
 )
 
 
+@query
 def once_of(plan: Plan) -> Once:
     """What is decided about the effects of a script; found once for all rules."""
-    if "once" not in plan.memo:
-        set_up = set_up_of(plan)
-        joined = set_up.order if set_up is not None else 0
-        everywhere = together(plan) | {id(one.loader) for one in shared_loops(plan, VOCABULARY)}
-        plan.memo["once"] = find_once(plan, VOCABULARY, BARRIERS, joined, everywhere)
-    found: Once = plan.memo["once"]
-    return found
+    set_up = set_up_of(plan)
+    joined = set_up.order if set_up is not None else 0
+    everywhere = together(plan) | {id(one.loader) for one in shared_loops(plan, VOCABULARY)}
+    plan.once = find_once(plan, VOCABULARY, BARRIERS, joined, everywhere)
+    return plan.once

@@ -12,6 +12,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import Argument, Constant, External, Instance, Opaque, Value, Values
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Plan
+from transpile.plan.query import query
 
 MODEL = "paddle.Model"
 FIT = (
@@ -47,12 +48,10 @@ class HighLevel:
     loaders: list[Loader] = field(default_factory=list)
 
 
+@query
 def high_level(plan: Plan) -> HighLevel:
     """What a script does through the high-level interface; found once for all rules."""
-    if "high level" not in plan.memo:
-        plan.memo["high level"] = find_high_level(plan)
-    found: HighLevel = plan.memo["high level"]
-    return found
+    return find_high_level(plan)
 
 
 def find_high_level(plan: Plan) -> HighLevel:

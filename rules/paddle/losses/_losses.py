@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transpile.facts.values import Opaque, Values
 from transpile.plan.model import Backward, Plan
+from transpile.plan.query import query
 from transpile.rules.paddle.losses._denominators import Pending, obstacle
 from transpile.rules.paddle.losses._quantities import Kind, Quantity, analysis
 from transpile.rules.paddle.losses._summands import sums_beside
@@ -38,12 +39,10 @@ def hindered(plan: Plan, quantity: Quantity) -> str:
     return ""
 
 
+@query
 def rewritten(plan: Plan) -> frozenset[Pending]:
     """The denominators that are taken over all processes, for the sake of some backward pass."""
-    if "rewritten" not in plan.memo:
-        plan.memo["rewritten"] = find_rewritten(plan)
-    found: frozenset[Pending] = plan.memo["rewritten"]
-    return found
+    return find_rewritten(plan)
 
 
 def find_rewritten(plan: Plan) -> frozenset[Pending]:

@@ -13,6 +13,7 @@ from transpile.plan.data.batch_size_reads import shapes
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
+from transpile.plan.query import query
 from transpile.rules.paddle.losses._leaves import Change, Doubt, Leaf, Numbers
 from transpile.rules.paddle.losses._losses import rewritten
 from transpile.rules.paddle.losses._quantities import REDUCIBLE, Analysis, Kind, Quantity, analysis
@@ -43,12 +44,10 @@ TEXT_FUNCTIONS = frozenset(
 FORMATTING = (cst.FormattedString, cst.Tuple, cst.List, cst.Dict)
 
 
+@query
 def numbers(plan: Plan) -> Numbers:
     """The numbers of a script; found once for all rules."""
-    if "numbers" not in plan.memo:
-        plan.memo["numbers"] = find_numbers(plan)
-    found: Numbers = plan.memo["numbers"]
-    return found
+    return find_numbers(plan)
 
 
 def together(plan: Plan) -> frozenset[int]:
@@ -183,19 +182,17 @@ def counted(
                 yield written.value
 
 
+@query
 def shapes_tensors(plan: Plan) -> set[int]:
     """The identities of what calls that give tensors their shapes are given."""
-    if "shapes of tensors" not in plan.memo:
-        plan.memo["shapes of tensors"] = {
-            id(value)
-            for event in plan.facts.events
-            if event.kind == "call" and shapes(plan, event.callee)
-            for item in event.arguments.items
-            for held in item.values
-            for value in (held.every() if isinstance(held, Sequence) else (held,))
-        }
-    found: set[int] = plan.memo["shapes of tensors"]
-    return found
+    return {
+        id(value)
+        for event in plan.facts.events
+        if event.kind == "call" and shapes(plan, event.callee)
+        for item in event.arguments.items
+        for held in item.values
+        for value in (held.every() if isinstance(held, Sequence) else (held,))
+    }
 
 
 def kept(event: Event, used: set[int]) -> Iterator[cst.BaseExpression]:

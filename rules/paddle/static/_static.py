@@ -22,6 +22,7 @@ from transpile.facts.values import (
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Loader, Plan
 from transpile.plan.programs import Program, Programs, Words
+from transpile.plan.query import query
 from transpile.records import dataclass, field
 
 ENABLE = External("paddle.enable_static")
@@ -76,15 +77,13 @@ class Static:
     programs: Programs | None = None
 
 
+@query
 def static_of(plan: Plan) -> Static | None:
     """What a script does with static graphs; None where it uses none.
 
     The loaders that its runs are fed from count as training loaders from here on.
     """
-    if "static graph" not in plan.memo:
-        plan.memo["static graph"] = find_static(plan)
-    found: Static | None = plan.memo["static graph"]
-    return found
+    return find_static(plan)
 
 
 def find_static(plan: Plan) -> Static | None:

@@ -105,7 +105,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             "leave out --mode: gradients are averaged by collectives",
         )
         return
-    plan.memo["helpers"] = SERVER_HELPERS
+    plan.helpers.update(SERVER_HELPERS)
     event, _ = static.minimizes[0]
     claims = tuple(
         each.node

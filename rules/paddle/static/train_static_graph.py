@@ -97,7 +97,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         return
     if plan.options.mode == "pserver":
         return
-    plan.memo["helpers"] = static_helpers(plan.options)
+    plan.helpers.update(static_helpers(plan.options))
     claims = tuple(
         node
         for event in (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from transpile.facts.values import Values
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 
 from .asking import Analysis
 from .domain import Duty, Kind, Pending, Quantity, WeightedLoss, describe
@@ -25,12 +26,10 @@ __all__ = [
 ]
 
 
+@query
 def analysis(plan: Plan) -> Analysis:
     """The analysis of a plan, one for all rules."""
-    if "quantities" not in plan.memo:
-        plan.memo["quantities"] = Analysis(plan)
-    found: Analysis = plan.memo["quantities"]
-    return found
+    return Analysis(plan)
 
 
 def quantity(plan: Plan, values: Values) -> Quantity:

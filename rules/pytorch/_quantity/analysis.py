@@ -21,6 +21,7 @@ from transpile.facts.values import (
 from transpile.facts.values import join as join_values
 from transpile.plan.graph import called_names, is_instance_of, parents, walk_back
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.plan.roles.backwards import enters_wrapper
 from transpile.records import replace
 from transpile.rules.pytorch.data._made_of import of_loaders
@@ -479,18 +480,16 @@ def simple(value: Value, plan: Plan) -> Quantity:
     return domain.equal(gradient=gradient)
 
 
+@query
 def stored_values(plan: Plan) -> dict[int, Values]:
     """What is stored into each array or dict by its identity: by index, or by methods in place."""
-    if "stored values" not in plan.memo:
-        found: dict[int, list[Value]] = {}
-        for event in plan.facts.events:
-            stores = event.kind == "store" and event.name == "[]"
-            for base in holders(event.callee) if stores else changed_in_place(event):
-                if isinstance(base, Opaque):
-                    found.setdefault(id(base), []).extend(event.result)
-        plan.memo["stored values"] = {key: tuple(values) for key, values in found.items()}
-    made: dict[int, Values] = plan.memo["stored values"]
-    return made
+    found: dict[int, list[Value]] = {}
+    for event in plan.facts.events:
+        stores = event.kind == "store" and event.name == "[]"
+        for base in holders(event.callee) if stores else changed_in_place(event):
+            if isinstance(base, Opaque):
+                found.setdefault(id(base), []).extend(event.result)
+    return {key: tuple(values) for key, values in found.items()}
 
 
 def holders(values: Values) -> Iterable[Opaque]:

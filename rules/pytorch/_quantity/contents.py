@@ -10,6 +10,7 @@ from transpile.facts.events import Call, Event
 from transpile.facts.values import External, Mapping, Opaque, Sequence, Value, Values
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.records import dataclass
 from transpile.rules.pytorch.agreement._conditions import assigned, controls
 
@@ -42,21 +43,19 @@ class Placed:
     line: int
 
 
+@query
 def places(plan: Plan) -> dict[int, list[Placed]]:
     """What is put into each container or array, by its identity."""
-    if "places in containers" not in plan.memo:
-        found: dict[int, list[Placed]] = {}
-        for event in plan.facts.events:
-            for cell, by in written(plan, event):
-                if by:
-                    source = event.module.source
-                    line, _ = source.position(source.span(event.node).start)
-                    found.setdefault(id(cell), []).append(Placed(by, line))
-        for cell, placed in picked(plan):
-            found.setdefault(id(cell), []).append(placed)
-        plan.memo["places in containers"] = found
-    known: dict[int, list[Placed]] = plan.memo["places in containers"]
-    return known
+    found: dict[int, list[Placed]] = {}
+    for event in plan.facts.events:
+        for cell, by in written(plan, event):
+            if by:
+                source = event.module.source
+                line, _ = source.position(source.span(event.node).start)
+                found.setdefault(id(cell), []).append(Placed(by, line))
+    for cell, placed in picked(plan):
+        found.setdefault(id(cell), []).append(placed)
+    return found
 
 
 def written(plan: Plan, event: Event) -> Iterator[tuple[Value, Values]]:

@@ -7,6 +7,7 @@ import libcst as cst
 from transpile.facts.values import External, Opaque, Sequence, Value, Values
 from transpile.plan.graph import called_names, origin
 from transpile.plan.model import Loader, Plan
+from transpile.plan.query import query
 
 from .losses import FUNCTIONAL
 from .vocabulary import words
@@ -25,25 +26,23 @@ WRAPPERS = frozenset(
 )
 
 
+@query
 def tensors_by_use(plan: Plan) -> set[int]:
     """The identities of the values that the script uses as tensors somewhere."""
-    if "used as tensors" not in plan.memo:
-        found: set[int] = set()
-        for module in plan.facts.modules.values():
-            for node in module.source.nodes_of(cst.Attribute):
-                if node.attr.value.rstrip("_") in OF_TENSORS:
-                    found.update(id(value) for value in plan.facts.values_of(node.value))
-        for event in plan.facts.calls:
-            if any(
-                (isinstance(one, External) and one.name.startswith(FUNCTIONAL))
-                or any(name.startswith("torch.nn.") for name in called_names(origin(one)))
-                for one in event.callee
-            ):
-                for item in event.arguments.items:
-                    found.update(id(value) for value in item.values)
-        plan.memo["used as tensors"] = found
-    known: set[int] = plan.memo["used as tensors"]
-    return known
+    found: set[int] = set()
+    for module in plan.facts.modules.values():
+        for node in module.source.nodes_of(cst.Attribute):
+            if node.attr.value.rstrip("_") in OF_TENSORS:
+                found.update(id(value) for value in plan.facts.values_of(node.value))
+    for event in plan.facts.calls:
+        if any(
+            (isinstance(one, External) and one.name.startswith(FUNCTIONAL))
+            or any(name.startswith("torch.nn.") for name in called_names(origin(one)))
+            for one in event.callee
+        ):
+            for item in event.arguments.items:
+                found.update(id(value) for value in item.values)
+    return found
 
 
 def gives_tensors(loader: Loader) -> bool:

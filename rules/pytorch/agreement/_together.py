@@ -26,6 +26,7 @@ from transpile.plan.flow.places import statement_of
 from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.parts import walk_parts
+from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off, inside_module
 from transpile.records import dataclass, field
 from transpile.rules.pytorch.losses._chosen_losses import chosen_parts
@@ -110,16 +111,14 @@ class Condition:
         return min(steps, key=lambda step: (not step.counts, step.event.order))
 
 
+@query
 def steps_of(plan: Plan) -> list[Step]:
     """Everything that the processes must do together, in the order of the run."""
-    if "steps together" not in plan.memo:
-        found = [*training_steps(plan), *reduction_steps(plan)]
-        found.extend([*forward_steps(plan), *other_steps(plan)])
-        found.extend(evaluation_steps(plan))
-        found.sort(key=lambda step: step.event.order)
-        plan.memo["steps together"] = found
-    known: list[Step] = plan.memo["steps together"]
-    return known
+    found = [*training_steps(plan), *reduction_steps(plan)]
+    found.extend([*forward_steps(plan), *other_steps(plan)])
+    found.extend(evaluation_steps(plan))
+    found.sort(key=lambda step: step.event.order)
+    return found
 
 
 def training_steps(plan: Plan) -> Iterator[Step]:
@@ -428,19 +427,17 @@ def is_caught(stack: Stack) -> bool:
     )
 
 
+@query
 def agreed_values(plan: Plan) -> set[int]:
     """The identities of values that the script itself makes equal on every process."""
-    if "agreed values" not in plan.memo:
-        found: set[int] = set()
-        for event in plan.facts.events:
-            if event.kind == "call" and agrees(event.callee) and event.arguments.items:
-                for value in event.arguments.items[0].values:
-                    found.add(id(value))
-                    for element in getattr(value, "elements", ()):
-                        found.update(id(v) for v in element if isinstance(v, (Opaque, Instance)))
-        plan.memo["agreed values"] = found
-    known: set[int] = plan.memo["agreed values"]
-    return known
+    found: set[int] = set()
+    for event in plan.facts.events:
+        if event.kind == "call" and agrees(event.callee) and event.arguments.items:
+            for value in event.arguments.items[0].values:
+                found.add(id(value))
+                for element in getattr(value, "elements", ()):
+                    found.update(id(v) for v in element if isinstance(v, (Opaque, Instance)))
+    return found
 
 
 def agrees(callees: Values) -> bool:
@@ -448,19 +445,17 @@ def agrees(callees: Values) -> bool:
     return any(isinstance(callee, External) and callee.name in AGREEING for callee in callees)
 
 
+@query
 def agreeing_calls(plan: Plan) -> set[int]:
     """The calls of functions that give every process the same answer."""
-    if "agreeing calls" not in plan.memo:
-        found: set[int] = set()
-        busy: set[int] = set()
-        for event in plan.facts.events:
-            if event.kind == "call" and agrees(event.callee):
-                frames = [frame for frame in event.stack if isinstance(frame, Call)]
-                if frames and frames[-1].node is not None:
-                    found.add(id(frames[-1].node))
-        for step in steps_of(plan):
-            if step.key[0] not in COLLECTIVES:
-                busy.update(id(f.node) for f in step.event.stack if isinstance(f, Call))
-        plan.memo["agreeing calls"] = found - busy
-    known: set[int] = plan.memo["agreeing calls"]
-    return known
+    found: set[int] = set()
+    busy: set[int] = set()
+    for event in plan.facts.events:
+        if event.kind == "call" and agrees(event.callee):
+            frames = [frame for frame in event.stack if isinstance(frame, Call)]
+            if frames and frames[-1].node is not None:
+                found.add(id(frames[-1].node))
+    for step in steps_of(plan):
+        if step.key[0] not in COLLECTIVES:
+            busy.update(id(f.node) for f in step.event.stack if isinstance(f, Call))
+    return found - busy

@@ -19,6 +19,7 @@ from transpile.facts.values import (
 )
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader
+from transpile.plan.query import query
 
 SAMPLER = "torch.utils.data.distributed.DistributedSampler"
 #: Samplers that know nothing of other processes.
@@ -138,12 +139,10 @@ def receivers(audit: Audit) -> Iterator[Instance]:
                     yield value
 
 
+@query
 def loaders_of(audit: Audit) -> Loaders:
     """The answers, found once for all checks."""
-    if "audited loaders" not in audit.plan.memo:
-        audit.plan.memo["audited loaders"] = Loaders(audit)
-    known: Loaders = audit.plan.memo["audited loaders"]
-    return known
+    return Loaders(audit)
 
 
 def evaluates_parts(audit: Audit) -> bool:

@@ -16,6 +16,7 @@ from transpile.facts.values import (
     Values,
 )
 from transpile.plan.graph import called_names, origin, walk_back
+from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off
 from transpile.rules.pytorch.agreement._together import has_buffers
 from transpile.rules.pytorch.audit import COLLECTIVES, FSDP
@@ -54,16 +55,13 @@ OF_ACCELERATOR = frozenset(
 )  # fmt: skip
 
 
+@query
 def meetings(audit: Audit, process: Process) -> list[Meeting]:
     """What a process does together with all others, in order."""
-    key = f"meetings {id(process)}"
-    if key not in audit.plan.memo:
-        found: list[Meeting] = []
-        for event in process.facts.calls:
-            found.extend(meetings_at(audit, process, event))
-        audit.plan.memo[key] = found
-    known: list[Meeting] = audit.plan.memo[key]
-    return known
+    found: list[Meeting] = []
+    for event in process.facts.calls:
+        found.extend(meetings_at(audit, process, event))
+    return found
 
 
 def meetings_at(audit: Audit, process: Process, event: Event) -> Iterator[Meeting]:
@@ -89,20 +87,17 @@ def meetings_at(audit: Audit, process: Process, event: Event) -> Iterator[Meetin
                 yield Meeting(event, word, "forward", ("synchronised",))
 
 
+@query
 def synchronised(audit: Audit, process: Process) -> frozenset[int]:
     """The models whose batch norm works over all processes, by the place that makes them."""
-    key = f"synchronised {id(process)}"
-    if key not in audit.plan.memo:
-        found: set[int] = set()
-        for event in process.facts.calls_to(f"{SYNC_BATCH_NORM}.convert_sync_batchnorm"):
-            for item in event.arguments.items[:1]:
-                found.update(id(getattr(origin(value), "node", None)) for value in item.values)
-        for event in process.facts.calls_to(SYNC_BATCH_NORM):
-            for frame in event.calls():
-                found.update(id(getattr(value, "node", None)) for value in frame.receiver)
-        audit.plan.memo[key] = frozenset(found - {id(None)})
-    known: frozenset[int] = audit.plan.memo[key]
-    return known
+    found: set[int] = set()
+    for event in process.facts.calls_to(f"{SYNC_BATCH_NORM}.convert_sync_batchnorm"):
+        for item in event.arguments.items[:1]:
+            found.update(id(getattr(origin(value), "node", None)) for value in item.values)
+    for event in process.facts.calls_to(SYNC_BATCH_NORM):
+        for frame in event.calls():
+            found.update(id(getattr(value, "node", None)) for value in frame.receiver)
+    return frozenset(found - {id(None)})
 
 
 def is_training(process: Process, event: Event, model: Value) -> bool:
@@ -223,18 +218,16 @@ def wraps_of(audit: Audit, process: Process) -> dict[int, list[Event]]:
     return found
 
 
+@query
 def wrapped_steps(audit: Audit) -> frozenset[int]:
     """The calls that step an optimizer of a wrapped model, by the identity of their nodes."""
-    if "wrapped steps" not in audit.plan.memo:
-        made = wraps_of(audit, audit.first)
-        audit.plan.memo["wrapped steps"] = frozenset(
-            id(step.node)
-            for optimizer in audit.plan.optimizers
-            if any(id(getattr(model, "node", None)) in made for model in optimizer.modules)
-            for step in optimizer.steps
-        )
-    known: frozenset[int] = audit.plan.memo["wrapped steps"]
-    return known
+    made = wraps_of(audit, audit.first)
+    return frozenset(
+        id(step.node)
+        for optimizer in audit.plan.optimizers
+        if any(id(getattr(model, "node", None)) in made for model in optimizer.modules)
+        for step in optimizer.steps
+    )
 
 
 def loads_wrapped(audit: Audit, process: Process, event: Event, receivers: Values) -> bool:
@@ -249,21 +242,19 @@ def loads_wrapped(audit: Audit, process: Process, event: Event, receivers: Value
     return False
 
 
+@query
 def missed_meetings(audit: Audit) -> list[Alone]:
     """The meetings that not all processes come to."""
-    if "missed meetings" not in audit.plan.memo:
-        known = {id(process): meetings(audit, process) for process in audit.processes}
-        found = list(missed(audit.first, audit.second, known))
-        seen = {id(alone.meeting.event.node) for alone in found}
-        others = (
-            *missed(audit.first, audit.elsewhere, known),
-            *skipped(audit.first, audit.second, known),
-            *skipped(audit.second, audit.first, known),
-        )
-        for alone in others:
-            if id(alone.meeting.event.node) not in seen:
-                seen.add(id(alone.meeting.event.node))
-                found.append(alone)
-        audit.plan.memo["missed meetings"] = found
-    missing: list[Alone] = audit.plan.memo["missed meetings"]
-    return missing
+    known = {id(process): meetings(audit, process) for process in audit.processes}
+    found = list(missed(audit.first, audit.second, known))
+    seen = {id(alone.meeting.event.node) for alone in found}
+    others = (
+        *missed(audit.first, audit.elsewhere, known),
+        *skipped(audit.first, audit.second, known),
+        *skipped(audit.second, audit.first, known),
+    )
+    for alone in others:
+        if id(alone.meeting.event.node) not in seen:
+            seen.add(id(alone.meeting.event.node))
+            found.append(alone)
+    return found

@@ -15,6 +15,7 @@ from transpile.facts.module import Module
 from transpile.facts.state import Dialect
 from transpile.facts.values import Class, External, Function, ModuleValue, Value
 from transpile.facts.walk import descendants
+from transpile.plan.query import query
 
 GATHERS = frozenset(
     f"torch.distributed.{word}"
@@ -22,16 +23,12 @@ GATHERS = frozenset(
 ) | {"torch.distributed.nn.functional.all_gather", "torch.distributed.nn.all_gather"}
 
 
+@query
 def splits_calls(audit: Audit) -> bool:
     """Whether every wrap of the script gathers what it computes from all processes."""
-    if "splits calls" not in audit.plan.memo:
-        own = audit.first.own_wraps
-        dialect = audit.plan.table.dialect
-        audit.plan.memo["splits calls"] = bool(own) and all(
-            GATHERS & set(called(wrap, dialect)) for wrap in own
-        )
-    known: bool = audit.plan.memo["splits calls"]
-    return known
+    own = audit.first.own_wraps
+    dialect = audit.plan.table.dialect
+    return bool(own) and all(GATHERS & set(called(wrap, dialect)) for wrap in own)
 
 
 def called(wrap: Class, dialect: Dialect) -> Iterator[str]:

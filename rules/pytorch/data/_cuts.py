@@ -17,6 +17,7 @@ from transpile.facts.values import (
 from transpile.plan.flow.places import function_of, statement_of
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Backward, Cut, Plan
+from transpile.plan.query import query
 from transpile.records import dataclass
 from transpile.rules.pytorch._quantity import Kind, quantity
 from transpile.rules.pytorch.data._batch_sources import no_data_set, why_no_loader
@@ -68,13 +69,10 @@ class Sharing:
     why_not: str = ""
 
 
+@query
 def sharing(plan: Plan, backward: Backward) -> Sharing:
     """How the batches of a backward pass without loaders are sharded, or why not."""
-    key = f"sharing of cuts {id(backward)}"
-    if key not in plan.memo:
-        plan.memo[key] = find_sharing(plan, backward)
-    found: Sharing = plan.memo[key]
-    return found
+    return find_sharing(plan, backward)
 
 
 def find_sharing(plan: Plan, backward: Backward) -> Sharing:

@@ -9,6 +9,7 @@ from transpile.facts.events import Event
 from transpile.facts.values import Class, Function, Instance, Opaque, Value, Values
 from transpile.plan.graph import SIZE_OPERATIONS, walk_back
 from transpile.plan.model import Loader, Plan
+from transpile.plan.query import query
 from transpile.plan.roles.loaders import enters_iterator
 
 
@@ -28,18 +29,16 @@ def looks(plan: Plan) -> Iterator[tuple[Event, Values]]:
                     yield event, event.callee
 
 
+@query
 def looked_at(plan: Plan) -> set[int]:
     """The identities of the calls of ``next`` that give what is only looked at."""
-    if "looked at" not in plan.memo:
-        iterators = {id(event.node) for event, _ in looks(plan)}
-        plan.memo["looked at"] = {
-            id(event.node)
-            for event in plan.facts.events
-            if event.kind == "iterate" and event.name == "next" and event.callee
-            if all(is_iterator(value) and id(value.node) in iterators for value in event.callee)
-        }
-    found: set[int] = plan.memo["looked at"]
-    return found
+    iterators = {id(event.node) for event, _ in looks(plan)}
+    return {
+        id(event.node)
+        for event in plan.facts.events
+        if event.kind == "iterate" and event.name == "next" and event.callee
+        if all(is_iterator(value) and id(value.node) in iterators for value in event.callee)
+    }
 
 
 def is_iterator(value: Value) -> TypeGuard[Opaque]:

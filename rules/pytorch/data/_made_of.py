@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from transpile.facts.values import Instance, Value, Values
 from transpile.plan.graph import parents
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 
 #: The arguments of a loader that say which samples there are.
 SAMPLES = ("dataset", "sampler", "batch_sampler")
@@ -35,15 +36,13 @@ def groups(value: Value) -> Iterator[Values]:
             yield item.values
 
 
+@query
 def of_loaders(plan: Plan) -> set[int]:
     """The identities of what the data of all loaders is made of."""
-    if "made of" not in plan.memo:
-        found: set[int] = set()
-        for loader in plan.loaders:
-            for name in SAMPLES:
-                argument = loader.argument(name)
-                if argument is not None:
-                    reach(argument.values, found)
-        plan.memo["made of"] = found
-    known: set[int] = plan.memo["made of"]
-    return known
+    found: set[int] = set()
+    for loader in plan.loaders:
+        for name in SAMPLES:
+            argument = loader.argument(name)
+            if argument is not None:
+                reach(argument.values, found)
+    return found

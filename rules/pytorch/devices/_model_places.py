@@ -19,6 +19,7 @@ from transpile.plan.flow.start import is_main_guard
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.moves import is_of, leaves, moved
+from transpile.plan.query import query
 from transpile.rules.pytorch.devices._devices import comes_from_outside
 from transpile.rules.pytorch.devices._gpu_names import calls, device_arguments, in_location, reached
 
@@ -43,12 +44,10 @@ GPU_WORDS = ("cuda", "accelerator", "device_map", "set_default_device")
 TELLING = frozenset({"print", "info", "debug", "warning", "error"})
 
 
+@query
 def model_place(plan: Plan) -> Place:
     """Where the trained models are: never on a GPU, on one wherever there is one, or untold."""
-    if "model place" not in plan.memo:
-        plan.memo["model place"] = find_place(plan)
-    found: Place = plan.memo["model place"]
-    return found
+    return find_place(plan)
 
 
 def find_place(plan: Plan) -> Place:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from transpile.facts.values import Constant, External, Mapping, Opaque, Value, Values
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 
 #: What writes a file or makes a folder, to the position of the path.
 WRITERS = {
@@ -25,28 +26,26 @@ def writes_into(plan: Plan, values: Values) -> bool:
     )
 
 
+@query
 def written_paths(plan: Plan) -> set[tuple[object, ...]]:
     """The paths that the script writes while it trains, as far as they are spelled out."""
-    if "written paths" not in plan.memo:
-        found: set[tuple[object, ...]] = set()
-        for event in plan.facts.events:
-            if event.kind != "call":
-                continue
-            for callee in event.callee:
-                if isinstance(callee, External) and callee.name in WRITERS:
-                    argument = event.arguments.get("path", None) or event.arguments.get(
-                        "f", WRITERS[callee.name]
-                    )
-                    if callee.name == "builtins.open":
-                        mode = event.arguments.get("mode", 1)
-                        words = mode.values if mode is not None else ()
-                        if not any(isinstance(v, Constant) and "w" in str(v.value) for v in words):
-                            continue
-                    if argument is not None:
-                        found.update(spellings(argument.values))
-        plan.memo["written paths"] = found
-    known: set[tuple[object, ...]] = plan.memo["written paths"]
-    return known
+    found: set[tuple[object, ...]] = set()
+    for event in plan.facts.events:
+        if event.kind != "call":
+            continue
+        for callee in event.callee:
+            if isinstance(callee, External) and callee.name in WRITERS:
+                argument = event.arguments.get("path", None) or event.arguments.get(
+                    "f", WRITERS[callee.name]
+                )
+                if callee.name == "builtins.open":
+                    mode = event.arguments.get("mode", 1)
+                    words = mode.values if mode is not None else ()
+                    if not any(isinstance(v, Constant) and "w" in str(v.value) for v in words):
+                        continue
+                if argument is not None:
+                    found.update(spellings(argument.values))
+    return found
 
 
 def spellings(values: Values) -> set[tuple[object, ...]]:

@@ -16,6 +16,7 @@ from transpile.plan.model import Model, Optimizer, Plan
 from transpile.plan.models.noise import models_of
 from transpile.plan.models.parts import part_of
 from transpile.plan.models.wraps import find_wrap, wrapped_already
+from transpile.plan.query import query
 from transpile.plan.roles.optimizers import parameter_owners
 from transpile.records import dataclass
 from transpile.rules.pytorch.gradients._accumulation import GRADIENT_READERS
@@ -43,13 +44,10 @@ class Averaging:
     step: cst.Call
 
 
+@query
 def averagings(plan: Plan, model: Model) -> list[Averaging] | str:
     """Where to average the gradients of a model that cannot be wrapped, or why that cannot be."""
-    key = f"averagings {id(model)}"
-    if key not in plan.memo:
-        plan.memo[key] = search(plan, model)
-    found: list[Averaging] | str = plan.memo[key]
-    return found
+    return search(plan, model)
 
 
 def averaged_by_hand(plan: Plan, model: Model) -> bool:

@@ -13,6 +13,7 @@ from transpile.facts.values import Constant, External, Instance, Opaque, Sequenc
 from transpile.facts.walk import children
 from transpile.plan.graph import method_calls
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.records import dataclass, field
 from transpile.rules.pytorch._quantity import (
     Analysis,
@@ -69,12 +70,10 @@ class Scaling:
     reason: str = ""
 
 
+@query
 def scalings(plan: Plan) -> list[Scaling]:
     """The backward passes of a script, each with what it needs; found once for all rules."""
-    if "loss scalings" not in plan.memo:
-        plan.memo["loss scalings"] = list(find_scalings(plan))
-    found: list[Scaling] = plan.memo["loss scalings"]
-    return found
+    return list(find_scalings(plan))
 
 
 def scaled_terms(plan: Plan) -> dict[int, int]:

@@ -8,6 +8,7 @@ from transpile.facts.events import Call, Loop
 from transpile.facts.module import Module
 from transpile.plan.data.collation import pads
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.plan.roles.backwards import data_sources
 from transpile.records import dataclass
 from transpile.rules.pytorch.data.remark_on_padding import PADDING
@@ -44,12 +45,10 @@ def is_uneven(plan: Plan, module: Module, node: cst.CSTNode) -> bool:
     return False
 
 
+@query
 def uneven_rounds(plan: Plan) -> UnevenRounds:
     """All such loops, and what is called in them; found once for all rules."""
-    if "uneven rounds" not in plan.memo:
-        plan.memo["uneven rounds"] = find(plan)
-    found: UnevenRounds = plan.memo["uneven rounds"]
-    return found
+    return find(plan)
 
 
 def find(plan: Plan) -> UnevenRounds:

@@ -8,6 +8,7 @@ from transpile.facts.values import Opaque, Value
 from transpile.plan.graph import called_names, origin
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.parts import walk_parts
+from transpile.plan.query import query
 
 BATCH_NORMS = (
     "torch.nn.BatchNorm1d", "torch.nn.BatchNorm2d", "torch.nn.BatchNorm3d",
@@ -55,19 +56,16 @@ def modules_inside(plan: Plan, parts: list[Value]) -> Iterator[Value]:
             yield from part.arguments.rest
 
 
+@query
 def called_values(plan: Plan) -> set[int]:
     """The identities of everything that the script calls like a function."""
-    key = "called values"
-    if key not in plan.memo:
-        plan.memo[key] = {
-            id(origin(callee))
-            for event in plan.facts.events
-            if event.kind == "call"
-            for callee in event.callee
-            if isinstance(callee, Opaque)
-        }
-    found: set[int] = plan.memo[key]
-    return found
+    return {
+        id(origin(callee))
+        for event in plan.facts.events
+        if event.kind == "call"
+        for callee in event.callee
+        if isinstance(callee, Opaque)
+    }
 
 
 def cannot_be_looked_into(value: Value) -> bool:

@@ -14,6 +14,7 @@ from transpile.plan.graph import origin
 from transpile.plan.model import Plan
 from transpile.plan.models.reaches import Wrapper, reaches
 from transpile.plan.models.wraps import Wrap, find_wrap
+from transpile.plan.query import query
 from transpile.rules.pytorch import TABLE
 
 DATA_PARALLEL = "torch.nn.DataParallel"
@@ -67,6 +68,11 @@ def wrapped_by_script(plan: Plan, model: Value) -> list[Event]:
     ]
 
 
+@query
+def _wraps_in_place_of_data_parallel(plan: Plan) -> set[tuple[int, str]]:
+    return wraps_in_place(plan)
+
+
 def replaces_data_parallel(plan: Plan, wrap: Wrap) -> bool:
     """Whether the variable to wrap holds a DataParallel in any case, whose place can be taken.
 
@@ -74,9 +80,7 @@ def replaces_data_parallel(plan: Plan, wrap: Wrap) -> bool:
     model as ``module``, and a state whose names begin with it. The models that one variable may
     hold are treated alike.
     """
-    if "wraps in place of data parallel" not in plan.memo:
-        plan.memo["wraps in place of data parallel"] = wraps_in_place(plan)
-    found: set[tuple[int, str]] = plan.memo["wraps in place of data parallel"]
+    found = _wraps_in_place_of_data_parallel(plan)
     return variable(wrap) in found
 
 

@@ -22,6 +22,7 @@ from transpile.facts.values import (
 from transpile.plan.graph import called_names
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.learning import reached_by_losses
+from transpile.plan.query import query
 from transpile.records import dataclass, field, replace
 from transpile.rows.domain import Group, Held, Input, Known, Record
 from transpile.rows.run import outcomes
@@ -78,24 +79,22 @@ class CallRows:
 Along = tuple[CallRows, set[frozenset[tuple[str, int]]]]
 
 
+@query
 def rows_of(plan: Plan, model: Model) -> CallRows:
     """What the calls of a model do with the samples of a batch: the worst of them."""
-    memo: dict[int, CallRows] = plan.memo.setdefault("rows", {})
-    if id(model) not in memo:
-        found: list[CallRows] = []
-        met: list[tuple[dict[str, Axis], Given]] = []
-        for event in calls_of(plan, model):
-            axes = axes_of(plan, event.arguments)
-            inputs = (axes, seeded(event.arguments, next(trials(axes))))
-            # What is called alike is followed once: the first of the worst calls is what is told.
-            if inputs not in met:
-                met.append(inputs)
-                found.append(rows_of_call(plan, model.value, event))
-        memo[id(model)] = max(
-            found or [CallRows("check", reason="no call of it is seen")],
-            key=lambda one: ORDER[one.verdict],
-        )
-    return memo[id(model)]
+    found: list[CallRows] = []
+    met: list[tuple[dict[str, Axis], Given]] = []
+    for event in calls_of(plan, model):
+        axes = axes_of(plan, event.arguments)
+        inputs = (axes, seeded(event.arguments, next(trials(axes))))
+        # What is called alike is followed once: the first of the worst calls is what is told.
+        if inputs not in met:
+            met.append(inputs)
+            found.append(rows_of_call(plan, model.value, event))
+    return max(
+        found or [CallRows("check", reason="no call of it is seen")],
+        key=lambda one: ORDER[one.verdict],
+    )
 
 
 def calls_of(plan: Plan, model: Model) -> list[Event]:
@@ -159,9 +158,9 @@ def trials(inputs: dict[str, Axis]) -> Iterator[dict[str, int]]:
 def rows_along(plan: Plan, model: Value, event: Event, axes: dict[str, int]) -> Along:
     """What a call does, its inputs having their samples along these axes; and of which ranks."""
     given = seeded(event.arguments, axes)
-    memo: list[tuple[Value, object, Along]] = plan.memo.setdefault("rows along", [])
-    for known, inputs, told in memo:
-        if known is model and inputs == (axes, given):
+    followed = _followed_along(plan, model)
+    for inputs, told in followed:
+        if inputs == (axes, given):
             return told
     found = outcomes(
         plan.facts, TorchLibrary(), "forward", model, given, (event.module, event.node)
@@ -174,8 +173,14 @@ def rows_along(plan: Plan, model: Value, event: Event, axes: dict[str, int]) -> 
     along = (with_what_stays(plan, model, shown), taken)
     if judgement.verdict == "apart":
         # Whatever else is told names the place of the call.
-        memo.append((model, (axes, given), along))
+        followed.append(((axes, given), along))
     return along
+
+
+@query
+def _followed_along(plan: Plan, model: Value) -> list[tuple[object, Along]]:
+    """What was told of the calls of a model that keep samples apart, by their inputs."""
+    return []
 
 
 def with_what_stays(plan: Plan, model: Value, rows: CallRows) -> CallRows:
@@ -237,22 +242,16 @@ def axes_of(plan: Plan, arguments: Arguments) -> dict[str, Axis]:
     return found
 
 
+@query
 def supposing(plan: Plan) -> Supposing:
     """The analysis that tells what models are given, before it is known what they do."""
-    if "supposed quantities" not in plan.memo:
-        plan.memo["supposed quantities"] = Supposing(plan)
-    found: Supposing = plan.memo["supposed quantities"]
-    return found
+    return Supposing(plan)
 
 
+@query
 def are_apart(plan: Plan) -> bool:
     """Whether all models are shown to keep the samples of a batch apart."""
-    if "models keep samples apart" not in plan.memo:
-        plan.memo["models keep samples apart"] = all(
-            rows_of(plan, model).verdict == "apart" for model in plan.models if model.forwards
-        )
-    found: bool = plan.memo["models keep samples apart"]
-    return found
+    return all(rows_of(plan, model).verdict == "apart" for model in plan.models if model.forwards)
 
 
 def axis_of(plan: Plan, values: Values) -> Axis:

@@ -9,6 +9,7 @@ from transpile.facts.values import BoundMethod, External, Instance, Opaque, Valu
 from transpile.plan.graph import called_names, origins, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.learning import reached_by_losses
+from transpile.plan.query import query
 from transpile.plan.roles.models import called_objects
 from transpile.plan.roles.surroundings import gradients_off, inside_module
 
@@ -26,20 +27,18 @@ def side_doors(plan: Plan, model: Model) -> Iterator[tuple[Event, str]]:
                 yield event, why
 
 
+@query
 def learning_calls(plan: Plan) -> list[Event]:
     """The calls outside of models that a backward pass goes through."""
-    if "learning calls" not in plan.memo:
-        reached = reached_by_losses(plan)
-        plan.memo["learning calls"] = [
-            event
-            for event in plan.facts.calls
-            if not event.detached
-            and any(id(value) in reached for value in event.result)
-            and not inside_module(event.stack, plan.table)
-            and not gradients_off(event.stack, plan.table)
-        ]
-    found: list[Event] = plan.memo["learning calls"]
-    return found
+    reached = reached_by_losses(plan)
+    return [
+        event
+        for event in plan.facts.calls
+        if not event.detached
+        and any(id(value) in reached for value in event.result)
+        and not inside_module(event.stack, plan.table)
+        and not gradients_off(event.stack, plan.table)
+    ]
 
 
 def door(plan: Plan, event: Event, callee: Value, model: Model) -> str:

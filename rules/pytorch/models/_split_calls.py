@@ -10,6 +10,7 @@ from transpile.plan.model import Model, Plan
 from transpile.plan.models.function_gradients import parameter_gradients
 from transpile.plan.models.learning import training_forwards
 from transpile.plan.models.wraps import Wrap, find_wrap
+from transpile.plan.query import query
 from transpile.records import dataclass
 from transpile.rows.verdict import hook
 from transpile.rules.pytorch.models._left_behind import handed_on
@@ -31,15 +32,12 @@ class Split:
     whole_because: str = ""
 
 
+@query
 def split_of(plan: Plan, model: Model) -> Split:
     """What becomes of the calls of a trained model."""
-    key = f"split {id(model)}"
-    if key not in plan.memo:
-        rows = rows_of(plan, model)
-        reason = whole_because(plan, model, rows) or whole_for_another(plan, model, rows)
-        plan.memo[key] = Split(model, rows, reason)
-    found: Split = plan.memo[key]
-    return found
+    rows = rows_of(plan, model)
+    reason = whole_because(plan, model, rows) or whole_for_another(plan, model, rows)
+    return Split(model, rows, reason)
 
 
 def whole_because(plan: Plan, model: Model, rows: CallRows) -> str:

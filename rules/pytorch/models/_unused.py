@@ -11,6 +11,7 @@ from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.frozen import frozen_later
 from transpile.plan.models.learning import reached_by_losses
 from transpile.plan.models.parts import walk_parts
+from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off
 from transpile.rules.pytorch.models._passed_over import passes_over
 
@@ -175,22 +176,20 @@ def depends_on_data(plan: Plan, model: Model, layer: Value) -> bool:
     return varying and id(layer) not in handed_on
 
 
+@query
 def uses_of_values(plan: Plan) -> tuple[dict[int, list[Event]], set[int]]:
     """The calls of each value by its identity, and the identities of those given to a call."""
-    if "uses of values" not in plan.memo:
-        calls: dict[int, list[Event]] = {}
-        handed_on: set[int] = set()
-        for event in plan.facts.events:
-            if event.kind != "call" or event.detached:
-                continue
-            for callee in event.callee:
-                calls.setdefault(id(callee), []).append(event)
-            if event.stack:
-                for argument in event.arguments.items:
-                    handed_on.update(id(value) for value in argument.values)
-        plan.memo["uses of values"] = (calls, handed_on)
-    made: tuple[dict[int, list[Event]], set[int]] = plan.memo["uses of values"]
-    return made
+    calls: dict[int, list[Event]] = {}
+    handed_on: set[int] = set()
+    for event in plan.facts.events:
+        if event.kind != "call" or event.detached:
+            continue
+        for callee in event.callee:
+            calls.setdefault(id(callee), []).append(event)
+        if event.stack:
+            for argument in event.arguments.items:
+                handed_on.update(id(value) for value in argument.values)
+    return (calls, handed_on)
 
 
 def under_varying_test(plan: Plan, event: Event, model: Model) -> bool:

@@ -13,6 +13,7 @@ from transpile.plan.graph import method_calls, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.parts import part_of
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
+from transpile.plan.query import query
 from transpile.records import dataclass
 
 NORM = "torch.nn.utils.clip_grad_norm_"
@@ -39,12 +40,10 @@ class Place:
     used: Event | None = None
 
 
+@query
 def places(plan: Plan) -> list[Place]:
     """Every such place, where a model is to be sharded."""
-    if "whole states" not in plan.memo:
-        plan.memo["whole states"] = list(search(plan)) if plan.options.strategy == "fsdp" else []
-    found: list[Place] = plan.memo["whole states"]
-    return found
+    return list(search(plan)) if plan.options.strategy == "fsdp" else []
 
 
 def meetings(plan: Plan) -> set[int]:

@@ -135,7 +135,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     setup = plan.names_in(plan.entry).fresh("setup_distributed")
     cleanup = plan.names_in(plan.entry).fresh("cleanup_distributed")
     waits_long = any(True for _ in rulings.of("prepare-once", Verdict.APPLY))
-    plan.memo.setdefault("helpers", {}).update(variants(plan, waits_long))
+    plan.helpers.update(variants(plan, waits_long))
     yield Helper("setup_distributed", plan.entry)
     yield Helper("cleanup_distributed", plan.entry)
     source = plan.entry.source

@@ -18,6 +18,7 @@ from transpile.plan.data.batch_size_uses import all_uses
 from transpile.plan.graph import is_instance_of
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
+from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off
 from transpile.records import dataclass
 from transpile.rules.pytorch._quantity import Kind, quantity
@@ -52,12 +53,10 @@ class CommonDraw:
     in_model: bool
 
 
+@query
 def common_draws(plan: Plan) -> list[CommonDraw]:
     """The draws of a training step that are for its batch as a whole."""
-    if "common draws" not in plan.memo:
-        plan.memo["common draws"] = list(find_common(plan))
-    found: list[CommonDraw] = plan.memo["common draws"]
-    return found
+    return list(find_common(plan))
 
 
 def find_common(plan: Plan) -> Iterator[CommonDraw]:
@@ -217,15 +216,13 @@ def iterated_by(loop: Loop) -> Iterator[cst.BaseExpression]:
         part = part.inner_for_in
 
 
+@query
 def sizes_of_batches(plan: Plan) -> set[int]:
     """The expressions that are the size of a batch."""
-    if "sizes of batches" not in plan.memo:
-        given = [loader.argument("batch_size") for loader in plan.training_loaders]
-        plan.memo["sizes of batches"] = {
-            id(use.node)
-            for argument in given
-            if argument is not None
-            for use in all_uses(plan, argument, set())
-        }
-    found: set[int] = plan.memo["sizes of batches"]
-    return found
+    given = [loader.argument("batch_size") for loader in plan.training_loaders]
+    return {
+        id(use.node)
+        for argument in given
+        if argument is not None
+        for use in all_uses(plan, argument, set())
+    }

@@ -14,6 +14,7 @@ from transpile.plan.flow.places import STATEMENTS, Statement, ancestors
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.models.noise import SAMPLES
+from transpile.plan.query import query
 from transpile.records import dataclass, replace
 from transpile.rules.pytorch.agreement._divergence import ON_DISK, Divergence
 from transpile.rules.pytorch.agreement._together import steps_of
@@ -70,12 +71,10 @@ class Drawn:
     what: str = "fill this data"
 
 
+@query
 def drawn_data(plan: Plan) -> list[Drawn]:
     """The draws that fill data while the processes have random numbers of their own."""
-    if "drawn data" not in plan.memo:
-        plan.memo["drawn data"] = list(find_drawn(plan))
-    known: list[Drawn] = plan.memo["drawn data"]
-    return known
+    return list(find_drawn(plan))
 
 
 def find_drawn(plan: Plan) -> Iterator[Drawn]:

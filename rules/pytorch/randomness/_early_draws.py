@@ -10,6 +10,7 @@ from transpile.plan.flow.places import site_at, statement_in
 from transpile.plan.flow.start import training_events
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
+from transpile.plan.query import query
 from transpile.rules.pytorch.data._data import Data
 from transpile.rules.pytorch.randomness._seeds import SEEDS, by_chance, calls_of_seeding
 
@@ -37,12 +38,10 @@ NO_DRAWS = (
 GIVEN_SEEDS = ("generator", "random_state")
 
 
+@query
 def early_draws(plan: Plan) -> list[Event]:
     """The draws of data, weights and losses before all else of the training, without a seed."""
-    if "early draws" not in plan.memo:
-        plan.memo["early draws"] = list(find_early_draws(plan))
-    found: list[Event] = plan.memo["early draws"]
-    return found
+    return list(find_early_draws(plan))
 
 
 def movable_draws(plan: Plan) -> list[Event]:

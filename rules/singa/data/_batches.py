@@ -10,6 +10,7 @@ from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Argument, Opaque, Sequence
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.records import dataclass
 from transpile.rules.singa._roles import (
     called_models,
@@ -63,15 +64,13 @@ def leaves(plan: Plan) -> dict[int, Opaque]:
     return found
 
 
+@query
 def shares(plan: Plan) -> list[Share]:
     """The places that are given batches, each once."""
-    if "shares" not in plan.memo:
-        found: dict[int, Share] = {}
-        for share in find_shares(plan):
-            found.setdefault(id(share.node), share)
-        plan.memo["shares"] = list(found.values())
-    kept: list[Share] = plan.memo["shares"]
-    return kept
+    found: dict[int, Share] = {}
+    for share in find_shares(plan):
+        found.setdefault(id(share.node), share)
+    return list(found.values())
 
 
 def find_shares(plan: Plan) -> Iterator[Share]:

@@ -35,6 +35,7 @@ from transpile.facts.values import Class, External, Opaque, Values
 from transpile.finding import Level
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
@@ -63,20 +64,16 @@ class Read:
     kind: Kind
 
 
+@query
 def reads_of(plan: Plan) -> list[Read]:
     """The places that take tensors to the host."""
     if own_path(plan) is not None:
         return []
-    if "reads" not in plan.memo:
-        found: dict[int, list[Event]] = {}
-        for event in calls(plan):
-            if TO_NUMPY in names_of(event):
-                found.setdefault(id(event.node), []).append(event)
-        plan.memo["reads"] = [
-            Read(events[0], kinds_of(plan).of(values_of(events))) for events in found.values()
-        ]
-    kept: list[Read] = plan.memo["reads"]
-    return kept
+    found: dict[int, list[Event]] = {}
+    for event in calls(plan):
+        if TO_NUMPY in names_of(event):
+            found.setdefault(id(event.node), []).append(event)
+    return [Read(events[0], kinds_of(plan).of(values_of(events))) for events in found.values()]
 
 
 def values_of(events: list[Event]) -> tuple[object, ...]:

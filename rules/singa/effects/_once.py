@@ -6,6 +6,7 @@ from transpile.plan.effects.effects import Vocabulary
 from transpile.plan.effects.once import find_once
 from transpile.plan.effects.treatment import Once
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 
 VOCABULARY = Vocabulary(
     writes=frozenset({"singa.sonnx.save", "onnx.save", "singa.sonnx.to_onnx"}),
@@ -24,12 +25,11 @@ VOCABULARY = Vocabulary(
 )
 
 
+@query
 def once_of(plan: Plan) -> Once:
     """What is decided about the effects of a script; found once for all rules."""
-    if "once" not in plan.memo:
-        plan.memo["once"] = find_once(plan, VOCABULARY, frozenset(), 0, together(plan))
-    found: Once = plan.memo["once"]
-    return found
+    plan.once = find_once(plan, VOCABULARY, frozenset(), 0, together(plan))
+    return plan.once
 
 
 def together(plan: Plan) -> set[int]:

@@ -25,6 +25,7 @@ from transpile.facts.values import (
 )
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.records import dataclass
 from transpile.rules.singa._roles import calls, constant_of, is_evaluation, model_calls
 from transpile.rules.singa._vocabulary import (
@@ -295,35 +296,33 @@ def element_of(outputs: Sequence | Mapping, index: object) -> Iterator[Values]:
         yield outputs.elements[index]
 
 
+@query
 def evaluated(plan: Plan) -> dict[int, Values]:
     """What ``forward`` gives where the call of a model gives too little to train.
 
     By the call, and by what it would have been if the model trained.
     """
-    if "evaluated" not in plan.memo:
-        found: dict[int, Values] = {}
-        events = [event for event in model_calls(plan) if is_evaluation(event)]
-        trained = {
-            id(value)
-            for event in model_calls(plan)
-            if not is_evaluation(event)
-            for value in event.result
-        }
-        sites = {id(event.node) for event in events}
-        for event in calls(plan):
-            inside = [id(frame.node) for frame in event.calls() if id(frame.node) in sites]
-            if inside and any(
-                isinstance(callee, BoundMethod) and callee.function.name == "forward"
-                for callee in event.callee
-            ):
-                found[inside[-1]] = join(found.get(inside[-1], ()), event.result)
-        for event in events:
-            for value in event.result if id(event.node) in found else ():
-                if id(value) not in trained:
-                    found[id(value)] = found[id(event.node)]
-        plan.memo["evaluated"] = found
-    kept: dict[int, Values] = plan.memo["evaluated"]
-    return kept
+    found: dict[int, Values] = {}
+    events = [event for event in model_calls(plan) if is_evaluation(event)]
+    trained = {
+        id(value)
+        for event in model_calls(plan)
+        if not is_evaluation(event)
+        for value in event.result
+    }
+    sites = {id(event.node) for event in events}
+    for event in calls(plan):
+        inside = [id(frame.node) for frame in event.calls() if id(frame.node) in sites]
+        if inside and any(
+            isinstance(callee, BoundMethod) and callee.function.name == "forward"
+            for callee in event.callee
+        ):
+            found[inside[-1]] = join(found.get(inside[-1], ()), event.result)
+    for event in events:
+        for value in event.result if id(event.node) in found else ():
+            if id(value) not in trained:
+                found[id(value)] = found[id(event.node)]
+    return found
 
 
 def tensors_among(values: Values) -> Values:
@@ -357,9 +356,7 @@ def short(name: str) -> str:
     return name.removeprefix("singa.")
 
 
+@query
 def kinds_of(plan: Plan) -> Kinds:
     """The kinds of all tensors of a plan."""
-    if "kinds" not in plan.memo:
-        plan.memo["kinds"] = Kinds(plan)
-    found: Kinds = plan.memo["kinds"]
-    return found
+    return Kinds(plan)

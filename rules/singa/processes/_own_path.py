@@ -15,6 +15,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import Argument, BoundMethod, Function, Values
 from transpile.facts.walk import descendants
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.records import dataclass, field
 from transpile.rules.singa._roles import calls, constant_of, is_optimizer, names_of
 
@@ -46,12 +47,10 @@ class OwnPath:
     why_not: str = ""
 
 
+@query
 def own_path(plan: Plan) -> OwnPath | None:
     """The path for several processes that a script has; None where it has none."""
-    if "own path" not in plan.memo:
-        plan.memo["own path"] = next(find_own_path(plan), None)
-    found: OwnPath | None = plan.memo["own path"]
-    return found
+    return next(find_own_path(plan), None)
 
 
 def find_own_path(plan: Plan) -> Iterator[OwnPath]:

@@ -6,6 +6,7 @@ from transpile.plan.effects.effects import Vocabulary
 from transpile.plan.effects.once import find_once
 from transpile.plan.effects.treatment import Once
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 
 #: What waits until every worker has come.
 BARRIERS = frozenset({"tensorflow.distribute.MultiWorkerMirroredStrategy.run"})
@@ -67,9 +68,8 @@ VOCABULARY = Vocabulary(
 )
 
 
+@query
 def once_of(plan: Plan) -> Once:
     """What is decided about the effects of a script; found once for all rules."""
-    if "once" not in plan.memo:
-        plan.memo["once"] = find_once(plan, VOCABULARY, BARRIERS, 0)
-    found: Once = plan.memo["once"]
-    return found
+    plan.once = find_once(plan, VOCABULARY, BARRIERS, 0)
+    return plan.once

@@ -13,6 +13,7 @@ from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Backward, Plan
 from transpile.plan.models.learning import outputs, training_forwards
+from transpile.plan.query import query
 
 #: What gives the same on all ranks for what it is given, but for random numbers; so does the
 #: framework.
@@ -70,27 +71,26 @@ def given(event: Event) -> Iterator[Value]:
     return walk_back(values, lambda value: not isinstance(value, (Instance, Function)))
 
 
+@query
+def _made_in_loops(plan: Plan) -> dict[int, set[int]]:
+    return {id(value): loops_around(event) for event in plan.facts.events for value in event.result}
+
+
 def made_in_loops(plan: Plan, loops: set[int]) -> set[int]:
     """The identities of what is recreated in one of some loops."""
-    if "made in loops" not in plan.memo:
-        plan.memo["made in loops"] = {
-            id(value): loops_around(event) for event in plan.facts.events for value in event.result
-        }
-    made: dict[int, set[int]] = plan.memo["made in loops"]
+    made = _made_in_loops(plan)
     return {identity for identity, around in made.items() if around & loops}
 
 
+@query
 def made_by_generators(plan: Plan) -> set[int]:
     """The identities of what generators make anew in their own loops, from whatever they hold."""
-    if "made by generators" not in plan.memo:
-        plan.memo["made by generators"] = {
-            id(value)
-            for event in plan.facts.events
-            if in_loop_of_generator(event)
-            for value in event.result
-        }
-    made: set[int] = plan.memo["made by generators"]
-    return made
+    return {
+        id(value)
+        for event in plan.facts.events
+        if in_loop_of_generator(event)
+        for value in event.result
+    }
 
 
 def loops_around(event: Event) -> set[int]:

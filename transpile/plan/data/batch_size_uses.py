@@ -28,6 +28,7 @@ from transpile.plan.flow.places import ancestors, function_of
 from transpile.plan.graph import identity, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.models.holders import trace
+from transpile.plan.query import query
 
 #: A call that makes batches in one context, and the size that it is given.
 Maker = tuple[Event, Argument | None]
@@ -95,22 +96,20 @@ def all_uses(
     yield from places_in_batches(plan, sources, reached)
 
 
+@query
 def reached_in_steps(plan: Plan) -> set[int]:
     """The identities of what a backward pass depends on other than as data of a loader.
 
     A dataset stays whole, though its length may be a multiple of the batch size.
     """
-    if "reached in steps" not in plan.memo:
-        losses = tuple(value for backward in plan.backwards for value in backward.loss)
-        loaders = {id(loader.value) for loader in plan.training_loaders}
-        plan.memo["reached in steps"] = {
-            id(value)
-            for value in walk_back(
-                losses, lambda value: not isinstance(value, Instance) and id(value) not in loaders
-            )
-        }
-    found: set[int] = plan.memo["reached in steps"]
-    return found
+    losses = tuple(value for backward in plan.backwards for value in backward.loss)
+    loaders = {id(loader.value) for loader in plan.training_loaders}
+    return {
+        id(value)
+        for value in walk_back(
+            losses, lambda value: not isinstance(value, Instance) and id(value) not in loaders
+        )
+    }
 
 
 def given_numbers(event: Event) -> Iterator[tuple[cst.Name, Values]]:
@@ -162,18 +161,16 @@ def numbers_like(plan: Plan, event: Event, batch_size: Values) -> Iterator[Use]:
             )
 
 
+@query
 def given_in_steps(plan: Plan) -> set[int]:
     """The identities of what calls in the training step are given."""
-    if "given in steps" not in plan.memo:
-        plan.memo["given in steps"] = {
-            id(value)
-            for event in plan.facts.events
-            if event.kind == "call" and plan.in_training(event.stack)
-            for item in event.arguments.items
-            for value in item.values
-        }
-    found: set[int] = plan.memo["given in steps"]
-    return found
+    return {
+        id(value)
+        for event in plan.facts.events
+        if event.kind == "call" and plan.in_training(event.stack)
+        for item in event.arguments.items
+        for value in item.values
+    }
 
 
 def sizes(call: cst.Call, keywords: frozenset[str]) -> list[cst.BaseExpression]:

@@ -9,6 +9,7 @@ from transpile.facts.values import Instance, Mapping, Opaque, Sequence, Value, V
 from transpile.plan.data.data_code import DRAWING, Reads, given_to, held_by, methods, reached_by
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Loader, Plan
+from transpile.plan.query import query
 from transpile.plan.roles.loaders import enters_iterator
 from transpile.records import dataclass, replace
 
@@ -199,17 +200,15 @@ def lives(loader: Loader, event: Event) -> bool:
     return False
 
 
+@query
 def elements_of_training(plan: Plan) -> set[int]:
     """What loops draw from training loaders, by identity."""
-    if "training elements" not in plan.memo:
-        loaders = {id(loader.value) for loader in plan.training_loaders}
-        found: set[int] = set()
-        reached = walk_back(tuple(v for each in plan.facts.values.values() for v in each))
-        for value in reached:
-            if isinstance(value, Opaque) and value.kind == "element":
-                sources = walk_back(value.operands[0], enters_iterator)
-                if any(id(source) in loaders for source in sources):
-                    found.add(id(value))
-        plan.memo["training elements"] = found
-    elements: set[int] = plan.memo["training elements"]
-    return elements
+    loaders = {id(loader.value) for loader in plan.training_loaders}
+    found: set[int] = set()
+    reached = walk_back(tuple(v for each in plan.facts.values.values() for v in each))
+    for value in reached:
+        if isinstance(value, Opaque) and value.kind == "element":
+            sources = walk_back(value.operands[0], enters_iterator)
+            if any(id(source) in loaders for source in sources):
+                found.add(id(value))
+    return found

@@ -20,6 +20,7 @@ from transpile.facts.walk import children, descendants
 from transpile.plan.data.collation import functions_of
 from transpile.plan.graph import called_names, parents
 from transpile.plan.model import Loader, Plan
+from transpile.plan.query import query
 from transpile.records import dataclass
 
 #: The methods through which samples are drawn.
@@ -165,19 +166,17 @@ def makers(value: Value) -> Iterator[Opaque]:
             pending.extend(current.operands[0] if current.operands else ())
 
 
+@query
 def drawing_code(plan: Plan) -> set[int]:
     """The identities of the nodes that run when a loader draws samples or makes a batch of them.
 
     Nothing in the project calls most of it.
     """
-    if "drawing code" not in plan.memo:
-        names = ("dataset", "sampler", "batch_sampler", "collate_fn")
-        found: set[int] = set()
-        for loader in plan.loaders:
-            given = [given_to(loader, name) for name in names]
-            held = held_by(tuple(value for values in given for value in values)).values()
-            roots = [*methods(held, DRAWING), *functions_of(given[-1])]
-            found.update(id(node) for _, node in reached_by(plan, roots).nodes)
-        plan.memo["drawing code"] = found
-    known: set[int] = plan.memo["drawing code"]
-    return known
+    names = ("dataset", "sampler", "batch_sampler", "collate_fn")
+    found: set[int] = set()
+    for loader in plan.loaders:
+        given = [given_to(loader, name) for name in names]
+        held = held_by(tuple(value for values in given for value in values)).values()
+        roots = [*methods(held, DRAWING), *functions_of(given[-1])]
+        found.update(id(node) for _, node in reached_by(plan, roots).nodes)
+    return found

@@ -21,6 +21,7 @@ from transpile.facts.values import (
 )
 from transpile.plan.graph import identity, walk_back
 from transpile.plan.model import Backward, Loader, Plan
+from transpile.plan.query import query
 
 #: Operations whose elements are those of what they are given.
 PASSING = frozenset({"iterate", "enumerate", "zip"})
@@ -157,17 +158,15 @@ def made_by(plan: Plan, source: Value) -> Event | None:
     return event
 
 
+@query
 def makers(plan: Plan) -> dict[int, Event]:
     """The calls of the run by the identity of what they make, not of what they hand on."""
-    if "makers" not in plan.memo:
-        plan.memo["makers"] = {
-            id(value): event
-            for event in plan.facts.calls
-            for value in event.result
-            if isinstance(value, Opaque) and value.node is event.node
-        }
-    found: dict[int, Event] = plan.memo["makers"]
-    return found
+    return {
+        id(value): event
+        for event in plan.facts.calls
+        for value in event.result
+        if isinstance(value, Opaque) and value.node is event.node
+    }
 
 
 def may_make_loaders(plan: Plan, event: Event) -> bool:

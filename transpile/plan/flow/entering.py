@@ -10,6 +10,7 @@ from transpile.layout.imports import last_import
 from transpile.plan.flow.places import Statement, index_in, site_at, statement_in
 from transpile.plan.flow.start import Start, find_start
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.records import dataclass
 
 
@@ -32,17 +33,10 @@ class SetUp:
         return event.order < self.order
 
 
+@query
 def set_up_of(plan: Plan) -> SetUp | None:
     """The place of the set-up; None where there is none."""
-    if "set up" not in plan.memo:
-        plan.memo["set up"] = find_set_up(plan)
-    found: SetUp | None = plan.memo["set up"]
-    return found
-
-
-def find_set_up(plan: Plan) -> SetUp | None:
-    """See :func:`set_up_of`."""
-    start = find_start(plan)
+    start = find_start(plan) if plan.table.joins else None
     if start is None:
         return None
     behind = start.parsed

@@ -9,6 +9,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import External, Instance, Opaque
 from transpile.plan.flow.places import Statement, calls_of, site_at, statement_in, statement_of
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.records import dataclass
 
 PARSERS = frozenset({"parse_args", "parse_known_args", "parse_intermixed_args"})
@@ -66,12 +67,10 @@ def relevant(plan: Plan) -> list[Event]:
     return found
 
 
+@query
 def find_start(plan: Plan) -> Start | None:
     """The innermost scope of the entry that holds everything relevant; None without any."""
-    if "start" not in plan.memo:
-        plan.memo["start"] = _find_start(plan)
-    found: Start | None = plan.memo["start"]
-    return found
+    return _find_start(plan)
 
 
 def _find_start(plan: Plan) -> Start | None:

@@ -6,6 +6,7 @@ from transpile.facts.events import Event
 from transpile.facts.values import Instance, Value
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Model, Plan
+from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off
 
 
@@ -31,12 +32,8 @@ def outputs(event: Event) -> list[Value]:
     return found
 
 
+@query
 def reached_by_losses(plan: Plan) -> set[int]:
     """The identities of all values that a backward pass depends on."""
-    if "reached" not in plan.memo:
-        losses = tuple(value for backward in plan.backwards for value in backward.loss)
-        plan.memo["reached"] = {
-            id(value) for value in walk_back(losses, lambda value: not isinstance(value, Instance))
-        }
-    found: set[int] = plan.memo["reached"]
-    return found
+    losses = tuple(value for backward in plan.backwards for value in backward.loss)
+    return {id(value) for value in walk_back(losses, lambda value: not isinstance(value, Instance))}

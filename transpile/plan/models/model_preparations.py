@@ -11,6 +11,7 @@ from transpile.plan.models.frozen import switched, switches_whole
 from transpile.plan.models.holders import Holder
 from transpile.plan.models.parts import part_of
 from transpile.plan.models.wrap_sites import site_in_scope
+from transpile.plan.query import query
 
 #: Attributes of a model or parameter whose setting replaces what learns.
 PARTS = frozenset({"weight", "bias", "data", "optimize_attr"})
@@ -61,23 +62,18 @@ def loads_shards(plan: Plan, event: Event, model: Model) -> bool:
     )
 
 
+@query
 def preparing_events(plan: Plan) -> list[Event]:
     """The events that move, load or freeze some object, or set something on it, in order."""
-    if "preparing events" not in plan.memo:
-        plan.memo["preparing events"] = [
-            event
-            for event in plan.facts.events
-            if not event.detached
-            and (
-                event.kind == "store"
-                or (
-                    event.kind == "call"
-                    and any(may_prepare(plan, callee) for callee in event.callee)
-                )
-            )
-        ]
-    found: list[Event] = plan.memo["preparing events"]
-    return found
+    return [
+        event
+        for event in plan.facts.events
+        if not event.detached
+        and (
+            event.kind == "store"
+            or (event.kind == "call" and any(may_prepare(plan, callee) for callee in event.callee))
+        )
+    ]
 
 
 def may_prepare(plan: Plan, callee: Value) -> bool:

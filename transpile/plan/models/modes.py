@@ -9,6 +9,7 @@ from transpile.facts.values import Constant, External, Opaque, Value, Values
 from transpile.plan.graph import origin, origins, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.models.parts import walk_parts
+from transpile.plan.query import query
 
 
 def left_out_by_mode(plan: Plan, event: Event) -> bool:
@@ -51,23 +52,21 @@ def gradients_switched_off(plan: Plan, event: Event) -> bool:
     return is_switched_off(event, gradient_switches(plan))
 
 
+@query
 def gradient_switches(plan: Plan) -> list[tuple[Event, bool]]:
     """The statements that switch gradients on or off, and whether they certainly do the latter.
 
     Within a manager the same call ends with its block.
     """
-    if "gradient switches" not in plan.memo:
-        named = plan.table.gradient_modes
-        plan.memo["gradient switches"] = [
-            (event, chosen is not None and chosen.values == (Constant(False),))
-            for event in plan.facts.calls
-            if any(isinstance(callee, External) and callee.name in named for callee in event.callee)
-            and not event.detached
-            and isinstance(event.module.source.parent(event.node), cst.Expr)
-            for chosen in (event.arguments.get("mode", 0),)
-        ]
-    found: list[tuple[Event, bool]] = plan.memo["gradient switches"]
-    return found
+    named = plan.table.gradient_modes
+    return [
+        (event, chosen is not None and chosen.values == (Constant(False),))
+        for event in plan.facts.calls
+        if any(isinstance(callee, External) and callee.name in named for callee in event.callee)
+        and not event.detached
+        and isinstance(event.module.source.parent(event.node), cst.Expr)
+        for chosen in (event.arguments.get("mode", 0),)
+    ]
 
 
 def is_switched_off(event: Event, switches: list[tuple[Event, bool]]) -> bool:
@@ -91,20 +90,18 @@ def loops_around(event: Event) -> set[int]:
     return {id(frame.node) for frame in event.stack if isinstance(frame, Loop)}
 
 
+@query
 def changes(plan: Plan) -> list[Event]:
     """The calls that change a mode, in order."""
-    if "mode changes" not in plan.memo:
-        plan.memo["mode changes"] = [
-            event
-            for event in plan.facts.calls
-            if not event.detached
-            and any(
-                isinstance(callee, Opaque) and callee.name in ("eval", "train")
-                for callee in event.callee
-            )
-        ]
-    found: list[Event] = plan.memo["mode changes"]
-    return found
+    return [
+        event
+        for event in plan.facts.calls
+        if not event.detached
+        and any(
+            isinstance(callee, Opaque) and callee.name in ("eval", "train")
+            for callee in event.callee
+        )
+    ]
 
 
 def changed_to(event: Event, model: Value) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from transpile.facts.values import Instance, Opaque, Value
 from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Model, Plan
+from transpile.plan.query import query
 
 
 def part_of(plan: Plan, value: Value, model: Model) -> bool:
@@ -22,15 +23,10 @@ def part_of(plan: Plan, value: Value, model: Model) -> bool:
     )
 
 
+@query
 def parts_of(plan: Plan, model: Model) -> set[int]:
     """The identities of a model and of the objects that it is built of."""
-    key = f"parts {id(model)}"
-    if key not in plan.memo:
-        plan.memo[key] = {
-            id(value) for value in walk_parts(model.value) if isinstance(value, (Instance, Opaque))
-        }
-    found: set[int] = plan.memo[key]
-    return found
+    return {id(value) for value in walk_parts(model.value) if isinstance(value, (Instance, Opaque))}
 
 
 def walk_parts(value: Value) -> list[Value]:

@@ -15,6 +15,7 @@ from transpile.plan.graph import origin
 from transpile.plan.model import Plan
 from transpile.plan.models.stored import stored
 from transpile.plan.models.wraps import Wrap
+from transpile.plan.query import query
 from transpile.records import dataclass
 
 
@@ -124,20 +125,18 @@ def accesses(
         yield Reach(module, base, name, replaced)
 
 
+@query
 def accessed(plan: Plan) -> dict[int, list[tuple[Module, cst.Attribute | cst.Subscript]]]:
     """The attribute and item accesses of each object, by its identity."""
-    if "accessed" not in plan.memo:
-        found: dict[int, list[tuple[Module, cst.Attribute | cst.Subscript]]] = {}
-        for module in plan.facts.modules.values():
-            for node in module.source.nodes:
-                if type(node) is not cst.Attribute and type(node) is not cst.Subscript:
-                    continue
-                behind = {id(origin(value)) for value in plan.facts.values_of(node.value)}
-                for identity in behind:
-                    found.setdefault(identity, []).append((module, node))
-        plan.memo["accessed"] = found
-    made: dict[int, list[tuple[Module, cst.Attribute | cst.Subscript]]] = plan.memo["accessed"]
-    return made
+    found: dict[int, list[tuple[Module, cst.Attribute | cst.Subscript]]] = {}
+    for module in plan.facts.modules.values():
+        for node in module.source.nodes:
+            if type(node) is not cst.Attribute and type(node) is not cst.Subscript:
+                continue
+            behind = {id(origin(value)) for value in plan.facts.values_of(node.value)}
+            for identity in behind:
+                found.setdefault(identity, []).append((module, node))
+    return found
 
 
 def makes(plan: Plan, node: cst.Call, older: str) -> bool:
@@ -192,26 +191,22 @@ def contents(plan: Plan, wrap: Wrap, value: Value, wrapper: Wrapper) -> Iterator
             yield Reach(found.module, found.node, because=found.because)
 
 
+@query
 def given_away(
     plan: Plan, harmless: tuple[str, ...]
 ) -> dict[int, list[tuple[Event, cst.BaseExpression]]]:
     """The arguments of calls out of the project that may be each object, by its identity."""
-    if "given away" not in plan.memo:
-        found: dict[int, list[tuple[Event, cst.BaseExpression]]] = {}
-        for event in plan.facts.calls:
-            if not isinstance(event.node, cst.Call) or not looks_at_arguments(
-                event.callee, harmless
-            ):
+    found: dict[int, list[tuple[Event, cst.BaseExpression]]] = {}
+    for event in plan.facts.calls:
+        if not isinstance(event.node, cst.Call) or not looks_at_arguments(event.callee, harmless):
+            continue
+        for arg in event.node.args:
+            node = arg.value
+            if not isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
                 continue
-            for arg in event.node.args:
-                node = arg.value
-                if not isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
-                    continue
-                for identity in {id(origin(value)) for value in plan.facts.values_of(node)}:
-                    found.setdefault(identity, []).append((event, node))
-        plan.memo["given away"] = found
-    made: dict[int, list[tuple[Event, cst.BaseExpression]]] = plan.memo["given away"]
-    return made
+            for identity in {id(origin(value)) for value in plan.facts.values_of(node)}:
+                found.setdefault(identity, []).append((event, node))
+    return found
 
 
 def asks_for(callees: tuple[Value, ...], node: cst.Call, asked_for: frozenset[str]) -> bool:
@@ -279,21 +274,19 @@ def orders_from(plan: Plan, module: Module, node: cst.CSTNode) -> Iterator[int]:
             yield orders[id(other)]
 
 
+@query
 def last_orders(plan: Plan) -> dict[int, int]:
     """The last event in each function, and in each statement of a module, by their identities."""
-    if "last orders" not in plan.memo:
-        found: dict[int, int] = {}
-        for event in plan.facts.events:
-            function = event.function()
-            if event.detached:
-                continue
-            if function is not None:
-                found[id(function.node)] = event.order
-            else:
-                found[id(statement_of(event.module, event.node))] = event.order
-        plan.memo["last orders"] = found
-    made: dict[int, int] = plan.memo["last orders"]
-    return made
+    found: dict[int, int] = {}
+    for event in plan.facts.events:
+        function = event.function()
+        if event.detached:
+            continue
+        if function is not None:
+            found[id(function.node)] = event.order
+        else:
+            found[id(statement_of(event.module, event.node))] = event.order
+    return found
 
 
 def is_replaced(module: Module, node: cst.CSTNode) -> bool:

@@ -11,6 +11,7 @@ from transpile.facts.walk import children, descendants
 from transpile.plan.flow.places import calls_of, site_at
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.holders import Holder
+from transpile.plan.query import query
 
 
 def sites_in_scope(plan: Plan, holder: Holder) -> list[tuple[cst.CSTNode, Event]]:
@@ -18,30 +19,41 @@ def sites_in_scope(plan: Plan, holder: Holder) -> list[tuple[cst.CSTNode, Event]
 
     A function that trains several models is looked at in the calls that train this one.
     """
-    within = [id(call.node) for call in calls_of(holder.stack)[: holder.depth]]
-    key = f"sites in {id(holder.function)} at {holder.depth} within {within}"
-    if key not in plan.memo:
-        found: dict[int, tuple[cst.CSTNode, Event]] = {}
-        for event in plan.facts.events:
-            site = site_in_scope(holder, event)
-            if within != [id(call.node) for call in calls_of(event.stack)[: holder.depth]]:
-                continue
-            if site is not None:
-                found.setdefault(id(site), (site, event))
-        plan.memo[key] = list(found.values())
-    sites: list[tuple[cst.CSTNode, Event]] = plan.memo[key]
-    return sites
+    within = [call.node for call in calls_of(holder.stack)[: holder.depth]]
+    return _sites_within(plan, holder.function, holder.depth, *within)
+
+
+@query
+def _sites_within(
+    plan: Plan, function: cst.FunctionDef | None, depth: int, *within: cst.CSTNode | None
+) -> list[tuple[cst.CSTNode, Event]]:
+    found: dict[int, tuple[cst.CSTNode, Event]] = {}
+    for event in plan.facts.events:
+        site = site_within(function, depth, event)
+        around = calls_of(event.stack)[:depth]
+        if len(around) != len(within) or any(
+            call.node is not node for call, node in zip(around, within, strict=True)
+        ):
+            continue
+        if site is not None:
+            found.setdefault(id(site), (site, event))
+    return list(found.values())
 
 
 def site_in_scope(holder: Holder, event: Event) -> cst.CSTNode | None:
     """Where in the holder's scope an event happens; None where it is elsewhere."""
-    if holder.function is not None:
+    return site_within(holder.function, holder.depth, event)
+
+
+def site_within(function: cst.FunctionDef | None, depth: int, event: Event) -> cst.CSTNode | None:
+    """Where in a function, so many calls deep, an event happens; None where it is elsewhere."""
+    if function is not None:
         calls = calls_of(event.stack)
-        if len(calls) < holder.depth or holder.depth == 0:
+        if len(calls) < depth or depth == 0:
             return None
-        if calls[holder.depth - 1].function.node is not holder.function:
+        if calls[depth - 1].function.node is not function:
             return None
-    return site_at(event, holder.depth)
+    return site_at(event, depth)
 
 
 def binding_nodes(plan: Plan, holder: Holder) -> list[cst.CSTNode]:

@@ -23,6 +23,7 @@ from transpile.plan.models.wrap_sites import (
     site_in_scope,
     sites_in_scope,
 )
+from transpile.plan.query import query
 from transpile.records import dataclass, replace
 
 
@@ -66,34 +67,29 @@ def wrapped_already(plan: Plan, model: Model) -> bool:
     )
 
 
+@query
 def derived_wraps(plan: Plan) -> list[Event]:
     """The calls of the project's own classes that derive from the framework's wraps."""
-    if "derived wraps" not in plan.memo:
-        plan.memo["derived wraps"] = [
-            event
-            for event in plan.facts.events
-            if event.kind == "call"
-            and any(
-                isinstance(callee, Class)
-                and not plan.table.wrappers.isdisjoint(callee.external_bases())
-                for callee in event.callee
-            )
-        ]
-    found: list[Event] = plan.memo["derived wraps"]
-    return found
+    return [
+        event
+        for event in plan.facts.events
+        if event.kind == "call"
+        and any(
+            isinstance(callee, Class)
+            and not plan.table.wrappers.isdisjoint(callee.external_bases())
+            for callee in event.callee
+        )
+    ]
 
 
+@query
 def find_wrap(plan: Plan, model: Model) -> Wrap | str:
     """Where to wrap a model, or why that cannot be told."""
-    key = f"wrap {id(model)}"
-    if key not in plan.memo:
-        found = search_wrap(plan, model)
-        if plan.table.thaws and may_need_thawing(plan, model, found):
-            thawed = search_wrap(plan, model, thawed=True)
-            found = thawed if isinstance(thawed, Wrap) else found
-        plan.memo[key] = found
-    wrap: Wrap | str = plan.memo[key]
-    return wrap
+    found = search_wrap(plan, model)
+    if plan.table.thaws and may_need_thawing(plan, model, found):
+        thawed = search_wrap(plan, model, thawed=True)
+        found = thawed if isinstance(thawed, Wrap) else found
+    return found
 
 
 def may_need_thawing(plan: Plan, model: Model, found: Wrap | str) -> bool:

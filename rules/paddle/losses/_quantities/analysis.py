@@ -26,6 +26,7 @@ from transpile.plan.graph import (
     walk_back,
 )
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.plan.roles.backwards import enters_wrapper
 from transpile.rules.paddle.data._batch_sizes import holds_share, numbers_given
 from transpile.rules.paddle.losses import _words as words
@@ -404,9 +405,7 @@ class Analysis(Solver):
         return mixed(given, f"'{name}'")
 
 
+@query
 def analysis(plan: Plan) -> Analysis:
     """The quantities of a plan; made once for all rules."""
-    if "quantities" not in plan.memo:
-        plan.memo["quantities"] = Analysis(plan)
-    found: Analysis = plan.memo["quantities"]
-    return found
+    return Analysis(plan)

@@ -8,6 +8,7 @@ import libcst as cst
 
 from transpile.facts.values import Arguments, Constant, Opaque, Values
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.rules.paddle.losses import _words as words
 from transpile.rules.paddle.losses._denominators import Pending
 
@@ -81,6 +82,18 @@ def of_loss(
     return replace(MEAN, pending=frozenset({pending}))
 
 
+@query
+def _marks_targets(plan: Plan) -> bool:
+    return any(
+        isinstance(node, cst.UnaryOperation)
+        and isinstance(node.operator, cst.Minus)
+        and isinstance(node.expression, cst.Integer)
+        and node.expression.evaluated_value == 100
+        for module in plan.facts.modules.values()
+        for node in module.source.nodes
+    )
+
+
 def left_out(plan: Plan, word: str, found: Quantity) -> Quantity:
     """What a plain mean is where the script may mark targets that it leaves out.
 
@@ -88,16 +101,7 @@ def left_out(plan: Plan, word: str, found: Quantity) -> Quantity:
     """
     if words.LOSS_CLASSES.get(word, word) != "cross_entropy" or found != MEAN:
         return found
-    if "marks targets" not in plan.memo:
-        plan.memo["marks targets"] = any(
-            isinstance(node, cst.UnaryOperation)
-            and isinstance(node.operator, cst.Minus)
-            and isinstance(node.expression, cst.Integer)
-            and node.expression.evaluated_value == 100
-            for module in plan.facts.modules.values()
-            for node in module.source.nodes
-        )
-    if not plan.memo["marks targets"]:
+    if not _marks_targets(plan):
         return found
     return unknown(
         "the script writes -100, which marks targets that the mean leaves out in some versions of "

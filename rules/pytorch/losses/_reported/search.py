@@ -7,6 +7,7 @@ from transpile.plan.data.batch_sources import enters
 from transpile.plan.effects.effects import Vocabulary
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.plan.roles.backwards import data_sources
 from transpile.records import replace
 from transpile.rules.pytorch._quantity import Kind, Quantity
@@ -25,12 +26,10 @@ from .tallies import Tallies
 DECIDED = "it decides by a number made of samples that are collected over the batches"
 
 
+@query
 def reported(plan: Plan, vocabulary: Vocabulary) -> Reported:
     """What a script reports of its training batches; found once for all rules."""
-    if "reported numbers" not in plan.memo:
-        plan.memo["reported numbers"] = find(plan, vocabulary)
-    found: Reported = plan.memo["reported numbers"]
-    return found
+    return find(plan, vocabulary)
 
 
 def find(plan: Plan, vocabulary: Vocabulary) -> Reported:
