@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from transpile.facts.events import Event, Loop
 from transpile.facts.values import External, Opaque, Value, Values
 from transpile.plan.graph import called_names
-from transpile.plan.model import Plan
 
 
 def names_of(event: Event) -> set[str]:
@@ -33,10 +32,3 @@ def calls_method(event: Event, method: str, makers: Iterable[str]) -> bool:
 def loops_around(event: Event) -> list[Loop]:
     """The loops around an event, innermost first."""
     return list(reversed(list(event.loops())))
-
-
-def reached_calls(plan: Plan) -> Iterator[Event]:
-    """The calls that are reached."""
-    for event in plan.facts.events:
-        if event.kind == "call" and not event.detached:
-            yield event

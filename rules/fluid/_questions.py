@@ -34,8 +34,7 @@ def trains(plan: Plan) -> bool:
         return True
     return any(
         name.startswith(("paddle.v2.trainer.", "paddle.fluid.dygraph.parallel."))
-        for event in plan.facts.events
-        if event.kind == "call" and not event.detached
+        for event in plan.facts.reached_calls
         for name in names_of(event)
     ) or bool(roles.dygraph and any(receivers_of(e, "minimize") for e in plan.facts.events))
 
@@ -49,9 +48,7 @@ def trained_unseen(plan: Plan) -> Event | None:
     if roles.minimizes or roles.trainers:
         return None
     loads: list[Event] = []
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         if names_of(event) & LOADS:
             loads.append(event)
         for callee in event.callee:
@@ -89,10 +86,10 @@ def distributed(plan: Plan) -> str:
     roles = roles_of(plan)
     if roles.transpiles:
         return "it makes its program distributed itself (DistributeTranspiler.transpile)"
-    for event in plan.facts.events:
-        if event.kind == "call" and not event.detached and is_fleet(event):
+    for event in plan.facts.reached_calls:
+        if is_fleet(event):
             return "it is distributed by fleet"
-    eager = [event for event in plan.facts.events if event.kind == "call" and not event.detached]
+    eager = list(plan.facts.reached_calls)
     if all(any(is_eager(event, word) for event in eager) for word in EAGER):
         return "it shares its gradients in eager mode itself (fluid.dygraph.parallel.DataParallel)"
     return ""

@@ -95,7 +95,7 @@ def roles_of(plan: Plan) -> Roles:
 
 def find_roles(plan: Plan) -> Roles:
     """See :func:`roles_of`."""
-    calls = [event for event in plan.facts.events if event.kind == "call" and not event.detached]
+    calls = list(plan.facts.reached_calls)
     return Roles(
         tuple(find_minimizes(plan, calls)),
         tuple(find_runs(plan, calls)),

@@ -97,8 +97,7 @@ def sparse(plan: Plan) -> bool:
     """Whether the script speaks of parameters or gradients that are rows of sparse matrices."""
     return any(
         isinstance(value, Constant) and value.value in ("row_sparse", "csr")
-        for event in plan.facts.events
-        if event.kind == "call" and not event.detached
+        for event in plan.facts.reached_calls
         for argument in event.arguments.items
         for value in argument.values
     )
@@ -118,11 +117,7 @@ def has_several(plan: Plan) -> bool:
         for callee in fit.event.callee:
             for value in getattr(callee, "operands", ((),))[0]:
                 modules.setdefault(id(value), fit.event)
-    runs = [
-        event
-        for event in plan.facts.events
-        if event.kind == "call" and not event.detached and id(event.node) in made | fitted
-    ]
+    runs = [event for event in plan.facts.reached_calls if id(event.node) in made | fitted]
     several = len(made) + len(modules) > 1
     # A function that makes what it trains may be called again.
     calls = {(id(run.node), *(id(frame.node) for frame in run.calls())) for run in runs}
@@ -177,8 +172,8 @@ def fits(plan: Plan) -> list[Fit]:
 def find_fits(plan: Plan) -> Iterator[Fit]:
     """See :func:`fits`."""
     seen: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or id(event.node) in seen:
+    for event in plan.facts.reached_calls:
+        if id(event.node) in seen:
             continue
         fit = None
         if made_by(receivers_of(event, "fit"), MODULES):
@@ -200,10 +195,8 @@ def unknown_fits(plan: Plan) -> list[Event]:
     made = {id(loader.value) for loader in plan.loaders}
     return [
         event
-        for event in plan.facts.events
-        if event.kind == "call"
-        and not event.detached
-        and id(event.node) not in known
+        for event in plan.facts.reached_calls
+        if id(event.node) not in known
         and receivers_of(event, "fit")
         and any(id(value) in made for each in event.arguments.items for value in each.values)
     ]
@@ -225,10 +218,9 @@ def find_updates(plan: Plan) -> Iterator[Update]:
                 # Without a loader, batches may be made in the loop right around the step.
                 loop = loop or (around[-1] if around else None)
                 yield Update(event, trainer, loop, loaders)
-    for event in plan.facts.events:
-        if event.kind == "call" and not event.detached:
-            if made_by(receivers_of(event, "update"), MODULES):
-                yield Update(event, None, *drawn_around(plan, event))
+    for event in plan.facts.reached_calls:
+        if made_by(receivers_of(event, "update"), MODULES):
+            yield Update(event, None, *drawn_around(plan, event))
 
 
 def drawn_around(plan: Plan, event: Event) -> tuple[Loop | None, tuple[Loader, ...]]:
@@ -257,11 +249,10 @@ def drawn_by(drawing: Event, loop: Loop) -> bool:
 def drawings(plan: Plan, loader: Loader) -> list[Event]:
     """The events that draw batches from a loader: loops, ``next(it)`` and ``it.next()``."""
     found = list(loader.iterations)
-    for event in plan.facts.events:
-        if event.kind == "call":
-            for receiver in receivers_of(event, "next"):
-                if any(value is loader.value for value in walk_back((receiver,), enters)):
-                    found.append(event)
+    for event in plan.facts.calls:
+        for receiver in receivers_of(event, "next"):
+            if any(value is loader.value for value in walk_back((receiver,), enters)):
+                found.append(event)
     return found
 
 
@@ -292,11 +283,7 @@ def fed(plan: Plan, fit: Fit) -> list[Loader]:
 
 def stores(plan: Plan) -> list[Event]:
     """The calls that make a store."""
-    return [
-        event
-        for event in plan.facts.events
-        if event.kind == "call" and External(STORE) in event.callee
-    ]
+    return [event for event in plan.facts.calls if External(STORE) in event.callee]
 
 
 def kinds(values: Values) -> set[str]:

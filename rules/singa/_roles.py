@@ -47,12 +47,6 @@ class Update:
     method: str = ""
 
 
-@query
-def calls(plan: Plan) -> list[Event]:
-    """The calls that are reached."""
-    return [event for event in plan.facts.events if event.kind == "call" and not event.detached]
-
-
 def names_of(event: Event) -> list[str]:
     """The dotted names that a call calls."""
     return [callee.name for callee in event.callee if isinstance(callee, External)]
@@ -75,7 +69,7 @@ def is_optimizer(plan: Plan, value: Value) -> bool:
 def optimizers(plan: Plan) -> list[Event]:
     """The calls that make optimizers, each place once."""
     found: dict[int, Event] = {}
-    for event in calls(plan):
+    for event in plan.facts.reached_calls:
         made = any(plan.table.is_optimizer(name) for name in names_of(event)) or any(
             isinstance(callee, Class)
             and any(
@@ -102,7 +96,7 @@ def updates(plan: Plan) -> list[Update]:
 def find_updates(plan: Plan) -> Iterator[Update]:
     """See :func:`updates`."""
     evaluations = {id(event.node) for event in model_calls(plan) if is_evaluation(event)}
-    for event in calls(plan):
+    for event in plan.facts.reached_calls:
         if any(id(frame.node) in evaluations for frame in event.calls()):
             continue
         first = event.arguments.get("loss", 0)
@@ -120,13 +114,13 @@ def find_updates(plan: Plan) -> Iterator[Update]:
 
 def backwards(plan: Plan) -> list[Event]:
     """The calls that give gradients to the script itself."""
-    return [event for event in calls(plan) if BACKWARD in names_of(event)]
+    return [event for event in plan.facts.reached_calls if BACKWARD in names_of(event)]
 
 
 def models(plan: Plan) -> list[Instance]:
     """The objects of classes of the project that derive from ``Model``."""
     found: dict[int, Instance] = {}
-    for event in calls(plan):
+    for event in plan.facts.reached_calls:
         for value in event.result:
             if isinstance(value, Instance) and MODELS.intersection(value.cls.external_bases()):
                 found.setdefault(id(value), value)
@@ -144,7 +138,7 @@ def called_models(event: Event) -> list[Instance]:
 
 def model_calls(plan: Plan) -> list[Event]:
     """The calls of models by their own name."""
-    return [event for event in calls(plan) if called_models(event)]
+    return [event for event in plan.facts.reached_calls if called_models(event)]
 
 
 def method_of(model: Instance, name: str) -> Function | None:
@@ -184,7 +178,7 @@ def is_evaluation(event: Event) -> bool:
 def compiles(plan: Plan) -> list[Event]:
     """The calls of ``compile`` of models."""
     found = []
-    for event in calls(plan):
+    for event in plan.facts.reached_calls:
         for name, owner in methods_of(event):
             if name == "compile" and any(isinstance(value, Instance) for value in owner):
                 found.append(event)

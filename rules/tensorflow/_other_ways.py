@@ -27,9 +27,7 @@ MINIMIZE = frozenset({"minimize"})
 
 def other_ways(plan: Plan) -> Iterator[tuple[Event, str, str]]:
     """What trains in a way that is not converted: the call, why, and what to do."""
-    for event in plan.facts.events:
-        if event.kind != "call":
-            continue
+    for event in plan.facts.calls:
         for callee in event.callee:
             name = callee.name if isinstance(callee, External) else ""
             if name in SESSIONS:

@@ -50,8 +50,8 @@ def is_no_model(value: Value) -> bool:
 def fits(plan: Plan) -> list[Event]:
     """The calls by which Keras trains, each place once."""
     found: dict[int, Event] = {}
-    for event in plan.facts.events:
-        if event.kind != "call" or not isinstance(event.node, cst.Call):
+    for event in plan.facts.calls:
+        if not isinstance(event.node, cst.Call):
             continue
         receivers = receivers_of(event, FIT_METHODS)
         if receivers is None or not isinstance(event.node.func, cst.Attribute):
@@ -78,9 +78,7 @@ def tapes_around(event: Event) -> list[Within]:
 def gradients(plan: Plan) -> list[Event]:
     """The calls that take gradients from a tape, each place once."""
     found: dict[int, Event] = {}
-    for event in plan.facts.events:
-        if event.kind != "call":
-            continue
+    for event in plan.facts.calls:
         receivers = receivers_of(event, GRADIENTS)
         if receivers and any(TAPE in called_names(value) for value in receivers):
             kept = found.get(id(event.node))
@@ -94,8 +92,8 @@ def updates(plan: Plan) -> list[Event]:
     """The calls that change variables by gradients of a tape, each place once."""
     taken = {id(value) for event in gradients(plan) for value in event.result}
     found: dict[int, Event] = {}
-    for event in plan.facts.events:
-        if event.kind != "call" or receivers_of(event, UPDATING) is None:
+    for event in plan.facts.calls:
+        if receivers_of(event, UPDATING) is None:
             continue
         given = tuple(value for each in event.arguments.items for value in each.values)
         sure = receivers_of(event, frozenset({"apply_gradients"})) is not None
@@ -139,8 +137,8 @@ def loops_by_hand(plan: Plan) -> list[Event]:
 def taped_calls(plan: Plan) -> Iterator[Event]:
     """The calls of models that a tape records, outside of other models' calls, each place once."""
     seen: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind != "call" or id(event.node) in seen or not isinstance(event.node, cst.Call):
+    for event in plan.facts.calls:
+        if id(event.node) in seen or not isinstance(event.node, cst.Call):
             continue
         if not tapes_around(event) or in_own_step(plan, event) or is_taken_twice(plan, event):
             continue
@@ -211,8 +209,6 @@ def inside_model(event: Event) -> bool:
 
 def calls_of(plan: Plan, names: frozenset[str]) -> Iterator[Event]:
     """The calls of functions outside the project."""
-    for event in plan.facts.events:
-        if event.kind == "call" and any(
-            isinstance(callee, External) and callee.name in names for callee in event.callee
-        ):
+    for event in plan.facts.calls:
+        if any(isinstance(callee, External) and callee.name in names for callee in event.callee):
             yield event

@@ -94,8 +94,8 @@ class Defaults:
             return None
         declared = [
             found
-            for event in self.plan.facts.events
-            if event.kind == "call" and not event.detached and belongs(event, parsers)
+            for event in self.plan.facts.reached_calls
+            if belongs(event, parsers)
             for found in declarations(event, value.name)
         ]
         contents = {repr(content) for _, content in declared}

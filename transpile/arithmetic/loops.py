@@ -173,8 +173,8 @@ def shortened(words: str) -> str:
 def early_ends(reader: Reader, loop: Loop) -> tuple[str, ...]:
     """Where a loop may end before its last round."""
     found = []
-    for event in reader.plan.facts.events:
-        if event.kind != "exit" or event.detached or event.name not in ("break", "return"):
+    for event in reader.plan.facts.exits:
+        if event.detached or event.name not in ("break", "return"):
             continue
         own = frames_of_function(event.stack)
         loops = [frame.node for frame in own if isinstance(frame, Loop)]

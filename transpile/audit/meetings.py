@@ -137,8 +137,8 @@ def parting(audit: Audit, alone: Alone) -> tuple[Module, cst.CSTNode] | None:
                 return module, outer.left
             if isinstance(outer, (cst.FunctionDef, cst.Lambda)):
                 break
-    nodes = {id(e.node) for e in alone.comes.facts.events if e.kind == "exit"}
-    exits = [e for e in alone.misses.facts.events if e.kind == "exit" and id(e.node) not in nodes]
+    nodes = {id(e.node) for e in alone.comes.facts.exits}
+    exits = [e for e in alone.misses.facts.exits if id(e.node) not in nodes]
     for module, node in around:
         for other in reversed(exits):
             if other.module is module and leaves_before(module, other.node, node):
@@ -171,12 +171,8 @@ def skipped(first: Process, second: Process, meetings: dict[int, list[Meeting]])
 
     ``if rank and step == 2: continue`` is decided for rank 0 alone.
     """
-    exits = {id(e.node) for e in first.facts.events if e.kind == "exit"}
-    own = [
-        e
-        for e in second.facts.events
-        if e.kind == "exit" and e.name != "raise" and id(e.node) not in exits
-    ]
+    exits = {id(e.node) for e in first.facts.exits}
+    own = [e for e in second.facts.exits if e.name != "raise" and id(e.node) not in exits]
     for meeting in meetings[id(second)]:
         for module, node in around_of(meeting.event):
             if any(e.module is module and leaves_before(module, e.node, node) for e in own):

@@ -51,7 +51,47 @@ class Facts:
     @cached_property
     def calls(self) -> tuple[Event, ...]:
         """The calls, in order."""
-        return tuple(event for event in self.events if event.kind == "call")
+        return self._of("call")
+
+    @cached_property
+    def reached_calls(self) -> tuple[Event, ...]:
+        """The calls that a run of the script comes to, in order."""
+        return tuple(event for event in self.calls if not event.detached)
+
+    @cached_property
+    def places_called(self) -> tuple[Event, ...]:
+        """The first of these calls at each place."""
+        return tuple({id(event.node): event for event in reversed(self.reached_calls)}.values())[
+            ::-1
+        ]
+
+    @cached_property
+    def stores(self) -> tuple[Event, ...]:
+        """What is stored in attributes and items of something opaque, in order."""
+        return self._of("store")
+
+    @cached_property
+    def iterations(self) -> tuple[Event, ...]:
+        """What loops go over, in order."""
+        return self._of("iterate")
+
+    @cached_property
+    def tests(self) -> tuple[Event, ...]:
+        """What branches and loops decide by, in order."""
+        return self._of("test")
+
+    @cached_property
+    def exits(self) -> tuple[Event, ...]:
+        """Where loops and functions are left, in order."""
+        return self._of("exit")
+
+    @cached_property
+    def operations(self) -> tuple[Event, ...]:
+        """The augmented assignments, in order."""
+        return self._of("operate")
+
+    def _of(self, kind: str) -> tuple[Event, ...]:
+        return tuple(event for event in self.events if event.kind == kind)
 
     @cached_property
     def calls_by_name(self) -> dict[str, list[Event]]:

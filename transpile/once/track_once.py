@@ -165,8 +165,8 @@ def uses(plan: Plan, effect: Effect) -> Iterator[cst.CSTNode]:
     """The calls and the look-ups of attributes that need the tracker to be there."""
     made = {id(value) for event in effect.events for value in event.result}
     called: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind != "call" or not isinstance(event.node, cst.Call):
+    for event in plan.facts.calls:
+        if not isinstance(event.node, cst.Call):
             continue
         for callee in event.callee:
             if isinstance(callee, Opaque) and callee.kind == "attribute":

@@ -61,11 +61,10 @@ class Programs:
         self.plan = plan
         self.words = words
         self.made: dict[int, Event] = {}
-        for event in plan.facts.events:
-            if event.kind == "call":
-                for value in event.result:
-                    if isinstance(value, Opaque) and value.node is event.node:
-                        self.made.setdefault(id(value), event)
+        for event in plan.facts.calls:
+            for value in event.result:
+                if isinstance(value, Opaque) and value.node is event.node:
+                    self.made.setdefault(id(value), event)
 
     def of(self, values: Values) -> Program | None:
         """The one program that values stand for; None where it is not known."""

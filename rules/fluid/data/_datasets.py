@@ -93,11 +93,10 @@ class Datasets:
 
     def used(self) -> Iterator[tuple[Event, str, Values]]:
         """Every call of a method, and what it is called on."""
-        for event in self.plan.facts.events:
-            if event.kind == "call" and not event.detached:
-                for callee in event.callee:
-                    if isinstance(callee, Opaque) and callee.kind == "attribute":
-                        yield event, callee.name, callee.operands[0]
+        for event in self.plan.facts.reached_calls:
+            for callee in event.callee:
+                if isinstance(callee, Opaque) and callee.kind == "attribute":
+                    yield event, callee.name, callee.operands[0]
 
     def wrapped(self, event: Event, helper: str) -> Answer:
         """The helper around the method that an event calls."""

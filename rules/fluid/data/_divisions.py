@@ -67,10 +67,8 @@ Answer = Division | Divided | Undivided
 def reading_rank(plan: Plan) -> set[int]:
     """The functions, by the identity of their node, in which the number of the process is read."""
     found = set()
-    for event in plan.facts.events:
-        if event.kind == "call" and any(
-            isinstance(value, Opaque) and reads_rank_variable(value) for value in event.result
-        ):
+    for event in plan.facts.calls:
+        if any(isinstance(value, Opaque) and reads_rank_variable(value) for value in event.result):
             for frame in event.stack:
                 if isinstance(frame, Call):
                     found.add(id(frame.function.node))

@@ -61,8 +61,7 @@ class Loaders:
         """The loaders that feed a run without a feed."""
         makers = [
             value
-            for event in self.plan.facts.events
-            if event.kind == "call" and not event.detached
+            for event in self.plan.facts.reached_calls
             for value in event.result
             if isinstance(value, Opaque)
             and value.node is event.node
@@ -92,9 +91,7 @@ class Loaders:
     def filled(self, run: Run, loader: Value) -> Iterator[Answer]:
         """The calls that give a loader its reader."""
         found = False
-        for event in self.plan.facts.events:
-            if event.kind != "call" or event.detached:
-                continue
+        for event in self.plan.facts.reached_calls:
             for callee in event.callee:
                 if not isinstance(callee, Opaque) or callee.kind != "attribute":
                     continue

@@ -29,7 +29,7 @@ class Readers:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.sharding = reading_rank(plan)
-        self.iterations = [event for event in plan.facts.events if event.kind == "iterate"]
+        self.iterations = list(plan.facts.iterations)
 
     def sources(self, run: Run, behind: dict[int, Value]) -> Iterator[Opaque | Generator]:
         """The iterators that the feed of a run is drawn from with ``next``."""
@@ -134,8 +134,8 @@ class Readers:
         if self.plan.options.batch_size == "per-device":
             return None
         drawn = {id(each) for each in self.elements(source)}
-        for event in self.plan.facts.events:
-            if event.kind != "test" or event.detached or makes(source, event):
+        for event in self.plan.facts.tests:
+            if event.detached or makes(source, event):
                 continue
             for value in walk_back(self.plan.facts.values_of(event.node)):
                 if not isinstance(value, Opaque) or value.name != "len":
@@ -150,8 +150,8 @@ class Readers:
         training = {id(each.event) for each in roles_of(self.plan).training}
         made = {
             id(value)
-            for event in self.plan.facts.events
-            if event.kind == "call" and event.node is node
+            for event in self.plan.facts.calls
+            if event.node is node
             for value in event.result
         }
         for other in roles_of(self.plan).runs:

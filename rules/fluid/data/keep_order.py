@@ -36,7 +36,7 @@ from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, In, Remark, Ruling, Rulings
-from transpile.rules.fluid._events import names_of, reached_calls
+from transpile.rules.fluid._events import names_of
 from transpile.rules.fluid._roles import roles_of
 from transpile.rules.fluid.data._readers import unwrapped
 
@@ -59,7 +59,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
     if roles.transpiles or not roles.minimizes:
         return
     seen: set[int] = set()
-    for event in reached_calls(plan):
+    for event in plan.facts.reached_calls:
         for answer in order_of(plan, event):
             if id(answer.node) not in seen:
                 seen.add(id(answer.node))

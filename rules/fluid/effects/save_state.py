@@ -55,9 +55,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
     options = plan.options
     if options.mode == "nccl2" or options.distributed_embedding or not roles.minimizes:
         return
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         if names_of(event) & HELD and not roles.transpiles:
             yield remark(
                 event,

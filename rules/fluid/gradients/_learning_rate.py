@@ -52,8 +52,8 @@ def is_given_to_trainers(plan: Plan, minimize: Minimize) -> bool:
     own = [key for key, value in behind.items() if OWN.intersection(called_names(value))]
     computed = {
         id(value)
-        for event in plan.facts.events
-        if event.kind == "call" and ASSIGN in names_of(event)
+        for event in plan.facts.calls
+        if ASSIGN in names_of(event)
         for argument in (event.arguments.get("output", 1),)
         if argument is not None
         for value in argument.values
@@ -89,9 +89,7 @@ def is_read(plan: Plan, runs: Iterable[Event]) -> Event | None:
         fetched = event.arguments.get("fetch_list", 2)
         if fetched is not None and is_rate(fetched.values):
             return event
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         given = event.arguments.get("name", 0)
         if given is not None and receivers_of(event, "find_var") and is_rate(given.values):
             return event
@@ -128,8 +126,8 @@ def is_held(value: Value, depth: int) -> bool:
 
 def setters(plan: Plan) -> Iterator[Event]:
     """What writes arrays into variables of a scope, but for the counts of a metric."""
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or not sets_variable(event):
+    for event in plan.facts.reached_calls:
+        if not sets_variable(event):
             continue
         named = walk_back(receivers_of(event, "set"))
         if not any(COUNTS.intersection(called_names(value)) for value in named):

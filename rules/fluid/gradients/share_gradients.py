@@ -60,7 +60,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
     if plan.options.mode != "nccl2" or not roles.minimizes:
         return
     verdict = Verdict.ALREADY_DONE if roles.transpiles else Verdict.APPLY
-    calls = [event for event in plan.facts.events if event.kind == "call" and not event.detached]
+    calls = list(plan.facts.reached_calls)
     gpus = [event for event in calls if CUDA in names_of(event)]
     if not gpus and not any("paddle.fluid.cuda_places" in names_of(event) for event in calls):
         yield refusal(

@@ -166,8 +166,8 @@ def unlike(plan: Plan) -> Iterator[Remark]:
             message,
             "read it as a sample of the batch, or evaluate with a test program",
         )
-    for event in plan.facts.events:
-        if event.kind == "call" and not event.detached and PY_FUNC in names_of(event):
+    for event in plan.facts.reached_calls:
+        if PY_FUNC in names_of(event):
             yield remark(
                 event,
                 "FL303",
@@ -188,8 +188,8 @@ def unlike(plan: Plan) -> Iterator[Remark]:
 
 def clipped(plan: Plan) -> Iterator[Remark]:
     """Gradients that are clipped before the servers average them."""
-    for event in plan.facts.events:
-        if event.kind == "call" and not event.detached and names_of(event) & CLIPS:
+    for event in plan.facts.reached_calls:
+        if names_of(event) & CLIPS:
             yield remark(
                 event,
                 "FL307",
@@ -203,11 +203,7 @@ def clipped(plan: Plan) -> Iterator[Remark]:
 
 def counted(plan: Plan) -> Iterator[Remark]:
     """Schedules that count the run in which a loader is found to have ended."""
-    started = [
-        event
-        for event in plan.facts.events
-        if event.kind == "call" and not event.detached and calls_method(event, "start", LOADERS)
-    ]
+    started = [event for event in plan.facts.reached_calls if calls_method(event, "start", LOADERS)]
     for minimize in roles_of(plan).minimizes:
         if started and follows_schedule(minimize):
             yield remark(
@@ -228,8 +224,8 @@ def sparse(plan: Plan) -> Iterator[Remark]:
         for name in called_names(value)
     }
     optimizer = sorted(names & IN_ORDER)
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or not names_of(event) & EMBEDDINGS:
+    for event in plan.facts.reached_calls:
+        if not names_of(event) & EMBEDDINGS:
             continue
         given = event.arguments.get("is_sparse", 2)
         if optimizer and given is not None and given.values != (Constant(False),):

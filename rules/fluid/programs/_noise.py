@@ -20,11 +20,7 @@ NOISE = frozenset(
 
 def draws_seeded_noise(plan: Plan) -> bool:
     """Whether noise is drawn from a seed, with which all trainers would draw the same."""
-    drawing = [
-        event
-        for event in plan.facts.events
-        if event.kind == "call" and not event.detached and names_of(event) & NOISE
-    ]
+    drawing = [event for event in plan.facts.reached_calls if names_of(event) & NOISE]
     for event in drawing:
         seed = event.arguments.keyword("seed")
         if seed is not None and not set(seed.values) <= {Constant(None), Constant(0)}:

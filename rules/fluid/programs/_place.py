@@ -107,8 +107,8 @@ def users(plan: Plan, minimize: Minimize) -> list[Event]:
     """What is made of the program behind minimize() and must see it distributed."""
     programs = programs_of(plan)
     found = []
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or event.order < minimize.event.order:
+    for event in plan.facts.reached_calls:
+        if event.order < minimize.event.order:
             continue
         names = names_of(event)
         if not names & {"paddle.fluid.CompiledProgram", PARALLEL_EXECUTOR}:

@@ -88,9 +88,7 @@ def refusals(plan: Plan) -> Iterator[Ruling]:
             "use fluid.dygraph.parallel.DataParallel, or move the script to Paddle 2 and convert "
             "it there",
         )
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         names = names_of(event)
         if any(name.startswith("paddle.v2.") for name in names):
             yield refuse(
@@ -158,8 +156,8 @@ def arrays(plan: Plan) -> Iterator[Ruling]:
     """Variables that are initialised from an array, where servers make slices themselves."""
     if not plan.options.slice_var_up or not plan.options.distributed_embedding:
         return
-    for event in plan.facts.events:
-        if event.kind == "call" and not event.detached and names_of(event) & ARRAYS:
+    for event in plan.facts.reached_calls:
+        if names_of(event) & ARRAYS:
             yield refuse(
                 plan,
                 "FL104",
@@ -240,8 +238,8 @@ def rates(plan: Plan) -> Iterator[Ruling]:
 
 def averages(plan: Plan) -> Iterator[Ruling]:
     """Averages of parameters, which would be updated apart from the trainer that reads them."""
-    for event in plan.facts.events:
-        if event.kind == "call" and not event.detached and names_of(event) & AVERAGES:
+    for event in plan.facts.reached_calls:
+        if names_of(event) & AVERAGES:
             yield refuse(
                 plan,
                 "FL108",

@@ -33,8 +33,8 @@ def loaded(plan: Plan) -> list[Event]:
 
 def loads(plan: Plan) -> Iterator[Event]:
     """What reads weights from files."""
-    for event in plan.facts.events:
-        if event.kind == "call" and not event.detached and names_of(event) & LOADS:
+    for event in plan.facts.reached_calls:
+        if names_of(event) & LOADS:
             yield event
 
 

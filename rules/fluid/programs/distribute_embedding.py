@@ -76,8 +76,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
     if not plan.options.distributed_embedding or not roles.minimizes:
         return
     tables: list[Event] = []
-    for event in plan.facts.events:
-        if event.kind == "call" and not event.detached and names_of(event) & {TABLE, NEWER}:
+    for event in plan.facts.reached_calls:
+        if names_of(event) & {TABLE, NEWER}:
             if all(event.node is not other.node for other in tables):
                 tables.append(event)
     done = [event for event in tables if is_distributed(event)]
@@ -185,9 +185,7 @@ def needs_table(plan: Plan) -> Event | None:
     others: list[Event] = [run.event for run in roles.runs if id(run.event) not in own]
     if others:
         return others[0]
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         if names_of(event) & SAVES:
             return event
         if "paddle.fluid.io.save_persistables" in names_of(event):

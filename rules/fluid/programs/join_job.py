@@ -42,7 +42,7 @@ from transpile.plan.flow.start import is_main_guard
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.fluid._events import names_of, reached_calls
+from transpile.rules.fluid._events import names_of
 from transpile.rules.fluid._roles import roles_of
 
 CODES = {
@@ -78,7 +78,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         "the launcher's environment is checked here",
         data=(statement, agreement(plan)),
     )
-    downloading = next((event for event in reached_calls(plan) if downloads(event)), None)
+    downloading = next((event for event in plan.facts.reached_calls if downloads(event)), None)
     if downloading is not None:
         yield Remark(
             "FL115",
@@ -95,18 +95,11 @@ def downloads(event: Event) -> bool:
     return any(name.startswith("paddle.dataset.") for name in names_of(event))
 
 
-def calls(plan: Plan) -> Iterator[Event]:
-    """The calls that are reached."""
-    for event in plan.facts.events:
-        if event.kind == "call" and not event.detached:
-            yield event
-
-
 def agreement(plan: Plan) -> str:
     """The helper that makes the trainers agree; empty where nothing is drawn without a seed."""
     drawn: set[str] = set()
     seeded: set[str] = set()
-    for event in reached_calls(plan):
+    for event in plan.facts.reached_calls:
         for name in names_of(event):
             if name in ("random.seed", "numpy.random.seed"):
                 seeded.add(name.rpartition(".")[0])

@@ -58,8 +58,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
     roles = roles_of(plan)
     if not roles.minimizes:
         return
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or not names_of(event) & CALLS:
+    for event in plan.facts.reached_calls:
+        if not names_of(event) & CALLS:
             continue
         if roles.transpiles:
             done = event.order < roles.transpiles[0].order

@@ -233,8 +233,8 @@ def reads(plan: Plan, roles: Roles) -> Iterator[Ruling]:
     if not written:
         return
     last = max(roles.training, key=lambda run: run.event.order).event
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or not names_of(event) & VOCABULARY.reads:
+    for event in plan.facts.reached_calls:
+        if not names_of(event) & VOCABULARY.reads:
             continue
         if event.order < last.order and not shares_loop(event, last):
             continue

@@ -80,8 +80,8 @@ def shaped_by(
     reached = {id(value) for value in walk_back(losses, lambda value: id(value) not in loaders)}
     text = site.module.source.code(argument.node) if argument.node is not None else ""
     seen: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or not shapes(event):
+    for event in plan.facts.reached_calls:
+        if not shapes(event):
             continue
         if not isinstance(event.node, cst.Call):
             continue
@@ -170,8 +170,8 @@ def unshared_noise(plan: Plan, values: Values) -> bool:
 
 def in_symbols(plan: Plan, argument: Argument, text: str) -> Iterator[Answer]:
     """Symbols that are made for the batch of the script."""
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or not isinstance(event.node, cst.Call):
+    for event in plan.facts.reached_calls:
+        if not isinstance(event.node, cst.Call):
             continue
         symbol = any(
             isinstance(callee, External) and callee.name.startswith("mxnet.sym.")
@@ -193,8 +193,8 @@ def in_symbols(plan: Plan, argument: Argument, text: str) -> Iterator[Answer]:
 def in_models(plan: Plan, argument: Argument, text: str) -> Iterator[Answer]:
     """Models that are made for the batch of the script."""
     trained = {id(model.value) for model in plan.models if model.optimizers}
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or not isinstance(event.node, cst.Call):
+    for event in plan.facts.reached_calls:
+        if not isinstance(event.node, cst.Call):
             continue
         if any(id(value) in trained for value in event.result) and any(
             mentions(plan, event.module, given.value, argument, text) for given in event.node.args

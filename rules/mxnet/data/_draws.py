@@ -126,8 +126,8 @@ def noise_of_samples(plan: Plan) -> dict[int, bool]:
     behind = {id(value) for value in walk_back(losses)}
     return {
         id(value): has_samples(first_axis(event))
-        for event in plan.facts.events
-        if event.kind == "call" and not event.detached and is_random(event)
+        for event in plan.facts.reached_calls
+        if is_random(event)
         if any(isinstance(frame, Loop) and id(frame.node) in loops for frame in event.stack)
         for value in event.result
         if id(value) in behind

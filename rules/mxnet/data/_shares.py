@@ -92,9 +92,7 @@ def holds_loader(plan: Plan, iterator: Instance) -> bool:
 
 def draws(plan: Plan, iterator: Instance) -> Iterator[str]:
     """The random functions of MXNet that the class of an iterator calls."""
-    for event in plan.facts.events:
-        if event.kind != "call":
-            continue
+    for event in plan.facts.calls:
         inside = any(
             isinstance(frame, Call) and frame.function.owner is iterator.cls
             for frame in event.stack

@@ -180,9 +180,7 @@ def may_differ(plan: Plan, site: Site) -> bool:
     made = {id(loader.value) for loader in site.loaders}
     if any(fit.argument("epoch_size") or fit.event.arguments.rest for fit in fits(plan)):
         return False
-    for event in plan.facts.events:
-        if event.kind != "call":
-            continue
+    for event in plan.facts.calls:
         given = [value for each in event.arguments.items for value in each.values]
         resized = any(name == RESIZED for value in event.result for name in called_names(value))
         if resized and any(id(value) in made for value in given):

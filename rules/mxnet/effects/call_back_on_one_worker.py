@@ -45,8 +45,8 @@ WRITING = frozenset(
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each callback that writes."""
     seen: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind != "call" or id(event.node) in seen or not isinstance(event.node, cst.Call):
+    for event in plan.facts.calls:
+        if id(event.node) in seen or not isinstance(event.node, cst.Call):
             continue
         if any(isinstance(c, External) and c.name in WRITING for c in event.callee):
             seen.add(id(event.node))

@@ -80,8 +80,8 @@ def agreed(plan: Plan, values: Values) -> bool:
 
 def exits_of(plan: Plan, loops: set[int]) -> Iterator[Event]:
     """The exits that leave one of these loops, or one of its rounds."""
-    for event in plan.facts.events:
-        if event.kind != "exit" or event.detached or event.name == "raise":
+    for event in plan.facts.exits:
+        if event.detached or event.name == "raise":
             continue
         around = [frame for frame in event.stack if isinstance(frame, Loop | Call)]
         if event.name == "return":

@@ -31,8 +31,8 @@ def module_divisors(plan: Plan) -> Iterator[Ruling]:
                     "gradients of all",
                     "leave rescale_grad out: the module divides by the batch of all workers",
                 )
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or not fits(plan):
+    for event in plan.facts.reached_calls:
+        if not fits(plan):
             continue
         normalised = event.arguments.keyword("normalization")
         symbol = any(

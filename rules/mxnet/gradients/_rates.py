@@ -79,8 +79,8 @@ def rates(plan: Plan) -> Iterator[Rate]:
     """Every learning rate that the script says, or takes without saying it."""
     for event, optimizer, params in set_up(plan):
         yield from optimizer_rates(event, optimizer, params)
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or not isinstance(event.node, cst.Call):
+    for event in plan.facts.reached_calls:
+        if not isinstance(event.node, cst.Call):
             continue
         yield from scheduler_rates(event)
         if receivers_of(event, "set_learning_rate"):
@@ -255,9 +255,7 @@ def follows(values: Values) -> bool:
 def counts(plan: Plan) -> Iterator[tuple[Event, Argument, str]]:
     """What schedules count batches by that follows neither from a loader nor from a store."""
     lengths = {id(loader.value) for loader in training_loaders(plan)}
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         name = scheduler_name(event)
         for word in COUNTS if name in POSITIONS else ():
             position = POSITIONS[name].index(word) if word in POSITIONS[name] else None

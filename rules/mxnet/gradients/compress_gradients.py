@@ -79,12 +79,9 @@ def makers(plan: Plan) -> Iterator[tuple[Event, bool]]:
     """The calls that make trainers and modules, and whether these compress already."""
     for trainer in trainers(plan):
         yield trainer.event, trainer_argument(trainer, "compression_params") is not None
-    for event in plan.facts.events:
-        if event.kind == "call":
-            if any(
-                isinstance(callee, External) and callee.name in MODULES for callee in event.callee
-            ):
-                yield event, event.arguments.keyword("compression_params") is not None
+    for event in plan.facts.calls:
+        if any(isinstance(callee, External) and callee.name in MODULES for callee in event.callee):
+            yield event, event.arguments.keyword("compression_params") is not None
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

@@ -122,7 +122,7 @@ GATHERS = "mxnet.autograd.Function"
 
 def is_split(plan: Plan) -> bool:
     """Whether the script splits the calls of its networks already."""
-    called = [event for event in plan.facts.events if event.kind == "call"]
+    called = list(plan.facts.calls)
     return any(GATHERS in names_of(event.callee) for event in called) and any(
         isinstance(callee, Function) and callee.name.startswith("split_calls")
         for event in called
@@ -154,9 +154,7 @@ def obstacle(plan: Plan) -> str:
             "dropout and noise within split calls would part the random numbers of the workers, "
             "whose state MXNet does not give out"
         )
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         if "mxnet.autograd.grad" in names_of(event.callee):
             return "gradients are taken by function, and split calls have no second derivatives"
         if any(getattr(callee, "name", "") in HOOKS for callee in event.callee):
@@ -174,9 +172,7 @@ def obstacle(plan: Plan) -> str:
 
 def drops_out(plan: Plan) -> bool:
     """Whether networks may hold dropout: known layers of that kind, or networks of others."""
-    for event in plan.facts.events:
-        if event.kind != "call":
-            continue
+    for event in plan.facts.calls:
         if event.arguments.keyword("dropout") is not None:
             return True
         if any(n.startswith(ZOOS) or "dropout" in n.lower() for n in names_of(event.callee)):

@@ -125,9 +125,7 @@ def find_readings(numbers: Numbers) -> None:
     plan = numbers.plan
     reader = Reader(lambda values: in_training(plan, values))
     at: dict[int, list[tuple[Event, Reduction]]] = {}
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         behind = tuple(value for name in READING for value in receivers_of(event, name))
         if behind:
             kind = reader.reduction(behind) if trained(plan, behind) else Reduction.UNKNOWN

@@ -88,9 +88,8 @@ def metrics_in_training(plan: Plan) -> set[int]:
         loops.update(id(event.node) for event in passes)
     return {
         id(value)
-        for event in plan.facts.events
-        if event.kind == "call"
-        and any(isinstance(frame, Loop) and id(frame.node) in loops for frame in event.stack)
+        for event in plan.facts.calls
+        if any(isinstance(frame, Loop) and id(frame.node) in loops for frame in event.stack)
         for value in updated_by(event)
         if is_metric(value)
     }
@@ -101,15 +100,14 @@ def foreign_readings(plan: Plan) -> Iterator[Event]:
     loops = {id(update.loop.node) for update in updates(plan) if update.loop is not None}
     counted = {
         id(value)
-        for event in plan.facts.events
-        if event.kind == "call"
-        and any(isinstance(frame, Loop) and id(frame.node) in loops for frame in event.stack)
+        for event in plan.facts.calls
+        if any(isinstance(frame, Loop) and id(frame.node) in loops for frame in event.stack)
         for value in receivers_of(event, "update")
         if called_names(value) and not is_metric(value)
     }
     seen: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind == "call" and not event.detached and id(event.node) not in seen:
+    for event in plan.facts.reached_calls:
+        if id(event.node) not in seen:
             if any(id(v) in counted for name in READING for v in receivers_of(event, name)):
                 seen.add(id(event.node))
                 yield event
@@ -128,8 +126,8 @@ def reading(plan: Plan) -> Iterator[Event]:
     """The calls that read a metric which is updated in training."""
     trained = metrics_in_training(plan)
     seen: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or id(event.node) in seen:
+    for event in plan.facts.reached_calls:
+        if id(event.node) in seen:
             continue
         receivers = [v for name in READING for v in receivers_of(event, name)]
         if any(copied(value) for value in receivers):
@@ -144,8 +142,8 @@ def is_sum(plan: Plan, event: Event) -> bool:
     receivers = tuple(value for word in READING for value in receivers_of(event, word))
     held = tuple(
         value
-        for added in plan.facts.events
-        if added.kind == "call" and any(value in receivers for value in receivers_of(added, "add"))
+        for added in plan.facts.calls
+        if any(value in receivers for value in receivers_of(added, "add"))
         for argument in added.arguments.items
         for value in argument.values
     )
@@ -225,11 +223,10 @@ def counts(node: cst.CompFor) -> bool:
 
 def done(plan: Plan) -> Iterator[Event]:
     """The readings of what a function has added up over the workers."""
-    for event in plan.facts.events:
-        if event.kind == "call" and not event.detached:
-            receivers = [v for name in READING for v in receivers_of(event, name)]
-            if any(copied(value) for value in receivers):
-                yield event
+    for event in plan.facts.reached_calls:
+        receivers = [v for name in READING for v in receivers_of(event, name)]
+        if any(copied(value) for value in receivers):
+            yield event
 
 
 def copied(value: object) -> bool:

@@ -46,8 +46,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One remark for the first batch norm of a script."""
     if plan.options.batch_size != "global" or counts_workers(plan):
         return
-    for event in plan.facts.events:
-        if event.kind == "call" and not event.detached and normalises(event):
+    for event in plan.facts.reached_calls:
+        if normalises(event):
             yield Remark(
                 "MX315",
                 Level.WARNING,

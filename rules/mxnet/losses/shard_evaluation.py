@@ -123,8 +123,8 @@ def scorings(plan: Plan) -> Iterator[tuple[Event, Argument, Argument | None]]:
         if data is not None and data.values != (Constant(None),):
             seen.add(id(fit.event.node))
             yield fit.event, data, None
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or id(event.node) in seen:
+    for event in plan.facts.reached_calls:
+        if id(event.node) in seen:
             continue
         if made_by(receivers_of(event, "score"), MODULES):
             data = event.arguments.get("eval_data", 0)

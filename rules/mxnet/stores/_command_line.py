@@ -16,8 +16,8 @@ def options_behind(plan: Plan, values: Values) -> Iterator[tuple[Event, Argument
     names = {
         value.name for value in values if isinstance(value, Opaque) and value.kind == "attribute"
     }
-    for declared in plan.facts.events:
-        if declared.kind != "call" or not isinstance(declared.node, cst.Call):
+    for declared in plan.facts.calls:
+        if not isinstance(declared.node, cst.Call):
             continue
         if not any(getattr(callee, "name", "") == "add_argument" for callee in declared.callee):
             continue

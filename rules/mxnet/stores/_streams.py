@@ -88,8 +88,7 @@ def drops_out(plan: Plan) -> bool:
     """Whether symbols may hold dropout or noise: known ones of that kind, or unknown ones."""
     return any(
         isinstance(callee, External) and callee.name.startswith(DROPPING)
-        for event in plan.facts.events
-        if event.kind == "call"
+        for event in plan.facts.calls
         for callee in event.callee
     )
 
@@ -111,9 +110,7 @@ def beginning(plan: Plan) -> int:
 
 def draws(plan: Plan, packages: tuple[str, ...]) -> Iterator[Event]:
     """The calls that draw random numbers of some packages."""
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         for callee in event.callee:
             if isinstance(callee, External) and callee.name.startswith(packages):
                 if callee.name not in SEEDS:

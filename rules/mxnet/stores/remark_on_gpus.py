@@ -35,9 +35,7 @@ GPU = frozenset({"mxnet.gpu", "mxnet.context.gpu", "mxnet.device.gpu"})
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One note for the first GPU that a script names by its number."""
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         if not any(isinstance(callee, External) and callee.name in GPU for callee in event.callee):
             continue
         number = event.arguments.get("device_id", 0)

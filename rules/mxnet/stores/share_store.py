@@ -107,9 +107,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def not_done(plan: Plan) -> Iterator[Answer]:
     """What options ask for, or the script does, that is not done for MXNet."""
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         given = event.arguments.keyword("sparse_grad")
         constant = only_constant(given.values) if given is not None else None
         if trainers(plan) and given is not None and not (constant and not constant.value):
@@ -146,9 +144,7 @@ def versions(plan: Plan) -> Iterator[Remark]:
 
 def own_seeds(plan: Plan) -> Iterator[Ruling]:
     """Refusals of seeds that every worker would draw for itself."""
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         if not any(isinstance(c, External) and c.name in SEEDS for c in event.callee):
             continue
         values = [value for each in event.arguments.items for value in each.values]
@@ -178,8 +174,7 @@ def meeting(plan: Plan) -> Iterator[Ruling]:
         return
     chained = any(
         isinstance(callee, External) and callee.name == "mxnet.module.SequentialModule"
-        for event in plan.facts.events
-        if event.kind == "call"
+        for event in plan.facts.calls
         for callee in event.callee
     )
     if has_several(plan) or chained:

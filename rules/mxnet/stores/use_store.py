@@ -214,8 +214,8 @@ def options(plan: Plan, values: Values) -> Iterator[Ruling]:
 
 def unsaved(plan: Plan) -> Iterator[Remark]:
     """States of optimizers that live on the servers, where no worker can save them."""
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or not fits(plan) or in_workers(plan):
+    for event in plan.facts.reached_calls:
+        if not fits(plan) or in_workers(plan):
             continue
         names = {getattr(callee, "name", "") for callee in event.callee}
         states = event.arguments.keyword("save_optimizer_states")

@@ -303,8 +303,8 @@ def is_check_for_nan(condition: cst.BaseExpression) -> bool:
 def plateaus(plan: Plan) -> Iterator[Ruling]:
     """The numbers that a schedule by plateaus is given."""
     seen: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind != "call" or not isinstance(event.node, cst.Call) or event.detached:
+    for event in plan.facts.calls:
+        if not isinstance(event.node, cst.Call) or event.detached:
             continue
         if id(event.node) in seen or not event.node.args:
             continue

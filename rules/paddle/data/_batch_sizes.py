@@ -83,8 +83,8 @@ def alike(plan: Plan, argument: Argument) -> Iterator[Use]:
     if not isinstance(value, Constant):
         return
     reached = reached_by_losses(plan)
-    for event in plan.facts.events:
-        if event.kind != "call" or not isinstance(event.node, cst.Call) or event.detached:
+    for event in plan.facts.calls:
+        if not isinstance(event.node, cst.Call) or event.detached:
             continue
         if not plan.in_training(event.stack) or not any(id(v) in reached for v in event.result):
             continue
@@ -103,8 +103,8 @@ def within_network(plan: Plan, size: Argument) -> Iterator[Use]:
     The same network evaluates, and the text does not say with batches of which size.
     """
     sources = {identity(value) for value in size.values if isinstance(value, (Constant, Opaque))}
-    for event in plan.facts.events:
-        if event.kind != "call" or not event.detached or not shapes(plan, event.callee):
+    for event in plan.facts.calls:
+        if not event.detached or not shapes(plan, event.callee):
             continue
         function = event.function()
         if function is None or function.name != "forward" or not isinstance(event.node, cst.Call):

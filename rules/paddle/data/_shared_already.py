@@ -12,8 +12,8 @@ from transpile.rules.paddle.data._sharding import DISTRIBUTED
 def shared_already(plan: Plan, site: Site) -> bool:
     """Whether the loader's batches are shared by something that knows the number of processes."""
     made = {id(loader.value) for loader in site.loaders}
-    for event in plan.facts.events:
-        if event.kind == "store" and event.name == "batch_sampler":
+    for event in plan.facts.stores:
+        if event.name == "batch_sampler":
             if any(id(value) in made for value in event.callee):
                 return True
     for name in ("batch_sampler", "dataset"):
@@ -39,8 +39,7 @@ def joins(plan: Plan) -> bool:
     """Whether the script joins other processes itself."""
     return any(
         any(getattr(c, "name", "") in plan.table.distributed_starts for c in event.callee)
-        for event in plan.facts.events
-        if event.kind == "call"
+        for event in plan.facts.calls
     )
 
 

@@ -96,9 +96,7 @@ def shuffles(site: Site, way: str) -> bool:
 
 def told(plan: Plan) -> bool:
     """Whether ``set_epoch`` is called."""
-    for event in plan.facts.events:
-        if event.kind != "call":
-            continue
+    for event in plan.facts.calls:
         for callee in event.callee:
             if isinstance(callee, Opaque) and callee.name == "set_epoch":
                 if any(DISTRIBUTED in called_names(base) for base in callee.operands[0]):

@@ -148,8 +148,7 @@ def joined(plan: Plan) -> bool:
     """Whether the script joins other processes itself."""
     return any(
         any(getattr(c, "name", "") in plan.table.distributed_starts for c in event.callee)
-        for event in plan.facts.events
-        if event.kind == "call"
+        for event in plan.facts.calls
     )
 
 

@@ -187,8 +187,8 @@ def shapes_tensors(plan: Plan) -> set[int]:
     """The identities of what calls that give tensors their shapes are given."""
     return {
         id(value)
-        for event in plan.facts.events
-        if event.kind == "call" and shapes(plan, event.callee)
+        for event in plan.facts.calls
+        if shapes(plan, event.callee)
         for item in event.arguments.items
         for held in item.values
         for value in (held.every() if isinstance(held, Sequence) else (held,))

@@ -39,8 +39,8 @@ def sums_beside(plan: Plan, pending: Pending) -> Iterator[Values]:
         for value in plan.facts.values_of(parent):
             if isinstance(value, Opaque) and value.kind == "operation":
                 yield value.operands[0 if parent.left is pending.node else 1]
-    for event in plan.facts.events:
-        if event.kind == "operate" and event.node is parent and not event.detached:
+    for event in plan.facts.operations:
+        if event.node is parent and not event.detached:
             yield event.callee if pending.factor == "/" else event.result
 
 

@@ -27,8 +27,8 @@ def side_doors(plan: Plan, model: Model) -> Iterator[tuple[Event, str]]:
     """The calls of methods or parts of a model, from outside, that a backward pass goes through."""
     reached = reached_by_losses(plan)
     seen: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or id(event.node) in seen:
+    for event in plan.facts.reached_calls:
+        if id(event.node) in seen:
             continue
         if not any(id(value) in reached for value in event.result):
             continue
@@ -110,10 +110,8 @@ def part_base(value: Opaque) -> Value | None:
 
 def calls_layers(plan: Plan, event: Event) -> bool:
     """Whether a method of a model, called at an event, runs layers."""
-    for other in plan.facts.events:
-        if other.kind != "call" or not any(
-            isinstance(frame, Call) and frame.node is event.node for frame in other.stack
-        ):
+    for other in plan.facts.calls:
+        if not any(isinstance(frame, Call) and frame.node is event.node for frame in other.stack):
             continue
         for callee in other.callee:
             if isinstance(callee, Instance):

@@ -96,8 +96,7 @@ def has_hooks(plan: Plan) -> bool:
     """Whether something is called with what layers are given or give."""
     return any(
         getattr(callee, "name", "") in HOOKS
-        for event in plan.facts.events
-        if event.kind == "call" and not event.detached
+        for event in plan.facts.reached_calls
         for callee in event.callee
     )
 

@@ -86,10 +86,8 @@ def depends_on_data(plan: Plan, model: Model, layer: Value) -> bool:
     """Whether every call of a layer stands under a test that the data or chance decides."""
     calls = [
         event
-        for event in plan.facts.events
-        if event.kind == "call"
-        and not event.detached
-        and any(callee is layer for callee in event.callee)
+        for event in plan.facts.reached_calls
+        if any(callee is layer for callee in event.callee)
     ]
     return bool(calls) and all(varies(plan, event.stack, model) for event in calls)
 

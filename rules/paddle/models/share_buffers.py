@@ -50,8 +50,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
         event.kind == "call" and External("paddle.distributed.broadcast") in event.callee
         for event in plan.facts.events
     )
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or id(event.node) in seen:
+    for event in plan.facts.reached_calls:
+        if id(event.node) in seen:
             continue
         if not switches(event, models) or once_of(plan).ranks.some_ranks(event):
             continue

@@ -67,9 +67,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             "leave out --mode: gradients are averaged by collectives, also of static graphs",
         )
         return
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         if any(
             isinstance(c, External) and c.name in plan.table.distributed_starts
             for c in event.callee

@@ -76,9 +76,7 @@ def imports_random(plan: Plan) -> bool:
 def seeded(plan: Plan) -> set[str]:
     """What is seeded with the same number in every process, whatever way the script takes."""
     found: set[str] = set()
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         for name in names_of(event):
             if name in SEEDING and not by_chance(event):
                 if not any(isinstance(frame, Branch) for frame in event.stack):
@@ -104,8 +102,8 @@ def sharing_of(plan: Plan) -> Sharing:
         wanted = {"paddle", "numpy", *["random"] * imports_random(plan)}
         return Sharing.NOT_NEEDED if wanted <= known else Sharing.NEEDED
     set_up = set_up_of(plan)
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or plan.in_training(event.stack):
+    for event in plan.facts.reached_calls:
+        if plan.in_training(event.stack):
             continue
         if set_up is not None and set_up.after(event):
             continue
@@ -123,8 +121,8 @@ def needs_agreement(plan: Plan) -> Iterator[Event]:
     from transpile.rules.paddle.effects._once import VOCABULARY
 
     known = seeded(plan)
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or plan.in_training(event.stack):
+    for event in plan.facts.reached_calls:
+        if plan.in_training(event.stack):
             continue
         for name in names_of(event):
             drawn = next((DRAWS[prefix] for prefix in DRAWS if name.startswith(prefix)), "")

@@ -88,7 +88,7 @@ def static_of(plan: Plan) -> Static | None:
 
 def find_static(plan: Plan) -> Static | None:
     """See :func:`static_of`."""
-    calls = [event for event in plan.facts.events if event.kind == "call" and not event.detached]
+    calls = list(plan.facts.reached_calls)
     enabled = next((event for event in calls if ENABLE in event.callee), None)
     if enabled is None:
         return None

@@ -187,9 +187,7 @@ def unread(plan: Plan, whole: Event, parts: list[tuple[Event, Part]]) -> str:
         return "the data set is neither a QueueDataset nor an InMemoryDataset of the script"
     wanted = {id(value) for value in given.values}
     ways: set[str] = set()
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         if executed(event) in EXCHANGING:
             return "infer_from_dataset runs the program that the servers' trainers run"
         for method, receivers in called_methods(event):

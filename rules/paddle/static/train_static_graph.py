@@ -132,8 +132,7 @@ def shared_already(plan: Plan) -> bool:
     """Whether the script joins other processes itself."""
     return any(
         any(getattr(c, "name", "") in plan.table.distributed_starts for c in event.callee)
-        for event in plan.facts.events
-        if event.kind == "call"
+        for event in plan.facts.calls
     )
 
 
@@ -298,17 +297,16 @@ def minimised(plan: Plan, static: Static, claims: tuple[cst.CSTNode, ...]) -> It
 def noise(plan: Plan, static: Static) -> Iterator[Answer]:
     """What is said and done about batch norm and dropout."""
     run = static.training[0]
-    for event in plan.facts.events:
-        if event.kind == "call" and not event.detached:
-            if any(isinstance(c, External) and c.name.startswith(NORMS) for c in event.callee):
-                yield remark(
-                    event,
-                    "PD926",
-                    "batch norm takes its statistics from the batch of each process, which is "
-                    "smaller than the script's, and rank 0 saves its own",
-                    "keep the shares large enough",
-                )
-                break
+    for event in plan.facts.reached_calls:
+        if any(isinstance(c, External) and c.name.startswith(NORMS) for c in event.callee):
+            yield remark(
+                event,
+                "PD926",
+                "batch norm takes its statistics from the batch of each process, which is "
+                "smaller than the script's, and rank 0 saves its own",
+                "keep the shares large enough",
+            )
+            break
     loops = [frame for frame in run.event.stack if isinstance(frame, Loop)]
     if draws_noise(plan) and loops:
         yield Ruling(

@@ -22,9 +22,7 @@ from .vocabulary import CONTAINERS, PARAMETERLESS
 def find_model_classes(plan: Plan) -> Iterable[int]:
     """The class definitions whose objects have layers with parameters."""
     known: dict[int, bool] = {}
-    for event in plan.facts.events:
-        if event.kind != "call":
-            continue
+    for event in plan.facts.calls:
         for value in (*event.result, *event.callee):
             if isinstance(value, Instance) and has_parameters(value, plan, known):
                 for ancestor in value.cls.ancestry():

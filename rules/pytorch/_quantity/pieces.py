@@ -114,8 +114,8 @@ def picks_values(quantity: Quantity) -> bool:
 def indexed_stores(plan: Plan) -> dict[int, list[cst.Subscript]]:
     """Where something is written into a tensor by an index, by the identity of the tensor."""
     found: dict[int, list[cst.Subscript]] = {}
-    for event in plan.facts.events:
-        if event.kind == "store" and event.name == "[]" and isinstance(event.node, cst.Subscript):
+    for event in plan.facts.stores:
+        if event.name == "[]" and isinstance(event.node, cst.Subscript):
             for base in event.callee:
                 found.setdefault(id(base), []).append(event.node)
     return found

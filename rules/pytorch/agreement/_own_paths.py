@@ -47,8 +47,8 @@ def own_paths(plan: Plan) -> OwnPaths:
     alone = {id(statement) for run in once.runs for statement in run.statements}
     agreed: dict[int, Event] = {}
     others: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind != "call" or id(event.node) not in wanted:
+    for event in plan.facts.calls:
+        if id(event.node) not in wanted:
             continue
         if (
             event.detached

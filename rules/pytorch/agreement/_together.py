@@ -230,8 +230,7 @@ def has_buffers(plan: Plan, model: Model) -> bool:
         isinstance(callee, Opaque)
         and callee.name == "register_buffer"
         and any(id(value) in parts for value in callee.operands[0])
-        for event in plan.facts.events
-        if event.kind == "call"
+        for event in plan.facts.calls
         for callee in event.callee
     )
 
@@ -298,8 +297,8 @@ def in_groups(value: Value) -> bool:
 def conditions_of(plan: Plan) -> list[Condition]:
     """The conditions on which steps depend, outer ones before those inside them."""
     found: dict[int, Condition] = {}
-    for event in plan.facts.events:
-        if event.kind != "test" or id(event.node) in found:
+    for event in plan.facts.tests:
+        if id(event.node) in found:
             continue
         statement = event.module.source.parent(event.node)
         if isinstance(statement, (cst.If, cst.While)):
@@ -431,8 +430,8 @@ def is_caught(stack: Stack) -> bool:
 def agreed_values(plan: Plan) -> set[int]:
     """The identities of values that the script itself makes equal on every process."""
     found: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind == "call" and agrees(event.callee) and event.arguments.items:
+    for event in plan.facts.calls:
+        if agrees(event.callee) and event.arguments.items:
             for value in event.arguments.items[0].values:
                 found.add(id(value))
                 for element in getattr(value, "elements", ()):
@@ -450,8 +449,8 @@ def agreeing_calls(plan: Plan) -> set[int]:
     """The calls of functions that give every process the same answer."""
     found: set[int] = set()
     busy: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind == "call" and agrees(event.callee):
+    for event in plan.facts.calls:
+        if agrees(event.callee):
             frames = [frame for frame in event.stack if isinstance(frame, Call)]
             if frames and frames[-1].node is not None:
                 found.add(id(frames[-1].node))

@@ -287,9 +287,8 @@ def joined(plan: Plan) -> int:
     """The position from which on the processes know each other."""
     starts = [
         event.order
-        for event in plan.facts.events
-        if event.kind == "call"
-        and any(getattr(c, "name", "") in plan.table.distributed_starts for c in event.callee)
+        for event in plan.facts.calls
+        if any(getattr(c, "name", "") in plan.table.distributed_starts for c in event.callee)
     ]
     if starts:
         return min(starts)
@@ -420,8 +419,8 @@ def rounds(plan: Plan) -> Iterator[Number]:
         for frame in step.event.stack
         if isinstance(frame, Loop)
     }
-    for event in plan.facts.events:
-        if event.kind == "iterate" and id(event.node) in busy and isinstance(event.node, cst.For):
+    for event in plan.facts.iterations:
+        if id(event.node) in busy and isinstance(event.node, cst.For):
             for node in counts(plan, event.node.iter):
                 yield event, node, "how often a step is done"
 

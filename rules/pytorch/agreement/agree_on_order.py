@@ -44,7 +44,7 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.agreement._sets import elements_in, is_set, is_set_value, set_parts
 from transpile.rules.pytorch.agreement._together import agreed_values, steps_of
-from transpile.rules.pytorch.data._data import Data, agreed_nodes, calls, names_called
+from transpile.rules.pytorch.data._data import Data, agreed_nodes, names_called
 from transpile.rules.pytorch.effects._made_folders import may_be_made_meanwhile
 from transpile.rules.pytorch.randomness._random_draws import Draws
 
@@ -330,7 +330,7 @@ def order_matters(plan: Plan, module: Module, node: cst.For | cst.CompFor) -> bo
 def listings(plan: Plan, data: Data, draws: Draws) -> Iterator[Answer]:
     """Listings of files that data or labels are read from."""
     numbered = numbered_values(plan)
-    for event in calls(plan):
+    for event in plan.facts.places_called:
         node = event.node
         names = {callee.name for callee in event.callee if isinstance(callee, External)}
         if not (names & LISTINGS or lists_path(event)) or not isinstance(node, cst.Call):
@@ -404,8 +404,8 @@ def is_path(value: Value) -> bool:
 def numbered_values(plan: Plan) -> set[int]:
     """The identities of values that ``enumerate`` numbers, and of what they were made of."""
     found: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind == "call" and External("builtins.enumerate") in event.callee:
+    for event in plan.facts.calls:
+        if External("builtins.enumerate") in event.callee:
             pending = [v for item in event.arguments.items for v in item.values]
             while pending:
                 value = pending.pop()

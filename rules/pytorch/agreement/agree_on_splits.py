@@ -42,7 +42,7 @@ from transpile.plan.model import Plan
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.pytorch.data._data import Data, agreed_nodes, happening, within_agreement
+from transpile.rules.pytorch.data._data import Data, agreed_nodes, within_agreement
 from transpile.rules.pytorch.randomness._drawn_data import drawn_data
 from transpile.rules.pytorch.randomness._random_draws import Draws, own_generator
 from transpile.rules.pytorch.randomness._seeds import generators_by_chance
@@ -108,7 +108,7 @@ def splits(plan: Plan, data: Data, draws: Draws) -> Iterator[Answer]:
     together = {id(drawn.event.node) for drawn in drawn_data(plan) if drawn.repeated}
     answered: set[int] = set()
     chance = generators_by_chance(plan)
-    for event in happening(plan):
+    for event in plan.facts.reached_calls:
         node = event.node
         if id(node) in together or id(node) in answered or not isinstance(node, cst.Call):
             continue

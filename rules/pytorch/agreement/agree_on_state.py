@@ -37,7 +37,6 @@ from transpile.plan.models.parts import walk_parts
 from transpile.plan.roles.surroundings import inside_module
 from transpile.rule import Answer, Remark
 from transpile.rules.pytorch.agreement.agree_on_order import all_numbers
-from transpile.rules.pytorch.data._data import calls
 from transpile.rules.pytorch.randomness._random_draws import Draws
 
 CODES = {
@@ -131,11 +130,10 @@ def weights(plan: Plan, draws: Draws) -> Iterator[Answer]:
 def forwards(plan: Plan) -> Iterator[Event]:
     """The calls whose results losses depend on, outside of models."""
     reached = reached_by_losses(plan)
-    for event in plan.facts.events:
-        if event.kind == "call" and not event.detached:
-            if any(id(value) in reached for value in event.result):
-                if not inside_module(event.stack, plan.table):
-                    yield event
+    for event in plan.facts.reached_calls:
+        if any(id(value) in reached for value in event.result):
+            if not inside_module(event.stack, plan.table):
+                yield event
 
 
 def has_parameters(plan: Plan, value: Value) -> bool:
@@ -154,9 +152,7 @@ def has_parameters(plan: Plan, value: Value) -> bool:
 
 def copied(plan: Plan, value: Value) -> bool:
     """Whether a model's weights come from elsewhere: loaded, or copied from another model."""
-    for event in plan.facts.events:
-        if event.kind != "call":
-            continue
+    for event in plan.facts.calls:
         for callee in event.callee:
             if isinstance(callee, Opaque) and callee.name in ("load_state_dict", "copy_"):
                 if any(origin(v) is value for v in callee.operands[0]):
@@ -166,7 +162,7 @@ def copied(plan: Plan, value: Value) -> bool:
 
 def random_states(plan: Plan, draws: Draws) -> Iterator[Answer]:
     """Random states that are set where the processes have their own."""
-    for event in calls(plan):
+    for event in plan.facts.places_called:
         if draws.is_late(event) and any(
             isinstance(c, External) and c.name in RANDOM_STATES for c in event.callee
         ):

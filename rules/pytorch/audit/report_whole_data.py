@@ -150,8 +150,8 @@ def gathered(audit: Audit) -> set[int]:
 def contents(audit: Audit) -> dict[int, list[Values]]:
     """What is put into objects by index, by their identity."""
     found: dict[int, list[Values]] = {}
-    for event in audit.facts.events:
-        if event.kind == "store" and event.name == "[]":
+    for event in audit.facts.stores:
+        if event.name == "[]":
             for owner in event.callee:
                 found.setdefault(id(owner), []).append(event.result)
     return found

@@ -52,7 +52,7 @@ def decide(audit: Audit) -> Iterator[Remark]:
     if any(joins(event) for event in audit.facts.calls):
         return
     ranks = Ranks(audit.vocabulary)
-    iterated = {id(e.node): e for e in audit.facts.events if e.kind == "iterate"}
+    iterated = {id(e.node): e for e in audit.facts.iterations}
     seen: set[int] = set()
     for meeting in meetings(audit, audit.first):
         for frame in meeting.event.stack:

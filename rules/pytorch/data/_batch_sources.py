@@ -72,8 +72,8 @@ def copied_into_buffer(plan: Plan, backward: Backward) -> str:
     """The reason where batches of a loader are copied into a tensor that is made once."""
     loops = loops_around(backward)
     loaders = {id(loader.value) for loader in plan.loaders}
-    for event in plan.facts.events:
-        if event.kind != "call" or not loops.intersection(id(loop.node) for loop in event.loops()):
+    for event in plan.facts.calls:
+        if not loops.intersection(id(loop.node) for loop in event.loops()):
             continue
         if not any(isinstance(c, Opaque) and c.name in COPIES for c in event.callee):
             continue

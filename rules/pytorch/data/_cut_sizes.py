@@ -111,8 +111,8 @@ def other_sizes(
             if obstacle:
                 return obstacle
             found[id(each.node)] = (each.module, each.node)
-    for event in plan.facts.events:
-        if event.kind != "call" or not isinstance(event.node, cst.Call):
+    for event in plan.facts.calls:
+        if not isinstance(event.node, cst.Call):
             continue
         if id(event.node) in cut_out or not shapes(plan, event.callee):
             continue

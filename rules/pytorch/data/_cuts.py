@@ -152,12 +152,12 @@ def called_elsewhere(plan: Plan, backward: Backward, cut: Cut) -> bool:
     around = [id(frame.node) for frame in backward.event.stack]
     iterated = [
         value
-        for event in plan.facts.events
-        if event.kind == "iterate" and event.node is loop.node
+        for event in plan.facts.iterations
+        if event.node is loop.node
         for value in event.callee
     ]
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or function not in called_nodes(event):
+    for event in plan.facts.reached_calls:
+        if function not in called_nodes(event):
             continue
         if any(frame.node is loop.node for frame in event.loops()):
             continue
@@ -187,9 +187,7 @@ def bound_again(plan: Plan, backward: Backward, cut: Cut) -> Taking | None:
     if function is None or loop is None:
         return None
     found: list[Taking] = []
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         if function not in called_nodes(event):
             continue
         if not any(id(value) in plan.samples for value in walk_back(event.result)):
@@ -227,8 +225,8 @@ def drawn_in_loop(plan: Plan, backward: Backward, cut: Cut) -> Taking | None:
     if loop is None or not isinstance(loop.node, cst.For):
         return None
     iterated: Values = ()
-    for event in plan.facts.events:
-        if event.kind == "iterate" and event.node is loop.node and not event.detached:
+    for event in plan.facts.iterations:
+        if event.node is loop.node and not event.detached:
             iterated = join(iterated, event.callee)
     if len(iterated) != 1 or not isinstance(iterated[0], Generator):
         return None

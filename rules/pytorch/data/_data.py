@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
 from transpile.facts.events import Event, Within
@@ -39,22 +37,6 @@ class Data:
         return any(id(value) in self.reached for value in values)
 
 
-def happening(plan: Plan) -> Iterator[Event]:
-    """The calls of the run, one for each way to come to each place."""
-    for event in plan.facts.events:
-        if event.kind == "call" and not event.detached:
-            yield event
-
-
-def calls(plan: Plan) -> Iterator[Event]:
-    """The calls of the run, one for each place."""
-    seen: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind == "call" and not event.detached and id(event.node) not in seen:
-            seen.add(id(event.node))
-            yield event
-
-
 def names_called(plan: Plan, node: cst.Call) -> set[str]:
     """The external names that a call may call."""
     return {value.name for value in plan.facts.values_of(node.func) if isinstance(value, External)}
@@ -82,7 +64,7 @@ def within_agreement(plan: Plan, event: Event) -> bool:
     }
     return bool(managers) and any(
         id(frame.node) in managers
-        for other in plan.facts.events
-        if other.kind == "call" and agrees(other.callee)
+        for other in plan.facts.calls
+        if agrees(other.callee)
         for frame in other.calls()
     )

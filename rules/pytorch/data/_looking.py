@@ -18,12 +18,12 @@ def looks(plan: Plan) -> Iterator[tuple[Event, Values]]:
     losses = tuple(value for backward in plan.backwards for value in backward.loss)
     learned = {id(value.node) for value in walk_back(losses, enters) if isinstance(value, Opaque)}
     used: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind == "iterate" and (event.name != "next" or id(event.node) in learned):
+    for event in plan.facts.iterations:
+        if event.name != "next" or id(event.node) in learned:
             drawn = walk_back(event.callee, enters_iterator)
             used.update(id(value.node) for value in drawn if is_iterator(value))
-    for event in plan.facts.events:
-        if event.kind == "iterate" and event.name == "iter" and not event.detached:
+    for event in plan.facts.iterations:
+        if event.name == "iter" and not event.detached:
             if any(loader_behind(plan, value) is not None for value in event.callee):
                 if id(event.node) not in used:
                     yield event, event.callee
@@ -35,8 +35,8 @@ def looked_at(plan: Plan) -> set[int]:
     iterators = {id(event.node) for event, _ in looks(plan)}
     return {
         id(event.node)
-        for event in plan.facts.events
-        if event.kind == "iterate" and event.name == "next" and event.callee
+        for event in plan.facts.iterations
+        if event.name == "next" and event.callee
         if all(is_iterator(value) and id(value.node) in iterators for value in event.callee)
     }
 

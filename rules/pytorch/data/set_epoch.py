@@ -190,9 +190,7 @@ def loops(plan: Plan, site: Site) -> list[tuple[Loop, Event]]:
 def told(plan: Plan, site: Site) -> bool:
     """Whether ``set_epoch`` is called on a DistributedSampler or the sampler of the loader."""
     values = {id(loader.value) for loader in site.loaders}
-    for event in plan.facts.events:
-        if event.kind != "call":
-            continue
+    for event in plan.facts.calls:
         for callee in event.callee:
             if not isinstance(callee, Opaque) or callee.name != "set_epoch":
                 continue

@@ -93,7 +93,7 @@ def called(plan: Plan, call: cst.Call, name: str) -> bool:
 
 def made_devices(plan: Plan) -> Iterator[tuple[Module, cst.CSTNode]]:
     """The calls of ``torch.device`` that may be given a number."""
-    for event in calls(plan):
+    for event in plan.facts.calls:
         if External("torch.device") not in event.callee or not reached(event):
             continue
         index = event.arguments.get("index", 1)
@@ -106,7 +106,7 @@ def made_devices(plan: Plan) -> Iterator[tuple[Module, cst.CSTNode]]:
 
 def positions(plan: Plan) -> Iterator[tuple[Module, cst.CSTNode]]:
     """The arguments in the place of a device that may name a GPU by its number."""
-    for event in calls(plan):
+    for event in plan.facts.calls:
         if not reached(event):
             continue
         for argument in device_arguments(event):
@@ -212,11 +212,6 @@ def in_location(plan: Plan, module: Module, node: cst.CSTNode) -> bool:
         isinstance(outer, cst.Call) and called(plan, outer, "torch.load")
         for outer in module.source.parents(node)
     )
-
-
-def calls(plan: Plan) -> Iterator[Event]:
-    """The calls of the run."""
-    return (event for event in plan.facts.events if event.kind == "call")
 
 
 def reached(event: Event) -> bool:

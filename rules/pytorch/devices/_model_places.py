@@ -21,7 +21,7 @@ from transpile.plan.model import Model, Plan
 from transpile.plan.models.moves import is_of, leaves, moved
 from transpile.plan.query import query
 from transpile.rules.pytorch.devices._devices import comes_from_outside
-from transpile.rules.pytorch.devices._gpu_names import calls, device_arguments, in_location, reached
+from transpile.rules.pytorch.devices._gpu_names import device_arguments, in_location, reached
 
 Place = Literal["cpu", "cuda", "either"]
 
@@ -68,7 +68,7 @@ def chosen_outside(plan: Plan) -> bool:
     """Whether something is put onto a device that an argument or a configuration names."""
     return any(
         isinstance(value, Unknown) or comes_from_outside(value)
-        for event in calls(plan)
+        for event in plan.facts.calls
         if reached(event)
         for argument in device_arguments(event)
         for value in argument.values
@@ -189,7 +189,7 @@ def moves_to_gpu(plan: Plan, model: Model) -> bool:
     """Whether the script puts a model onto the GPU, and never elsewhere."""
     moves = [
         event
-        for event in calls(plan)
+        for event in plan.facts.calls
         if reached(event) and any(is_of(plan, value, model) for value in moved(plan, event))
     ]
     return not any(leaves(plan, event) for event in moves) and any(

@@ -56,7 +56,6 @@ from transpile.rules.pytorch.devices._devices import (
     uses_cuda,
 )
 from transpile.rules.pytorch.devices._gpu_names import (
-    calls,
     confined,
     device_arguments,
     in_location,
@@ -147,7 +146,7 @@ def several(plan: Plan, named: list[tuple[Module, cst.CSTNode]]) -> Iterator[Ans
         found = set(literal_numbers(node))
         if len(found) == 1:
             numbers.setdefault(found.pop(), (module, node))
-    for event in calls(plan):
+    for event in plan.facts.calls:
         if not reached(event):
             continue
         for argument in device_arguments(event):
@@ -180,7 +179,7 @@ def too_early(plan: Plan) -> Iterator[Answer]:
         and any(frame.function.node is start.function for frame in calls_of(event.stack))
     )
     entered = next(inside, None)
-    for event in calls(plan):
+    for event in plan.facts.calls:
         if entered is None or event.order >= entered.order:
             break
         if event.detached or not moves_to_gpu(event) or excluded(event.stack, entered.stack):
@@ -250,7 +249,7 @@ def selections(plan: Plan) -> Iterator[Answer]:
 
 def loads(plan: Plan) -> Iterator[Answer]:
     """Checkpoints that would go to the GPU that they were saved from."""
-    found = [e for e in calls(plan) if External("torch.load") in e.callee and reached(e)]
+    found = [e for e in plan.facts.calls if External("torch.load") in e.callee and reached(e)]
     if not found or not (uses_cuda(plan) or [*made_devices(plan), *positions(plan)]):
         return
     seen: set[int] = set()
@@ -348,7 +347,7 @@ def workers(plan: Plan) -> Iterator[Answer]:
                 f"each process starts {many} of its own{by_default}",
                 "divide num_workers by the processes of a node where its CPUs do not suffice",
             )
-    for event in calls(plan):
+    for event in plan.facts.calls:
         if not any(
             isinstance(c, External)
             and c.name in ("torch.multiprocessing.spawn", "torch.multiprocessing.set_start_method",

@@ -30,9 +30,7 @@ def writes_into(plan: Plan, values: Values) -> bool:
 def written_paths(plan: Plan) -> set[tuple[object, ...]]:
     """The paths that the script writes while it trains, as far as they are spelled out."""
     found: set[tuple[object, ...]] = set()
-    for event in plan.facts.events:
-        if event.kind != "call":
-            continue
+    for event in plan.facts.calls:
         for callee in event.callee:
             if isinstance(callee, External) and callee.name in WRITERS:
                 argument = event.arguments.get("path", None) or event.arguments.get(

@@ -248,8 +248,8 @@ def always(node: cst.CSTNode, wanted: list[cst.CSTNode]) -> bool:
 
 def early_reader(plan: Plan, window: Window, test: cst.If) -> str:
     """What looks at gradients in the loop, but not where the optimizer steps."""
-    for event in plan.facts.events:
-        if event.kind != "call" or not is_in(event, window.loop) or under(event, test):
+    for event in plan.facts.calls:
+        if not is_in(event, window.loop) or under(event, test):
             continue
         for callee in event.callee:
             if isinstance(callee, (External, Opaque)):

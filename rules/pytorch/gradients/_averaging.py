@@ -70,9 +70,7 @@ def search(plan: Plan, model: Model) -> list[Averaging] | str:
     if any(optimizer.unknown_because for optimizer in model.optimizers):
         return "it is not known what its optimizer updates"
     made = [
-        event
-        for event in plan.facts.events
-        if event.kind == "call" and any(value is model.value for value in event.result)
+        event for event in plan.facts.calls if any(value is model.value for value in event.result)
     ]
     draws = Draws(plan)
     if not made or not all(draws.equal(event, "torch") for event in made[:1]):

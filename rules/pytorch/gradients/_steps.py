@@ -71,9 +71,7 @@ def counted_batches(plan: Plan) -> Iterator[Count]:
 def scheduled(plan: Plan) -> Iterator[Count]:
     """The counts of schedulers that are stepped with every batch."""
     stepped = {id(value) for event in plan.facts.events for value in stepped_by(plan, event)}
-    for event in plan.facts.events:
-        if event.kind != "call":
-            continue
+    for event in plan.facts.calls:
         for value in event.result:
             if id(value) not in stepped:
                 continue

@@ -64,8 +64,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """A warning for each hook, and for each function of the script's own, of this kind."""
     seen: set[int] = set()
     reached = reached_by_losses(plan)
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or id(event.node) in seen:
+    for event in plan.facts.reached_calls:
+        if id(event.node) in seen:
             continue
         for callee in event.callee:
             if not isinstance(callee, Opaque) or callee.kind != "attribute":

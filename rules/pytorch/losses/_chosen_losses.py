@@ -49,9 +49,7 @@ def parts(plan: Plan, backward: Backward, given: set[int]) -> Iterator[Event]:
     reached = {id(value) for value in walk_back(backward.loss, is_computed)}
     known: dict[int, bool] = {}
     seen: set[Branch] = set()
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         arm = innermost_arm(backward, event)
         if arm is None or arm in seen:
             continue

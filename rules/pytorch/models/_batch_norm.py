@@ -61,8 +61,7 @@ def called_values(plan: Plan) -> set[int]:
     """The identities of everything that the script calls like a function."""
     return {
         id(origin(callee))
-        for event in plan.facts.events
-        if event.kind == "call"
+        for event in plan.facts.calls
         for callee in event.callee
         if isinstance(callee, Opaque)
     }

@@ -246,11 +246,7 @@ def one_pass_at_a_time(plan: Plan, part: Instance) -> bool:
 
     DistributedDataParallel looks for what the last of several calls does without.
     """
-    calls = [
-        event
-        for event in plan.facts.events
-        if event.kind == "call" and not event.detached and any(v is part for v in event.callee)
-    ]
+    calls = [event for event in plan.facts.reached_calls if any(v is part for v in event.callee)]
     for backward in plan.backwards:
         around = {id(frame.node) for frame in backward.event.stack if isinstance(frame, Loop)}
         behind = set(map(id, walk_back(backward.loss)))

@@ -93,8 +93,8 @@ def is_layer_of(value: Value, model: Model) -> bool:
 
 def calls_layers(plan: Plan, event: Event) -> bool:
     """Whether a method of a model, called at an event, runs layers or reads parameters."""
-    for other in plan.facts.events:
-        if other.kind != "call" or (other.order <= event.order and other is not event):
+    for other in plan.facts.calls:
+        if other.order <= event.order and other is not event:
             continue
         if not any(isinstance(frame, Call) and frame.node is event.node for frame in other.stack):
             continue

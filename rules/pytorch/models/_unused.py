@@ -137,9 +137,7 @@ def checkpoints_reentrantly(plan: Plan) -> bool:
 
     The search for unused parameters then fails on every parameter there, used or not.
     """
-    for event in plan.facts.events:
-        if event.kind != "call":
-            continue
+    for event in plan.facts.calls:
         if any(
             isinstance(callee, External) and callee.name in CHECKPOINTS for callee in event.callee
         ):
@@ -181,9 +179,7 @@ def uses_of_values(plan: Plan) -> tuple[dict[int, list[Event]], set[int]]:
     """The calls of each value by its identity, and the identities of those given to a call."""
     calls: dict[int, list[Event]] = {}
     handed_on: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         for callee in event.callee:
             calls.setdefault(id(callee), []).append(event)
         if event.stack:

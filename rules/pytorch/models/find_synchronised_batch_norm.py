@@ -60,8 +60,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
     if ready is None:
         return
     seen: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind != "test" or event.order < ready or event.detached:
+    for event in plan.facts.tests:
+        if event.order < ready or event.detached:
             continue
         for value in tests(event):
             if id(value.node) in seen or not looks_for_batch_norm(value):

@@ -53,8 +53,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
     yield from set_by_input(plan)
     draws = Draws(plan)
     seen: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind != "store" or event.name != "[]" or event.detached:
+    for event in plan.facts.stores:
+        if event.name != "[]" or event.detached:
             continue
         parts = any(
             isinstance(value, Opaque) and value.kind == "attribute" and value.name == "_modules"
@@ -78,8 +78,8 @@ def set_by_input(plan: Plan) -> Iterator[Ruling]:
     """Parameters that a forward pass fills with what it computes from its input."""
     seen: set[int] = set()
     loaders = {id(loader.value) for loader in plan.loaders}
-    for event in plan.facts.events:
-        if event.kind != "call" or id(event.node) in seen or not event.arguments.items:
+    for event in plan.facts.calls:
+        if id(event.node) in seen or not event.arguments.items:
             continue
         if not any(fills_parameter(callee) for callee in event.callee):
             continue

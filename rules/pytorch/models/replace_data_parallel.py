@@ -110,8 +110,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "process is to use one GPU",
                 "call the model itself, without copies, where there are several processes",
             )
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or id(event.node) in done:
+    for event in plan.facts.reached_calls:
+        if id(event.node) in done:
             continue
         for callee in event.callee:
             if isinstance(callee, Class) and DATA_PARALLEL in callee.external_bases():

@@ -104,8 +104,8 @@ def find_parsing(plan: Plan, start: Start) -> Parsing | tuple[Module, cst.CSTNod
 
 def parse_events(plan: Plan) -> Iterator[Event]:
     """The calls that parse the command line with a parser of argparse."""
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or not isinstance(event.node, cst.Call):
+    for event in plan.facts.reached_calls:
+        if not isinstance(event.node, cst.Call):
             continue
         if not isinstance(event.node.func, cst.Attribute):
             continue
@@ -132,9 +132,7 @@ def is_parser(value: Value) -> bool:
 
 def conflicting(plan: Plan) -> tuple[Module, cst.CSTNode, str] | None:
     """An option of the script that has the name of one to add."""
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         words = {callee.name for callee in event.callee if isinstance(callee, Opaque)}
         if not words & {"add_argument", "set_defaults"}:
             continue

@@ -76,14 +76,9 @@ class Joining:
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer: where to join, or that it is joined already."""
     tree = plan.entry.source.tree
-    for event in plan.facts.events:
-        if (
-            event.kind == "call"
-            and not event.detached
-            and any(
-                getattr(callee, "name", "") in plan.table.distributed_starts
-                for callee in event.callee
-            )
+    for event in plan.facts.reached_calls:
+        if any(
+            getattr(callee, "name", "") in plan.table.distributed_starts for callee in event.callee
         ):
             yield Ruling(
                 "PT101",

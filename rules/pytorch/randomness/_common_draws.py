@@ -24,7 +24,7 @@ from transpile.records import dataclass
 from transpile.rules.pytorch._quantity import Kind, quantity
 from transpile.rules.pytorch.agreement.agree_on_decisions import Decisions
 from transpile.rules.pytorch.agreement.agree_on_splits import places_cut_out, splitting
-from transpile.rules.pytorch.data._data import Data, happening
+from transpile.rules.pytorch.data._data import Data
 from transpile.rules.pytorch.randomness._drawn_data import (
     PER_SAMPLE,
     drawn_data,
@@ -64,7 +64,7 @@ def find_common(plan: Plan) -> Iterator[CommonDraw]:
     draws = Draws(plan)
     drawn = [
         (event, source)
-        for event in happening(plan)
+        for event in plan.facts.reached_calls
         for source in (source_of(plan, event),)
         if source
         and in_steps(plan, event)

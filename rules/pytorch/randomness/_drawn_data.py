@@ -18,7 +18,7 @@ from transpile.plan.query import query
 from transpile.records import dataclass, replace
 from transpile.rules.pytorch.agreement._divergence import ON_DISK, Divergence
 from transpile.rules.pytorch.agreement._together import steps_of
-from transpile.rules.pytorch.data._data import Data, happening
+from transpile.rules.pytorch.data._data import Data
 from transpile.rules.pytorch.randomness._random_draws import Draws, own_generator
 from transpile.rules.pytorch.randomness._seeds import SEEDS as SEEDS_OF
 
@@ -80,7 +80,11 @@ def drawn_data(plan: Plan) -> list[Drawn]:
 def find_drawn(plan: Plan) -> Iterator[Drawn]:
     """See :func:`drawn_data`."""
     draws = Draws(plan)
-    late = [(event, source_of(plan, event)) for event in happening(plan) if draws.is_late(event)]
+    late = [
+        (event, source_of(plan, event))
+        for event in plan.facts.reached_calls
+        if draws.is_late(event)
+    ]
     late = [(event, source) for event, source in late if source]
     if not late:
         return

@@ -11,7 +11,6 @@ from transpile.plan.flow.places import Statement, ancestors
 from transpile.plan.model import Plan
 from transpile.records import dataclass, field
 from transpile.rules.pytorch.agreement._divergence import ON_DISK
-from transpile.rules.pytorch.data._data import happening
 from transpile.rules.pytorch.randomness._common_draws import CommonDraw, is_of_samples
 from transpile.rules.pytorch.randomness._drawn_data import Places, levels, source_of
 from transpile.rules.pytorch.randomness._random_draws import Draws
@@ -71,7 +70,7 @@ class Finder:
         self.common = {id(draw.event) for draw in self.found}
         noise = tuple(
             event
-            for event in happening(plan)
+            for event in plan.facts.reached_calls
             if id(event) not in self.common
             and source_of(plan, event)
             and is_of_samples(plan, event)
@@ -82,7 +81,7 @@ class Finder:
         equal = {id(value) for draw in self.found for value in draw.event.result}
         values.equal = values.equal | equal
         self.at: dict[int, list[Event]] = {}
-        for event in happening(plan):
+        for event in plan.facts.reached_calls:
             self.at.setdefault(id(event.node), []).append(event)
 
     def place(self, draw: CommonDraw) -> Together:

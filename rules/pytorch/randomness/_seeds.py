@@ -31,10 +31,8 @@ def calls_of_seeding(plan: Plan, *names: str) -> list[Event]:
     makers = {id(loader.node) for loader in plan.loaders}
     return [
         event
-        for event in plan.facts.events
-        if event.kind == "call"
-        and not event.detached
-        and any(callee in wanted for callee in event.callee)
+        for event in plan.facts.reached_calls
+        if any(callee in wanted for callee in event.callee)
         and not any(id(call.node) in makers for call in event.calls())
     ]
 
@@ -63,8 +61,7 @@ def generators_by_chance(plan: Plan) -> set[int]:
     """The generators of a script's own that it seeds by chance, by their identity."""
     return {
         id(receiver)
-        for event in plan.facts.events
-        if event.kind == "call" and not event.detached
+        for event in plan.facts.reached_calls
         for value in event.result
         for method, receivers in method_calls(value)
         if method == "seed" or (method == "manual_seed" and by_chance(event))

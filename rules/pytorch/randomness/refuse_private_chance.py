@@ -66,9 +66,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
     reached = reached_by_losses(plan)
     if any(differs(value) for event in plan.facts.calls for value in event.result):
         reached = steered_by(plan, reached)
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         name = reseeds(plan, event, reached)
         if name:
             yield refusal(event, name)

@@ -49,8 +49,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
     reached = reached_by_losses(plan)
     found = analysis(plan)
     seen: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or id(event.node) in seen:
+    for event in plan.facts.reached_calls:
+        if id(event.node) in seen:
             continue
         if not plan.in_training(event.stack) or not is_seeded(plan, event):
             continue

@@ -126,8 +126,8 @@ def beyond_reach(plan: Plan) -> Iterator[Ruling]:
 def seeded_by_rank(plan: Plan) -> bool:
     """Whether some seed depends on the rank, or is set only with several processes."""
     seeding = {External("torch.manual_seed"), External("torch.set_rng_state")}
-    for event in plan.facts.events:
-        if event.kind != "call" or not (seeding & set(event.callee)):
+    for event in plan.facts.calls:
+        if not (seeding & set(event.callee)):
             continue
         for frame in event.stack:
             if isinstance(frame, Branch) and isinstance(frame.node, cst.If):

@@ -12,14 +12,7 @@ from transpile.facts.values import Argument, Opaque, Sequence
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 from transpile.records import dataclass
-from transpile.rules.singa._roles import (
-    called_models,
-    calls,
-    compiles,
-    methods_of,
-    names_of,
-    updates,
-)
+from transpile.rules.singa._roles import called_models, compiles, methods_of, names_of, updates
 from transpile.rules.singa._vocabulary import FROM_NUMPY, TENSOR, TO_NUMPY
 from transpile.rules.singa.data._seeds import draws_on
 from transpile.rules.singa.gradients._kinds import kinds_of
@@ -51,7 +44,7 @@ def leaves(plan: Plan) -> dict[int, Opaque]:
     for update in updates(plan):
         kinds.of(update.loss)
     compiled = {id(event.node) for event in compiles(plan)}
-    for event in calls(plan):
+    for event in plan.facts.reached_calls:
         if TO_NUMPY in names_of(event) or called_models(event) or id(event.node) in compiled:
             for item in event.arguments.items:
                 for value in item.values:
@@ -76,7 +69,7 @@ def shares(plan: Plan) -> list[Share]:
 def find_shares(plan: Plan) -> Iterator[Share]:
     """See :func:`shares`."""
     tensors = leaves(plan)
-    for event in calls(plan):
+    for event in plan.facts.reached_calls:
         if any(id(value) in tensors for value in event.result):
             yield from made(event)
             continue

@@ -8,7 +8,7 @@ from transpile.facts.events import Event
 from transpile.facts.values import Argument, Values
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
-from transpile.rules.singa._roles import calls, constant_of, methods_of, names_of
+from transpile.rules.singa._roles import constant_of, methods_of, names_of
 
 #: Functions of ``numpy.random`` and ``random`` that draw nothing.
 QUIET = frozenset(
@@ -48,7 +48,7 @@ def unseeded_draws(plan: Plan) -> Iterator[tuple[Event, str]]:
     """The first place of each kind that draws numbers which differ from process to process."""
     seeded: set[str] = set()
     said: set[str] = set()
-    for event in calls(plan):
+    for event in plan.facts.reached_calls:
         for name in names_of(event):
             package = "numpy" if name.startswith("numpy.random.") else name.partition(".")[0]
             if name in SEEDS.values():
@@ -81,7 +81,7 @@ def first(event: Event) -> Argument | None:
 
 def device_seed(plan: Plan) -> Event | None:
     """The first call that seeds a device the same in every process."""
-    for event in calls(plan):
+    for event in plan.facts.reached_calls:
         for name, _ in methods_of(event):
             if name == "SetRandSeed" and same_everywhere(first(event)):
                 found: Event = event

@@ -39,7 +39,7 @@ from transpile.plan.query import query
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.singa._roles import calls, methods_of, names_of
+from transpile.rules.singa._roles import methods_of, names_of
 from transpile.rules.singa._vocabulary import TO_NUMPY
 from transpile.rules.singa.gradients._kinds import MEAN, ROWS, SAME, Kind, kinds_of
 from transpile.rules.singa.gradients.share_optimizer import is_shared
@@ -70,7 +70,7 @@ def reads_of(plan: Plan) -> list[Read]:
     if own_path(plan) is not None:
         return []
     found: dict[int, list[Event]] = {}
-    for event in calls(plan):
+    for event in plan.facts.reached_calls:
         if TO_NUMPY in names_of(event):
             found.setdefault(id(event.node), []).append(event)
     return [Read(events[0], kinds_of(plan).of(values_of(events))) for events in found.values()]
@@ -114,7 +114,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
 def other_reads(plan: Plan) -> Iterator[Remark]:
     """Parts of a batch that are read without ``to_numpy``."""
     kinds = kinds_of(plan)
-    for event in calls(plan):
+    for event in plan.facts.reached_calls:
         read = (
             [item.values for item in event.arguments.items]
             if (READING.intersection(names_of(event)))

@@ -36,7 +36,7 @@ from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
-from transpile.rules.singa._roles import calls, model_calls, names_of, updates
+from transpile.rules.singa._roles import model_calls, names_of, updates
 from transpile.rules.singa._vocabulary import TO_NUMPY
 
 CODES = {"SG222": "a decision differs from process to process"}
@@ -51,8 +51,8 @@ LEAVING = (cst.Break, cst.Continue, cst.Return, cst.Raise)
 def decide(plan: Plan) -> Iterator[Answer]:
     """A refusal for each test that decides about the training."""
     seen: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind != "test" or event.detached or id(event.node) in seen:
+    for event in plan.facts.tests:
+        if event.detached or id(event.node) in seen:
             continue
         name = private(event.callee)
         if name and decides(plan, event):
@@ -98,7 +98,10 @@ def decides(plan: Plan, event: Event) -> bool:
     ):
         return True
     together = [update.event for update in updates(plan)]
-    together += [*model_calls(plan), *(e for e in calls(plan) if TO_NUMPY in names_of(e))]
+    together += [
+        *model_calls(plan),
+        *(e for e in plan.facts.reached_calls if TO_NUMPY in names_of(e)),
+    ]
     return any(
         isinstance(frame, (Branch, Loop)) and frame.node is around
         for one in together

@@ -35,7 +35,7 @@ from transpile.plan.model import Plan
 from transpile.records import replace
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.singa._roles import calls, methods_of
+from transpile.rules.singa._roles import methods_of
 from transpile.rules.singa.effects._once import VOCABULARY, once_of
 
 CODES = {
@@ -58,7 +58,7 @@ def waits(plan: Plan, read_back: ReadBack) -> bool:
     """Whether numbers of all processes are added up between the writing and the reading."""
     return any(
         name == "all_reduce"
-        for event in calls(plan)
+        for event in plan.facts.reached_calls
         if read_back.write.event.order < event.order < read_back.read.order
         for name, _ in methods_of(event)
     )

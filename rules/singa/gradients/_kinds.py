@@ -27,7 +27,7 @@ from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 from transpile.records import dataclass
-from transpile.rules.singa._roles import calls, constant_of, is_evaluation, model_calls
+from transpile.rules.singa._roles import constant_of, is_evaluation, model_calls
 from transpile.rules.singa._vocabulary import (
     ALONG,
     ALONG_SEVERAL,
@@ -311,7 +311,7 @@ def evaluated(plan: Plan) -> dict[int, Values]:
         for value in event.result
     }
     sites = {id(event.node) for event in events}
-    for event in calls(plan):
+    for event in plan.facts.reached_calls:
         inside = [id(frame.node) for frame in event.calls() if id(frame.node) in sites]
         if inside and any(
             isinstance(callee, BoundMethod) and callee.function.name == "forward"

@@ -38,7 +38,6 @@ from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.singa._roles import (
     backwards,
     called_models,
-    calls,
     is_evaluation,
     is_optimizer,
     method_of,
@@ -103,7 +102,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def is_shared(plan: Plan) -> bool:
     """Whether the script makes a DistOpt by itself."""
-    return any("singa.opt.DistOpt" in names_of(event) for event in calls(plan))
+    return any("singa.opt.DistOpt" in names_of(event) for event in plan.facts.reached_calls)
 
 
 def exclude_each_other(one: Event, other: Event) -> bool:

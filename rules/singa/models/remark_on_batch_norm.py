@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from transpile.finding import Level
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Remark
-from transpile.rules.singa._roles import calls, names_of
+from transpile.rules.singa._roles import names_of
 from transpile.rules.singa._vocabulary import BATCH_NORMS
 
 CODES = {"SG181": "batch norm takes the statistics of one process's samples"}
@@ -35,7 +35,7 @@ CODES = {"SG181": "batch norm takes the statistics of one process's samples"}
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One warning for all batch norms of a script."""
-    for event in calls(plan):
+    for event in plan.facts.reached_calls:
         if BATCH_NORMS.intersection(names_of(event)):
             yield Remark(
                 "SG181",

@@ -34,7 +34,7 @@ from transpile.plan.flow.places import statement_of
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.singa._roles import calls, compiles, names_of
+from transpile.rules.singa._roles import compiles, names_of
 from transpile.rules.singa.data._seeds import device_seed, draws_on
 from transpile.rules.singa.gradients.share_optimizer import is_shared
 
@@ -67,7 +67,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             data=statement,
         )
     if not made and seed is None and not is_shared(plan):
-        for event in calls(plan):
+        for event in plan.facts.reached_calls:
             if draws_on(event) or makes_layer(event):
                 yield refusal(event, "no compile says when all parameters are there")
                 break

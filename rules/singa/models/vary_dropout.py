@@ -33,7 +33,7 @@ from transpile.plan.flow.places import statement_of
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.singa._roles import calls, compiles, methods_of, names_of
+from transpile.rules.singa._roles import compiles, methods_of, names_of
 from transpile.rules.singa._vocabulary import DROPOUTS
 from transpile.rules.singa.data._seeds import draws_on
 from transpile.rules.singa.gradients.share_optimizer import is_shared
@@ -48,7 +48,9 @@ CODES = {
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for all that drops out."""
-    dropout = next((e for e in calls(plan) if DROPOUTS.intersection(names_of(e))), None)
+    dropout = next(
+        (e for e in plan.facts.reached_calls if DROPOUTS.intersection(names_of(e))), None
+    )
     if dropout is None:
         return
     made = {id(event.node): event for event in compiles(plan)}
@@ -76,7 +78,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def is_last(plan: Plan, compiled: Event) -> bool:
     """Whether nothing is seeded or drawn on a device behind the call that makes the parameters."""
-    later = [event for event in calls(plan) if event.order > compiled.order]
+    later = [event for event in plan.facts.reached_calls if event.order > compiled.order]
     seeds = any(name == "SetRandSeed" for event in later for name, _ in methods_of(event))
     around = list(compiled.loops())
     return not (seeds or around or any(draws_on(event) for event in later)) and (

@@ -17,7 +17,7 @@ from transpile.facts.walk import descendants
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 from transpile.records import dataclass, field
-from transpile.rules.singa._roles import calls, constant_of, is_optimizer, names_of
+from transpile.rules.singa._roles import constant_of, is_optimizer, names_of
 
 ASKING = frozenset({"builtins.hasattr", "builtins.getattr"})
 #: Parameters that are given what a DistOpt knows, to what one process has.
@@ -55,7 +55,7 @@ def own_path(plan: Plan) -> OwnPath | None:
 
 def find_own_path(plan: Plan) -> Iterator[OwnPath]:
     """See :func:`own_path`."""
-    for asked in calls(plan):
+    for asked in plan.facts.reached_calls:
         name = asked.arguments.get("name", 1)
         owner = asked.arguments.get("obj", 0)
         if not ASKING.intersection(names_of(asked)) or name is None or owner is None:
@@ -70,7 +70,7 @@ def find_own_path(plan: Plan) -> Iterator[OwnPath]:
 def entered(plan: Plan, asked: Event) -> OwnPath:
     """How the function is entered that asks for a communicator."""
     sites = {id(frame.node): frame for frame in asked.calls()}
-    for event in reversed(calls(plan)):
+    for event in reversed(plan.facts.reached_calls):
         frame = sites.get(id(event.node))
         if frame is None or not isinstance(event.node, cst.Call):
             continue
@@ -131,7 +131,7 @@ def parameter_names(function: Function) -> list[str]:
 
 def given_on(plan: Plan, path: OwnPath, wanted: Values) -> Argument | None:
     """The argument of the call that is the same as a value inside the function."""
-    for event in calls(plan):
+    for event in plan.facts.reached_calls:
         if event.node is path.call:
             for item in event.arguments.items:
                 if item.values == wanted and isinstance(item.node, cst.BaseExpression):

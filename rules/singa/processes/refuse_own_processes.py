@@ -30,7 +30,7 @@ from transpile.plan.flow.own_processes import MODULES, started_by
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
-from transpile.rules.singa._roles import calls, names_of, updates
+from transpile.rules.singa._roles import names_of, updates
 from transpile.rules.singa.gradients.share_optimizer import is_shared
 
 CODES = {"SG124": "the script shares its work with others in its own way"}
@@ -43,12 +43,12 @@ def decide(plan: Plan) -> Iterator[Answer]:
         return
     entered = {id(frame.node) for update in updates(plan) for frame in update.event.calls()}
     seen: set[int] = set()
-    for event in calls(plan):
+    for event in plan.facts.reached_calls:
         name = next(filter(None, (started_by(callee, MODULES) for callee in event.callee)), "")
         if name and id(event.node) in entered - seen:
             seen.add(id(event.node))
             yield refusal(event, f"the script trains in processes or threads of its own ({name})")
-    for event in calls(plan):
+    for event in plan.facts.reached_calls:
         name = next((name for name in names_of(event) if name in SOCKETS), "")
         if name and id(event.node) not in seen:
             seen.add(id(event.node))

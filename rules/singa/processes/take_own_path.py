@@ -44,7 +44,7 @@ from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.singa._roles import calls, compiles, methods_of, model_calls
+from transpile.rules.singa._roles import compiles, methods_of, model_calls
 from transpile.rules.singa._vocabulary import TENSOR
 from transpile.rules.singa.gradients.share_optimizer import is_shared
 from transpile.rules.singa.processes._own_path import OwnPath, given_on, own_path
@@ -114,7 +114,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         ),
         "choose --batch-size per-device for the batches and the sums that the script has for this",
     )
-    if not any(name == "all_reduce" for event in calls(plan) for name, _ in methods_of(event)):
+    if not any(
+        name == "all_reduce" for event in plan.facts.reached_calls for name, _ in methods_of(event)
+    ):
         yield Remark(
             "SG154",
             Level.WARNING,

@@ -33,7 +33,7 @@ from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.singa._roles import calls, names_of
+from transpile.rules.singa._roles import names_of
 from transpile.rules.singa._vocabulary import CPU, GPU, GPU_ON, SEVERAL_GPUS
 from transpile.rules.singa.gradients.share_optimizer import is_shared
 from transpile.rules.singa.processes._own_path import own_path
@@ -59,7 +59,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 f"this sets {VISIBLE} for every process, but each must see all GPUs of its machine",
                 f"take it out, and set {VISIBLE} where the processes are started",
             )
-    for event in calls(plan):
+    for event in plan.facts.reached_calls:
         names = set(names_of(event))
         if id(event.node) in seen or not names & ({GPU, GPU_ON} | CPU | SEVERAL_GPUS):
             continue

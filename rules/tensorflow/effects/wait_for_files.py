@@ -62,8 +62,8 @@ def behind_callbacks(plan: Plan) -> Iterator[Ruling]:
     """One answer for each place where what a callback has written may be read."""
     written = [event.order for event in plan.facts.events if callback_of(event) == CHECKPOINT]
     known = {read_back.statement for read_back in find_read_backs(once_of(plan), VOCABULARY)}
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached or not is_read(event):
+    for event in plan.facts.reached_calls:
+        if not is_read(event):
             continue
         statement = statement_of(event.module, event.node)
         if not written or event.order < written[0] or statement is None or statement in known:

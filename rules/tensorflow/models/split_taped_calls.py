@@ -128,8 +128,8 @@ def computed_whole(event: Event) -> Iterator[Answer]:
 def under_two_tapes(plan: Plan) -> Iterator[Event]:
     """The calls of models whose gradients are differentiated again, each place once."""
     seen: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind == "call" and id(event.node) not in seen and is_taken_twice(plan, event):
+    for event in plan.facts.calls:
+        if id(event.node) not in seen and is_taken_twice(plan, event):
             if not isinstance(event.node, cst.Call) or in_helper(event) or inside_model(event):
                 continue
             if any(is_model(value) for value in called(event)):

@@ -66,9 +66,7 @@ def _read(plan: Plan, value: Value, *, divided: bool) -> BatchSize | None:
 
 def _arguments(plan: Plan, name: str) -> Iterator[BatchSize]:
     """What argument parsers of the script put under a name."""
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         if not any(
             isinstance(each, Opaque) and each.name == "add_argument" for each in event.callee
         ):

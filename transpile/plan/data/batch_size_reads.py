@@ -97,8 +97,8 @@ def also_evaluates(plan: Plan, module: Module, node: cst.CSTNode) -> str:
         if (loops := [f.node for f in backward.event.stack if isinstance(f, Loop)])
     }
     around = {id(node), *(id(outer) for outer in ancestors(module, node))}
-    for event in plan.facts.events:
-        if event.kind == "call" and id(event.node) in around and not event.detached:
+    for event in plan.facts.calls:
+        if id(event.node) in around and not event.detached:
             inner = [frame.node for frame in event.stack if isinstance(frame, Loop)][-1:]
             # In the loop of a training step, noise may go through a model without gradients.
             if gradients_off(event.stack, plan.table) and not steps.intersection(map(id, inner)):

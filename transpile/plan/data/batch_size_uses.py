@@ -78,8 +78,8 @@ def all_uses(
     if not sources or argument.node is None:
         return
     reached = reached_in_steps(plan) - before
-    for event in plan.facts.events:
-        if event.kind != "call" or not isinstance(event.node, cst.Call):
+    for event in plan.facts.calls:
+        if not isinstance(event.node, cst.Call):
             continue
         if not any(id(value) in reached for value in event.result) or not shapes(
             plan, event.callee
@@ -166,8 +166,8 @@ def given_in_steps(plan: Plan) -> set[int]:
     """The identities of what calls in the training step are given."""
     return {
         id(value)
-        for event in plan.facts.events
-        if event.kind == "call" and plan.in_training(event.stack)
+        for event in plan.facts.calls
+        if plan.in_training(event.stack)
         for item in event.arguments.items
         for value in item.values
     }

@@ -30,8 +30,8 @@ def foreign_source(plan: Plan, backward: Backward, behind: list[Value]) -> str:
     """The reason where a loop around the backward pass draws from something else than a loader."""
     loops = loops_around(backward)
     known = {id(value) for value in behind}
-    for event in plan.facts.events:
-        if event.kind == "iterate" and id(event.node) in loops:
+    for event in plan.facts.iterations:
+        if id(event.node) in loops:
             for source in walk_back(event.callee, is_handed_on):
                 if isinstance(source, Generator):
                     yields = walk_back(source.yields, lambda value: isinstance(value, Sequence))
@@ -119,8 +119,8 @@ def happens_within(plan: Plan, value: Opaque, loops: set[int]) -> bool:
         node = value.module.source.parent(node)
     return any(
         isinstance(frame, Loop) and id(frame.node) in loops
-        for event in plan.facts.events
-        if event.kind == "call" and any(value is result for result in event.result)
+        for event in plan.facts.calls
+        if any(value is result for result in event.result)
         for frame in event.stack
     )
 

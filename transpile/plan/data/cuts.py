@@ -39,9 +39,7 @@ def find_cuts(plan: Plan, backward: Backward, happening: dict[int, Event]) -> No
         if cut.pieces and isinstance(value, Opaque)
     )
     moved_by.update(
-        id(event.node)
-        for event in plan.facts.events
-        if event.kind == "iterate" and hands_on_samples(plan, event)
+        id(event.node) for event in plan.facts.iterations if hands_on_samples(plan, event)
     )
     chosen = next((loop for loop in reversed(loops) if id(loop.node) in moved_by), loops[-1])
     backward.batch_loop = chosen

@@ -79,8 +79,8 @@ def take_in_siblings(plan: Plan) -> None:
     if not ways:
         return
     known = {id(loader.value) for loader in plan.loaders}
-    for event in plan.facts.events:
-        if event.kind != "iterate" or event.detached:
+    for event in plan.facts.iterations:
+        if event.detached:
             continue
         for source in sources(event.callee):
             maker = made_by(plan, source)
@@ -113,10 +113,8 @@ def draws_from(plan: Plan, source: Value) -> list[Event]:
     """The events that draw from something."""
     return [
         event
-        for event in plan.facts.events
-        if event.kind == "iterate"
-        and not event.detached
-        and any(value is source for value in sources(event.callee))
+        for event in plan.facts.iterations
+        if not event.detached and any(value is source for value in sources(event.callee))
     ]
 
 

@@ -88,7 +88,7 @@ def handed_out(plan: Plan, known: tuple[str, ...]) -> Iterator[Event]:
     """
     known = (*KNOWN, *known)
     loaders = {id(loader.value) for loader in plan.training_loaders}
-    iterated = {id(v) for e in plan.facts.events if e.kind == "iterate" for v in e.callee}
+    iterated = {id(v) for e in plan.facts.iterations for v in e.callee}
     seen: set[int] = set()
     for event in plan.facts.calls:
         if (

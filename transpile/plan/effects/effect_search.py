@@ -58,8 +58,8 @@ LOGURU = {
 def find_effects(plan: Plan, vocabulary: Vocabulary) -> list[Effect]:
     """Every call of the project that has an effect, in the order in which the run meets them."""
     found: dict[int, Effect] = {}
-    for event in plan.facts.events:
-        if event.kind != "call" or not isinstance(event.node, cst.Call):
+    for event in plan.facts.calls:
+        if not isinstance(event.node, cst.Call):
             continue
         known = found.get(id(event.node))
         if known is not None:

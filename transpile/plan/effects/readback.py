@@ -117,9 +117,7 @@ def path_written(effect: Effect, event: Event, vocabulary: Vocabulary) -> Values
 def reads(once: Once, vocabulary: Vocabulary) -> Iterator[tuple[Event, Values]]:
     """What every process reads, with the path."""
     guarded = {id(statement) for run in once.runs for statement in run.statements}
-    for event in once.plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in once.plan.facts.reached_calls:
         path = path_of(once, event, vocabulary)
         if path is None or once.ranks.some_ranks(event) or once.ranks.in_turn(event.stack):
             continue
@@ -337,8 +335,8 @@ def within_scope(earlier: ReadBack, module: Module, node: cst.CSTNode) -> bool:
 
 def barriers(once: Once) -> Iterator[Event]:
     """The barriers that every process comes to at the same time."""
-    for event in once.plan.facts.events:
-        if event.kind == "call" and any(
+    for event in once.plan.facts.calls:
+        if any(
             isinstance(callee, External) and callee.name in once.ranks.barriers
             for callee in event.callee
         ):

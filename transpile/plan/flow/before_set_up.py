@@ -34,8 +34,7 @@ def runs_before_set_up(plan: Plan, module: Module, node: cst.CSTNode) -> bool:
                 any(called(callee) is function for callee in event.callee)
                 or any(frame.function.node is function for frame in calls_of(event.stack))
             )
-            for event in plan.facts.events
-            if event.kind == "call"
+            for event in plan.facts.calls
         )
     if module is not plan.entry or start.function is not None:
         return True

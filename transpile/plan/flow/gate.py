@@ -57,9 +57,7 @@ def hidden_training(plan: Plan) -> list[Opaque]:
     found: list[Opaque] = []
     if plan.backwards:
         return found
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         given = {id(value) for argument in event.arguments.items for value in argument.values}
         if (given & loaders and given & optimizers) or (
             given & optimizers and not harmless_with_optimizer(event.callee)
@@ -84,9 +82,7 @@ def hand_written(plan: Plan) -> list[Opaque]:
     """Gradients taken by function instead of a backward pass, but for those of data alone."""
     functions = plan.table.gradient_functions
     found: list[Opaque] = []
-    for event in plan.facts.events:
-        if event.kind != "call" or event.detached:
-            continue
+    for event in plan.facts.reached_calls:
         for value in event.result:
             if isinstance(value, Opaque) and any(n in functions for n in called_names(value)):
                 if not of_data_alone(value, plan.table):

@@ -35,8 +35,8 @@ def started_elsewhere(plan: Plan, modules: tuple[str, ...] = ()) -> Iterator[tup
         if isinstance(frame, Call) and frame.node is not None
     }
     seen: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind != "call" or id(event.node) not in entered or id(event.node) in seen:
+    for event in plan.facts.calls:
+        if id(event.node) not in entered or id(event.node) in seen:
             continue
         found = (started_by(callee, (*MODULES, *modules)) for callee in event.callee)
         name = next(filter(None, found), "")

@@ -154,9 +154,7 @@ class Ranks:
 
     def waits_by_rank(self, manager: Generator) -> bool:
         """See :meth:`waits`."""
-        for event in self.plan.facts.events:
-            if event.kind != "call":
-                continue
+        for event in self.plan.facts.calls:
             if not any(frame.function is manager.function for frame in event.calls()):
                 continue
             if any(isinstance(c, External) and c.name in self.barriers for c in event.callee):

@@ -50,9 +50,7 @@ def training_events(plan: Plan) -> list[Event]:
         for model in plan.trained_models
         if isinstance(model.value, (Instance, Opaque))
     }
-    found.extend(
-        event for event in plan.facts.events if event.kind == "call" and id(event.node) in made
-    )
+    found.extend(event for event in plan.facts.calls if id(event.node) in made)
     if plan.table.sites is not None:
         own = {id(node) for _, _, node in plan.table.sites(plan)}
         found.extend(event for event in plan.facts.events if id(event.node) in own)
@@ -191,8 +189,8 @@ def parse_statement(
 ) -> Statement | None:
     """The last statement before a position that parses the command line."""
     best: Statement | None = None
-    for event in plan.facts.events:
-        if event.kind != "call" or not parses_arguments(event):
+    for event in plan.facts.calls:
+        if not parses_arguments(event):
             continue
         site = site_at(event, depth)
         statement = statement_in(plan.entry, block, site) if site is not None else None

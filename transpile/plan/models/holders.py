@@ -307,8 +307,8 @@ def attribute_step(
     if outer is not None:
         found.append(outer)
     owners = [v for v in facts.values_of(node.value) if isinstance(v, Instance)]
-    for event in facts.events:
-        if event.kind == "store" and event.name == node.attr.value:
+    for event in facts.stores:
+        if event.name == node.attr.value:
             if any(owner in event.callee for owner in owners):
                 target = event.node
                 value = assigned_to(event.module, target)

@@ -35,8 +35,8 @@ def moved_while_it_trains(plan: Plan, model: Model, forwards: list[Event]) -> Ev
         return None
     made = {
         id(loop.node)
-        for event in plan.facts.events
-        if event.kind == "call" and event.node is getattr(model.value, "node", None)
+        for event in plan.facts.calls
+        if event.node is getattr(model.value, "node", None)
         for loop in event.loops()
     }
     again = {id(loop.node) for each in forwards for loop in each.loops()} - made

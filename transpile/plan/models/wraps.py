@@ -72,9 +72,8 @@ def derived_wraps(plan: Plan) -> list[Event]:
     """The calls of the project's own classes that derive from the framework's wraps."""
     return [
         event
-        for event in plan.facts.events
-        if event.kind == "call"
-        and any(
+        for event in plan.facts.calls
+        if any(
             isinstance(callee, Class)
             and not plan.table.wrappers.isdisjoint(callee.external_bases())
             for callee in event.callee
@@ -216,8 +215,8 @@ def comes_anew(plan: Plan, model: Model, holder: Holder, block: cst.CSTNode) -> 
         return False
     made = {
         id(loop.node)
-        for event in plan.facts.events
-        if event.kind == "call" and event.node is getattr(model.value, "node", None)
+        for event in plan.facts.calls
+        if event.node is getattr(model.value, "node", None)
         for loop in event.loops()
     }
     return not made.issuperset(around)

@@ -30,15 +30,8 @@ from transpile.plan.table import Table
 def find_backwards(plan: Plan) -> None:
     """Every backward pass with the loaders, the loop and the epochs that it belongs to."""
     table = plan.table
-    happening = {
-        id(value): event
-        for event in plan.facts.events
-        if event.kind == "call"
-        for value in event.result
-    }
-    for event in plan.facts.events:
-        if event.kind != "call":
-            continue
+    happening = {id(value): event for event in plan.facts.calls for value in event.result}
+    for event in plan.facts.calls:
         loss = backward_loss(event, table)
         if loss is None or gradients_off(event.stack, table):
             continue
@@ -157,9 +150,8 @@ def passes_begin(plan: Plan, backward: Backward, drawn: Event, most: int) -> int
     loops = [frame for frame in backward.event.stack if isinstance(frame, Loop)]
     depths = [
         sum(loop in loops for loop in event.loops())
-        for event in plan.facts.events
-        if event.kind == "call"
-        and any(isinstance(v, External) and v.name == "builtins.iter" for v in event.callee)
+        for event in plan.facts.calls
+        if any(isinstance(v, External) and v.name == "builtins.iter" for v in event.callee)
         and any(id(v) in sources for item in event.arguments.items for v in item.values)
     ]
     deepest = max(depths, default=0)

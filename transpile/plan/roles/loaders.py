@@ -22,9 +22,7 @@ from transpile.plan.table import Table
 def find_loaders(facts: Facts, table: Table) -> Iterable[Loader]:
     """Every object of a loader class, and what iterates over it."""
     found: dict[int, Loader] = {}
-    for event in facts.events:
-        if event.kind != "call":
-            continue
+    for event in facts.calls:
         for value in event.result:
             parameters = loader_parameters(value, table)
             if parameters is None or id(value) in found:
@@ -34,11 +32,10 @@ def find_loaders(facts: Facts, table: Table) -> Iterable[Loader]:
             if isinstance(value, Instance) and value.node is not event.node:
                 continue
             found[id(value)] = Loader(value, event, parameters)  # type: ignore[arg-type]
-    for event in facts.events:
-        if event.kind == "iterate":
-            for value in walk_back(event.callee, enters_iterator):
-                if id(value) in found and event not in found[id(value)].iterations:
-                    found[id(value)].iterations.append(event)
+    for event in facts.iterations:
+        for value in walk_back(event.callee, enters_iterator):
+            if id(value) in found and event not in found[id(value)].iterations:
+                found[id(value)].iterations.append(event)
     return found.values()
 
 

@@ -57,8 +57,8 @@ def find_models(plan: Plan) -> None:
         # as well a copy that follows another model.
         if isinstance(value, Opaque) and value.kind == "call":
             model_of(top_module(value, table))
-    for event in plan.facts.events:
-        if event.kind != "call" or inside_module(event.stack, table):
+    for event in plan.facts.calls:
+        if inside_module(event.stack, table):
             continue
         for callee in event.callee:
             for behind in (origin(one) for one in called_objects(callee, table)):

@@ -33,9 +33,7 @@ from transpile.plan.table import Table
 def find_optimizers(facts: Facts, table: Table) -> Iterable[Optimizer]:
     """Every optimizer, with the objects whose parameters it was given."""
     found: dict[int, Optimizer] = {}
-    for event in facts.events:
-        if event.kind != "call":
-            continue
+    for event in facts.calls:
         for value in event.result:
             if id(value) in found or not is_optimizer(value, event, table):
                 continue
@@ -48,9 +46,7 @@ def find_optimizers(facts: Facts, table: Table) -> Iterable[Optimizer]:
                 optimizer.unknown_because = "no model's parameters are seen among its arguments"
             found[id(value)] = optimizer
     share_groups(found, table)
-    for event in facts.events:
-        if event.kind != "call":
-            continue
+    for event in facts.calls:
         for callee in event.callee:
             if isinstance(callee, Opaque) and callee.kind == "attribute":
                 if callee.name in table.step_methods:

@@ -86,8 +86,8 @@ class Analysis(Solver):
     def find_gathering(self) -> set[int]:
         """The objects from elsewhere, such as metrics, that training puts samples into."""
         found: set[int] = set()
-        for event in self.plan.facts.events:
-            if event.kind != "call" or event.detached or not self.plan.in_training(event.stack):
+        for event in self.plan.facts.reached_calls:
+            if not self.plan.in_training(event.stack):
                 continue
             for callee in event.callee:
                 if not isinstance(callee, Opaque) or callee.kind != "attribute":

@@ -12,8 +12,8 @@ def adding_up(plan: Plan) -> set[int]:
     """The identities of the functions in which the processes add something up."""
     return {
         id(frame.function.node)
-        for event in plan.facts.events
-        if event.kind == "call" and External("paddle.distributed.all_reduce") in event.callee
+        for event in plan.facts.calls
+        if External("paddle.distributed.all_reduce") in event.callee
         for frame in event.calls()
     }
 
@@ -22,9 +22,8 @@ def all_reduced(plan: Plan) -> list[int]:
     """The identities of the values that ``all_reduce`` and ``broadcast`` work on."""
     return [
         id(value)
-        for event in plan.facts.events
-        if event.kind == "call"
-        and any(isinstance(c, External) and c.name in COLLECTIVES for c in event.callee)
+        for event in plan.facts.calls
+        if any(isinstance(c, External) and c.name in COLLECTIVES for c in event.callee)
         for argument in event.arguments.items[:1]
         for value in argument.values
     ]

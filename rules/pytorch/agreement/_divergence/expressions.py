@@ -228,8 +228,8 @@ def checks_numbers(node: cst.CSTNode) -> bool:
 def signal_handlers(plan: Plan) -> set[int]:
     """The functions that signals call, by the identity of their nodes."""
     found: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind == "call" and External("signal.signal") in event.callee:
+    for event in plan.facts.calls:
+        if External("signal.signal") in event.callee:
             for item in event.arguments.items:
                 for value in item.values:
                     function = value.function if isinstance(value, BoundMethod) else value

@@ -97,8 +97,8 @@ def averaged(plan: Plan) -> set[int]:
     """
     agreeing = agreeing_calls(plan)
     found: set[int] = set()
-    for event in plan.facts.events:
-        if event.kind == "store" and event.name == "[]":
+    for event in plan.facts.stores:
+        if event.name == "[]":
             around = ancestors(event.module, event.node)
             statement = next((one for one in around if isinstance(one, cst.Assign)), None)
             if statement is not None and id(statement.value) in agreeing:

@@ -120,9 +120,7 @@ class Counts:
                 if any(value is count for value in values):
                     if all(self.analysis.of((value,)).degree == 1 for value in values):
                         return user.module, node
-        for event in self.plan.facts.events:
-            if event.kind != "call" or event.detached:
-                continue
+        for event in self.plan.facts.reached_calls:
             if not any(contains(callee, user) for callee in event.callee):
                 continue
             for argument in event.arguments.items:

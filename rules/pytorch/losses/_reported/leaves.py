@@ -248,8 +248,8 @@ class Leaves:
     def entries(self, sources: set[int]) -> Iterator[tuple[Module, cst.BaseExpression]]:
         """The arguments by which a tensor gets into the object or list that is reported."""
         seen: set[int] = set()
-        for event in self.plan.facts.events:
-            if event.kind != "call" or event.detached or not self.takes_in(event):
+        for event in self.plan.facts.reached_calls:
+            if not self.takes_in(event):
                 continue
             for argument in event.arguments.items:
                 node = argument.node

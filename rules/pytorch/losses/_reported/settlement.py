@@ -32,9 +32,8 @@ class Settlement:
         self.plan = inquiry.plan
         self.ranks = Ranks(self.plan, frozenset())
         self.calls: dict[int, list[Event]] = {}
-        for event in self.plan.facts.events:
-            if event.kind == "call":
-                self.calls.setdefault(id(event.node), []).append(event)
+        for event in self.plan.facts.calls:
+            self.calls.setdefault(id(event.node), []).append(event)
 
     def settle(self, groups: list[Group]) -> None:
         """Decide what becomes of the places that some parts share.

@@ -31,8 +31,8 @@ class Tallies:
         self.plan = inquiry.plan
         #: The statements that count, and the containers that they count in.
         self.counted: set[int] = set()
-        for event in self.plan.facts.events:
-            if event.kind == "operate" and event.name == "Add" and self.counts_samples(event):
+        for event in self.plan.facts.operations:
+            if event.name == "Add" and self.counts_samples(event):
                 self.counted.add(id(event.node))
                 self.counted.update(id(value) for value in containers(event))
 
