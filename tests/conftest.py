@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from framework_environments import ENVIRONMENTS
 
 from transpile.cli import main
 from transpile.verify import Auditor
+
+# What one test has seen is no matter of the next, nor of whoever runs them.
+os.environ["DISTTRANSPILE_NO_CACHE"] = "1"
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from transpile import catalog
+from transpile import asking, catalog
 from transpile.audit.model import Audit, Process
 from transpile.audit.process import run_as
 from transpile.audit.vocabulary import Position
@@ -58,8 +58,8 @@ def audit(
     options = options or Options()
     data = source.encode() if isinstance(source, str) else source
     read = read_source(data, path)
-    if folder is None and path != "<string>" and Path(path).is_file():
-        folder = Path(path).resolve().parent
+    if folder is None and path != "<string>" and asking.is_file(path):
+        folder = asking.real(path).parent
     project = Project(read, folder)
     framework = framework_of(read, options, project)
     if framework is None or catalog.audit_vocabulary(framework) is None:

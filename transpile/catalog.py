@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import ast
 import pkgutil
+import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transpile.audit.check import Check
-from transpile.audit.vocabulary import Vocabulary as AuditVocabulary
-from transpile.plan.model import Plan
-from transpile.plan.table import Table
-from transpile.rule import Change, Rule, Ruling, Rulings
-
+# The words of frameworks are asked for where nothing is parsed: without libcst.
 if TYPE_CHECKING:
     from transpile.arithmetic.vocabulary import Vocabulary
+    from transpile.audit.check import Check
+    from transpile.audit.vocabulary import Vocabulary as AuditVocabulary
+    from transpile.plan.model import Plan
+    from transpile.plan.table import Table
+    from transpile.rule import Change, Rule, Ruling, Rulings
 
 #: Folders of a framework that hold no rules: its audit, its tables, the files it writes.
 _NOT_SUBJECTS = {"audit", "operations", "emitted"}
+
+#: Where a table names its packages.
+_PACKAGES = re.compile(r"^    packages=frozenset\((\{[^}]*\})\),$", re.MULTILINE)
 
 
 def _no_edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterable[Change]:
@@ -43,6 +50,24 @@ def table(framework: str) -> Table:
     """A framework's vocabulary."""
     found: Table = import_module(f"transpile.rules.{framework}").TABLE
     return found
+
+
+@cache
+def packages(framework: str) -> frozenset[str]:
+    """The top-level packages of a framework, told from the text of its table where that is enough.
+
+    The table itself comes with everything that serves to follow scripts, which costs many times
+    what a look at their words does.
+    """
+    import transpile.rules
+
+    for folder in transpile.rules.__path__:
+        with suppress(OSError, ValueError, SyntaxError):
+            text = Path(folder, framework, "__init__.py").read_text("utf-8")
+            found = _PACKAGES.search(text)
+            if found is not None:
+                return frozenset(ast.literal_eval(found[1]))
+    return table(framework).packages
 
 
 @cache
@@ -81,6 +106,8 @@ def rules(framework: str | None = None) -> tuple[Rule, ...]:
     """
     if framework is None:
         return tuple(rule for name in frameworks() for rule in rules(name))
+    from transpile.rule import Rule
+
     found: list[Rule] = []
     for name in _rule_modules(framework):
         module = import_module(name)
@@ -121,6 +148,8 @@ def checks(framework: str | None = None) -> tuple[Check, ...]:
     """
     if framework is None:
         return tuple(check for name in frameworks() for check in checks(name))
+    from transpile.audit.check import Check
+
     if audit_vocabulary(framework) is None:
         return ()
     package = import_module(f"transpile.rules.{framework}.audit")

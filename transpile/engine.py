@@ -9,7 +9,7 @@ from typing import Any
 
 import libcst as cst
 
-from transpile import catalog
+from transpile import asking, catalog
 from transpile.astray import astray
 from transpile.closing import Asked, among_imports, met_by_some, too_early, unclaimed
 from transpile.describe import describe
@@ -99,8 +99,8 @@ def convert(
     path = fspath(path)
     data = source.encode() if isinstance(source, str) else source
     read = read_source(data, path)
-    if folder is None and path != "<string>" and Path(path).is_file():
-        folder = Path(path).resolve().parent
+    if folder is None and path != "<string>" and asking.is_file(path):
+        folder = asking.real(path).parent
     project = Project(read, folder)
     names = {name for one in catalog.frameworks() for name in catalog.table(one).packages}
     if options.framework == "auto" and names_none(project, names):

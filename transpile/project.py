@@ -10,6 +10,7 @@ from pathlib import Path
 
 import libcst as cst
 
+from transpile import asking
 from transpile.distributed.modules import Text
 from transpile.facts.module import Module
 from transpile.reading import read_regular, read_text
@@ -50,7 +51,7 @@ class Project:
         read: Callable[[Path], bytes] = read_regular,
     ) -> None:
         self.entry = Module("__main__", entry)
-        self.folder = folder.resolve() if folder is not None else None
+        self.folder = asking.real(folder) if folder is not None else None
         self.roots: list[Path] = []
         self._shown = os.path.dirname(entry.path)
         self._read = read
@@ -73,7 +74,7 @@ class Project:
             file = self.folder / os.path.basename(entry.path)
             self.roots.append(self.folder)
             self.files[self.entry], self.roots_of[self.entry] = file, self.folder
-            self._by_file[file.resolve()] = self.entry
+            self._by_file[asking.real(file)] = self.entry
             self._extend(self.entry)
 
     def become(self, entry: Source, instead: dict[str, bytes]) -> Project:
@@ -145,7 +146,9 @@ class Project:
         """The files beside the script that say which packages it needs, and their texts."""
         if self.folder is None:
             return {}
-        found = {file.name for pattern in _REQUIREMENTS for file in self.folder.glob(pattern)}
+        found = {
+            file.name for pattern in _REQUIREMENTS for file in asking.matching(self.folder, pattern)
+        }
         texts = {name: self.text_beside(name) for name in sorted(found)}
         return {self.shown(self.folder / name): text for name, text in texts.items() if text}
 
@@ -197,7 +200,7 @@ class Project:
         if self.folder is None:
             return None
         for folder in (self.folder, *self.folder.parents):
-            if any((folder / name).exists() for name in _MARKS):
+            if any(asking.exists(folder / name) for name in _MARKS):
                 return folder
         return self.folder
 
@@ -205,7 +208,7 @@ class Project:
         """The folders that modules add to the search path wherever the project stands."""
         elsewhere = Path(os.sep, "nowhere", "at", "all", "file.py")
         return {
-            folder.resolve()
+            asking.real(folder)
             for module, file in self.files.items()
             for folders, others in zip(
                 added_folders(module.source, file),
@@ -221,8 +224,8 @@ class Project:
         early = set().union(*added_folders(module.source, self.files[module], by_functions=False))
         for place, folders in ((0, front), (len(self.roots), behind)):
             for folder in folders:
-                real = folder.resolve()
-                if real not in self.roots and self._is_near(real) and real.is_dir():
+                real = asking.real(folder)
+                if real not in self.roots and self._is_near(real) and asking.is_folder(real):
                     self.roots.insert(place, real)
                     place += place > 0
                     if folder not in early:
@@ -251,8 +254,8 @@ class Project:
                 if self._is_near(parent)
                 and (
                     folder.name == package
-                    or any((parent / name).is_file() for name in _INSTALLERS)
-                    or ((folder / "__init__.py").is_file() and holds(parent, package))
+                    or any(asking.is_file(parent / name) for name in _INSTALLERS)
+                    or (asking.is_file(folder / "__init__.py") and holds(parent, package))
                 )
             ]
         return self._above[package]
@@ -281,7 +284,7 @@ class Project:
             try:
                 if path not in self._instead and not is_fit(path, root):
                     continue
-                real = path.resolve()
+                real = asking.real(path)
                 if real in self._by_file:
                     return self._by_file[real]
                 source = self._parsed.get(real)
@@ -319,7 +322,7 @@ def holds(folder: Path, package: str) -> bool:
     if not package.isidentifier():
         return False
     places = (folder / package / "__init__.py", folder / f"{package}.py")
-    return any(place.is_file() for place in places)
+    return any(asking.is_file(place) for place in places)
 
 
 def is_fit(path: Path, root: Path) -> bool:
@@ -328,9 +331,9 @@ def is_fit(path: Path, root: Path) -> bool:
     Raises:
         OSError: nobody can tell.
     """
-    if not path.is_file() or path.stat().st_size > LARGEST_MODULE:
+    if not asking.is_file(path) or asking.size(path) > LARGEST_MODULE:
         return False
-    return root in path.resolve().parents
+    return root in asking.real(path).parents
 
 
 def absolute_name(dotted: str, importer: Module) -> str | None:

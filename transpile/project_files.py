@@ -10,6 +10,7 @@ from pathlib import Path
 
 import libcst as cst
 
+from transpile import asking
 from transpile.distributed.modules import Text
 from transpile.distributed.verdict import MOST_MODULES, texts
 from transpile.facts.module import Module
@@ -195,7 +196,7 @@ def whole_line(module: Module, node: cst.CSTNode) -> str:
 def users_elsewhere(plan: Plan, project: Project, changed: Changed) -> Iterator[Finding]:
     """The other scripts that import a module which is changed, each named once."""
     files = {
-        project.files[module].resolve(): project.shown(project.files[module])
+        asking.real(project.files[module]): project.shown(project.files[module])
         for module in changed.texts
         if not module.is_entry and module in project.files
     }
@@ -208,7 +209,7 @@ def users_elsewhere(plan: Plan, project: Project, changed: Changed) -> Iterator[
         imports[file] = {
             found for word in imported_words(text) for found in files_named(word, file, roots)
         }
-    own = {file.resolve() for file in project.files.values()}
+    own = {asking.real(file) for file in project.files.values()}
     imported = {found for file in imports for found in imports[file] if found != file}
     importers: dict[Path, set[Path]] = {}
     for file, found_there in imports.items():
@@ -241,7 +242,7 @@ def outside(project: Project, changed: Changed) -> tuple[list[Finding], list[Fin
     if changed.shared is not None:
         places[changed.shared.file] = changed.shared.file.parent
     for file, root in places.items():
-        if home in file.resolve().parents:
+        if home in asking.real(file).parents:
             continue
         is_fixed = any(root in (folder, *folder.parents) for folder in project.fixed_folders())
         (fixed if is_fixed else in_place).append(
@@ -277,20 +278,20 @@ def user_finding(plan: Plan, project: Project, file: Path, text: str, used: list
 def python_files(folder: Path) -> Iterator[tuple[Path, str]]:
     """The Python files below a folder with their texts, without other people's code."""
     count = 0
-    for parent, folders, files in os.walk(folder):
+    for parent, folders, files in asking.walk(folder):
         folders[:] = sorted(
             name
             for name in folders
             if not name.startswith(".")
             and name not in _SKIPPED
-            and not os.path.exists(os.path.join(parent, name, "pyvenv.cfg"))
+            and not asking.exists(os.path.join(parent, name, "pyvenv.cfg"))
         )
         for name in sorted(files):
-            if name.endswith(".py") and count < MOST_FILES:
+            if count < MOST_FILES:
                 count += 1
                 file = Path(parent, name)
                 try:
-                    yield file.resolve(), read_regular(file).decode("latin-1")
+                    yield asking.real(file), read_regular(file).decode("latin-1")
                 except OSError:
                     continue
 
@@ -316,11 +317,11 @@ def files_named(word: str, importer: Path, roots: list[Path]) -> Iterator[Path]:
     parts = name.split(".") if name else []
     for base in bases:
         found = [
-            file.resolve()
+            asking.real(file)
             for count in range(0 if level else 1, len(parts) + 1)
             for folder in (base.joinpath(*parts[:count]),)
             for file in (folder / "__init__.py", folder.with_name(f"{folder.name}.py"))
-            if file.is_file()
+            if asking.is_file(file)
         ]
         if found:
             yield from found

@@ -10,6 +10,8 @@ import errno
 import os
 import stat
 
+from transpile import asking
+
 #: More than any script, module or settings file has.
 LARGEST = 16 * 1024 * 1024
 _KINDS = (
@@ -54,6 +56,16 @@ def read_with_mode(path: str | os.PathLike[str], largest: int = LARGEST) -> tupl
         UnsuitableFile: it is a folder, a pipe, a socket or a device, or is larger.
         OSError: it cannot be read.
     """
+    try:
+        data, mode = _read(path, largest)
+    except OSError as error:
+        asking.note("bytes", path, asking.failure(error))
+        raise
+    asking.note_bytes(path, data)
+    return data, mode
+
+
+def _read(path: str | os.PathLike[str], largest: int) -> tuple[bytes, int]:
     # The opening of some devices does something already; that of a pipe waits for a writer.
     _check_kind(path, os.stat(path).st_mode)
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from transpile import asking
 from transpile.facts.module import Module
 from transpile.helper_text import HelperText, read_helpers
 from transpile.layout import insert_import
@@ -158,7 +159,7 @@ def existing(file: Path) -> HelperText | None:
 def is_free(project: Project, folder: Path, name: str) -> bool:
     """Whether nothing in the project has the name of a module yet."""
     for place in (folder, *project.roots):
-        if (place / name).exists() or (place / f"{name}.py").exists():
+        if asking.exists(place / name) or asking.exists(place / f"{name}.py"):
             return False
     return not any(
         name in imported.split(".")

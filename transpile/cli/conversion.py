@@ -6,12 +6,15 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from transpile.cli import codes
 from transpile.cli.delivery import Delivery, DeliveryError
 from transpile.cli.inputs import Content, Input, InputError, read
 from transpile.cli.interrupted import InterruptedRun, check_whole
 from transpile.cli.job import Job, Mode, Task
+from transpile.cli.kept import Kept
+from transpile.cli.kept_results import converted, recalled
 from transpile.cli.parallel import each_of
 from transpile.cli.project.accepted import lines_of
 from transpile.cli.terminal import Progress, put, tell, wants_colour
@@ -92,13 +95,35 @@ def _convert_all(job: Job) -> Iterator[_Converted | FileReport]:
     """Convert everything, on all cores where the scripts have nothing to do with each other."""
     asked = [(task.options, task.script) for task in job.tasks if not task.is_idle]
     # In place, a module that two scripts share must be edited for one after the other.
-    answers = each_of(_convert, asked, jobs=job.jobs, together=job.mode is not Mode.IN_PLACE)
+    known = [_known(job.kept, one) for one in asked]
+    missing = [one for one, found in zip(asked, known, strict=True) if found is None]
+    convert = partial(_convert, job.kept)
+    answers = each_of(convert, missing, jobs=job.jobs, together=job.mode is not Mode.IN_PLACE)
+    recalled = iter(known)
     for task in job.tasks:
-        idle = FileReport(task.script.name, Outcome.UNCHANGED)
-        yield idle if task.is_idle else next(answers)
+        if task.is_idle:
+            yield FileReport(task.script.name, Outcome.UNCHANGED)
+        else:
+            yield next(recalled) or next(answers)
+    if missing:
+        job.kept.tidy()
 
 
-def _convert(each: tuple[Options, Input]) -> _Converted | FileReport:
+def _known(kept: Kept, each: tuple[Options, Input]) -> _Converted | None:
+    """What an earlier run has said of a script; None where it has to be converted anew."""
+    options, script = each
+    if not kept.folder:
+        return None
+    try:
+        check_whole(script)
+        content = read(script)
+    except (InterruptedRun, InputError):
+        return None
+    result = recalled(kept, script, content, options)
+    return _Converted(content, result) if result is not None else None
+
+
+def _convert(kept: Kept, each: tuple[Options, Input]) -> _Converted | FileReport:
     options, script = each
     try:
         check_whole(script)
@@ -111,11 +136,11 @@ def _convert(each: tuple[Options, Input]) -> _Converted | FileReport:
         message = "left as it is: a comment in it says so"
         note = Finding(codes.LEFT_ALONE, Level.NOTE, script.name, 0, 0, message)
         return FileReport(script.name, Outcome.UNCHANGED, (note,))
-    from transpile.cli.notebooks import convert_input, place_of
+    from transpile.cli.notebooks import place_of
     from transpile.text.decoding import SourceError
 
     try:
-        return _Converted(content, convert_input(script, content, options))
+        return _Converted(content, converted(kept, script, content, options))
     except SourceError as error:
         message = f"{place_of(script, content, error.line)}{error.message}"
         failed = _failed(script, codes.UNPARSABLE, script.name, message)
@@ -151,7 +176,7 @@ def _finish(delivery: Delivery, task: Task, converted: _Converted) -> FileReport
     if delivery.job.mode is Mode.CHECK and result.outcome is Outcome.CONVERTED:
         from transpile.cli.project.beside import stands_beside
 
-        beside = stands_beside(task, result)
+        beside = stands_beside(delivery.job.kept, task, result)
         if beside is not None:
             # What there is to say of the conversion was said when it was made.
             return FileReport(task.script.name, Outcome.UNCHANGED, (beside,))

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from transpile.cli.inputs import STANDARD_STREAM, Input
+from transpile.cli.kept import Kept
 from transpile.configuration.settings import Settings
 from transpile.options import Options
 
@@ -88,6 +89,7 @@ class Job:
         quiet: notes and the summary are not told.
         annotate: each hunk of a diff has the codes of the rules that ask for it.
         jobs: the most processes; None for as many as there are cores.
+        kept: what earlier runs have kept of scripts that were only looked at.
         launch: what starts each target, written beside it.
     """
 
@@ -100,4 +102,5 @@ class Job:
     quiet: bool = False
     annotate: bool = False
     jobs: int | None = None
+    kept: Kept = Kept()
     launch: LaunchRequest | None = None

@@ -48,6 +48,4 @@ def gate_of_frameworks() -> Gate:
     from transpile import catalog
     from transpile.cli.gate import Gate
 
-    return Gate(
-        package for name in catalog.frameworks() for package in catalog.table(name).packages
-    )
+    return Gate(package for name in catalog.frameworks() for package in catalog.packages(name))

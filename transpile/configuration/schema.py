@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from transpile.configuration.settings import RUN_KEYS
+
 _UNKNOWN = re.compile(r"unknown field `(?P<key>.*?)`(?: - at `(?P<place>.*)`)?$", re.DOTALL)
 _PLACE = re.compile(r"(?P<reason>.*?) - at `(?P<place>.*)`$", re.DOTALL)
 _TABLE = re.compile(r"\[(\d+)\]")
@@ -77,6 +79,7 @@ def _model(options: Sequence[OptionKey], launch: Sequence[OptionKey]) -> type[ms
             ("ignore", list[str]),
             ("exclude", list[str]),
             ("baseline", str),
+            ("cache-dir", str),
             ("roles", dict[str, str | role]),  # type: ignore[valid-type]
             ("launch", job),
             ("script", list[script]),  # type: ignore[valid-type]
@@ -172,4 +175,4 @@ def _keys(table: str, options: Sequence[OptionKey], launch: Sequence[OptionKey])
     own = [option.name for option in options]
     if table.startswith("script"):
         return [*own, "source", "output", "launch"]
-    return [*own, "select", "ignore", "exclude", "baseline", "roles", "launch", "script"]
+    return [*own, *RUN_KEYS]

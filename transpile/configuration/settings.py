@@ -12,7 +12,10 @@ from transpile.configuration.patterns import below, is_pattern, matches, wrong_p
 from transpile.records import dataclass, field
 
 #: The keys that are no option of the conversion.
-RUN_KEYS = ("select", "ignore", "exclude", "baseline", "roles", "launch", "script")
+RUN_KEYS = (
+    *("select", "ignore", "exclude", "baseline", "cache-dir"),
+    *("roles", "launch", "script"),
+)
 SCRIPT_KEYS = ("source", "output", "launch")
 
 
@@ -68,6 +71,13 @@ class Settings:
     apart: tuple[str, ...] = ()
     excluded: bool = False
     output: Said | None = None
+
+    @property
+    def cache_folder(self) -> Path | None:
+        """Where what is said of unchanged scripts is kept; None where that is not said."""
+        if self.file is None or "cache-dir" not in self.file.table:
+            return None
+        return self.file.folder / str(self.file.table["cache-dir"])
 
 
 class Project:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import click
@@ -12,6 +13,8 @@ import click
 from transpile.cli import codes
 from transpile.cli.framework_option import framework_names
 from transpile.cli.inputs import Input, InputError, read
+from transpile.cli.kept import Kept, kept_by
+from transpile.cli.kept_results import audited, recalled_audit
 from transpile.cli.parallel import each_of
 from transpile.cli.project.accepted import Accepted, accepted_of, lines_of
 from transpile.cli.project.options import complete_files, findings_options
@@ -82,9 +85,13 @@ def command(files: tuple[str, ...], framework: str, output_format: str, **choice
         settings = project.of(script.path)
         if not leaves_out(choices, script, settings):
             asked.append((script, replace(chosen, roles=tuple(sorted(settings.roles.items())))))
-    answers = each_of(_audit, asked, jobs=choices["jobs"])
+    kept = kept_by(choices, project.of(files[0]).cache_folder)
+    known = [_known(kept, one) for one in asked]
+    missing = [one for one, found in zip(asked, known, strict=True) if found is None]
+    answers = each_of(partial(_audit, kept), missing, jobs=choices["jobs"])
     progress = Progress(len(asked))
-    for (script, _), report in zip(asked, answers, strict=True):
+    for (script, _), recalled in zip(asked, known, strict=True):
+        report = recalled or next(answers)
         if report.outcome is not None:
             if output_format != "text":
                 report = replace(report, lines=lines_of(report.findings, {}))
@@ -94,6 +101,8 @@ def command(files: tuple[str, ...], framework: str, output_format: str, **choice
         if not script.from_folder or all(f.code not in _SILENT for f in report.findings):
             reports.append(replace(report, findings=tuple(found)))
         progress.step()
+    if missing:
+        kept.tidy()
     tell(accepted.finish())
     if choices["quiet"]:
         reports = [replace(one, findings=_without_notes(one)) for one in reports]
@@ -129,17 +138,29 @@ def _scripts(files: tuple[str, ...], choices: dict[str, Any]) -> Iterator[Input]
             yield Input(name)
 
 
-def _audit(each: tuple[Input, Options]) -> FileReport:
+def _known(kept: Kept, each: tuple[Input, Options]) -> FileReport | None:
+    """What an earlier run has said of a script; None where it has to be audited anew."""
+    script, options = each
+    if not kept.folder:
+        return None
+    try:
+        found = recalled_audit(kept, script, read(script), options)
+    except InputError:
+        return None
+    return FileReport(script.name, Outcome.AUDITED, found) if found is not None else None
+
+
+def _audit(kept: Kept, each: tuple[Input, Options]) -> FileReport:
     script, options = each
     try:
         content = read(script)
     except InputError as error:
         return _failed(script, codes.UNREADABLE, str(error))
-    from transpile.cli.notebooks import audit_input, place_of
+    from transpile.cli.notebooks import place_of
     from transpile.text.decoding import SourceError
 
     try:
-        findings = audit_input(script, content, options)
+        findings = audited(kept, script, content, options)
     except SourceError as error:
         message = f"{place_of(script, content, error.line)}{error.message}"
         failed = _failed(script, codes.UNPARSABLE, message)

@@ -20,6 +20,7 @@ from transpile.cli.framework_option import FrameworkOption, framework_check, fra
 from transpile.cli.inputs import Input
 from transpile.cli.interrupted import undo_interrupted
 from transpile.cli.job import Job, Mode
+from transpile.cli.kept import Kept
 from transpile.cli.project.configured import Configured
 from transpile.cli.project.options import complete_files, findings_options
 from transpile.cli.targets import TargetError, is_folder
@@ -390,6 +391,7 @@ def command(context: click.Context, /, **choices: Any) -> int:
         quiet=choices["quiet"],
         annotate=choices["annotate"],
         jobs=choices["jobs"],
+        kept=configured.kept(scripts) if mode is Mode.CHECK else Kept(),
         launch=launch,
     )
     return run(job)

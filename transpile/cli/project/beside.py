@@ -7,9 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from transpile.cli import codes
+from transpile.cli.inputs import Input, InputError, read
 from transpile.cli.job import Task
+from transpile.cli.kept import Kept
+from transpile.cli.kept_results import converted
 from transpile.configuration.settings import Settings
 from transpile.finding import Finding, Level
+from transpile.options import Options
 from transpile.reading import read_regular
 from transpile.result import Outcome, ProjectFile, Result
 
@@ -17,7 +21,7 @@ from transpile.result import Outcome, ProjectFile, Result
 _NAMES = ("{}_dist.py", "{}_distributed.py", "{}_ddp.py", "dist_{}.py")
 
 
-def stands_beside(task: Task, result: Result) -> Finding | None:
+def stands_beside(kept: Kept, task: Task, result: Result) -> Finding | None:
     """Return what there is to say of the conversion of a script that is there already.
 
     A note where it is there and as it would be made now, or distributed in its own way; a warning
@@ -40,7 +44,7 @@ def stands_beside(task: Task, result: Result) -> Finding | None:
     for other in _others(path, len(result.data)):
         if _holds(other, result.data):
             return _note(path, f"its conversion is {os.path.relpath(other)}")
-    return _converted_otherwise(path)
+    return _converted_otherwise(kept, path)
 
 
 def _paired(settings: Settings, path: str, result: Result) -> tuple[Path, bool] | None:
@@ -69,9 +73,8 @@ def _others(path: str, size: int) -> Iterator[Path]:
         return
 
 
-def _converted_otherwise(path: str) -> Finding | None:
+def _converted_otherwise(kept: Kept, path: str) -> Finding | None:
     """A script beside, under the name of an output, that is distributed in its own way."""
-    from transpile.engine import convert
     from transpile.text.decoding import SourceError
 
     stem = Path(path).stem
@@ -80,8 +83,9 @@ def _converted_otherwise(path: str) -> Finding | None:
         if not other.is_file():
             continue
         try:
-            found = convert(read_regular(other), path=os.fspath(other))
-        except (OSError, SourceError):
+            script = Input(os.fspath(other))
+            found = converted(kept, script, read(script), Options())
+        except (InputError, SourceError):
             continue
         if found.outcome is Outcome.UNCHANGED and any(
             one.code == "DT003" for one in found.findings

@@ -14,6 +14,7 @@ from transpile.cli.choices import options_of, with_place_of_helpers
 from transpile.cli.framework_option import framework_check
 from transpile.cli.inputs import Input
 from transpile.cli.job import Mode, Task
+from transpile.cli.kept import Kept, kept_by
 from transpile.cli.project.accepted import Accepted, accepted_of
 from transpile.cli.project.settings import ProjectSettings, default_map, leaves_out, misfit
 from transpile.cli.targets import is_folder
@@ -115,6 +116,11 @@ class Configured:
         """What the run accepts of what it finds."""
         first = self.project.of(scripts[0].path) if scripts else Settings()
         return accepted_of(self._context.params, first)
+
+    def kept(self, scripts: Sequence[Input]) -> Kept:
+        """What earlier runs have kept."""
+        first = self.project.of(scripts[0].path) if scripts else Settings()
+        return kept_by(self._context.params, first.cache_folder)
 
     def choices(self, settings: Settings) -> _Choices:
         """What is chosen, with what a configuration says behind the command line."""

@@ -57,6 +57,20 @@ _FINDINGS = (
         metavar="N",
         help="How many scripts to look at at a time.  [default: one on each core]",
     ),
+    click.option(
+        "--no-cache",
+        is_flag=True,
+        envvar="DISTTRANSPILE_NO_CACHE",
+        help="Neither use nor keep what earlier runs said of the same files.",
+    ),
+    click.option(
+        "--cache-dir",
+        type=click.Path(file_okay=False),
+        envvar="DISTTRANSPILE_CACHE_DIR",
+        metavar="DIR",
+        help="Where --check and audit keep what they said of unchanged files.  [default: a folder "
+        "of the user's cache]",
+    ),
     click.option("-q", "--quiet", is_flag=True, help="Tell of warnings and errors alone."),
 )
 
