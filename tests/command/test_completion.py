@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from transpile.cli import COMMANDS
+from transpile.cli.commands.group import COMMANDS
 
 #: What bash calls, with the words before the cursor, and what it answers.
 BASH = """\
@@ -64,6 +64,19 @@ def test_bash_completes_commands_options_values_and_files(environment: dict[str,
     assert "--world-sizes" in bash(environment, "verify", "a.py", "b.py", "--wo")
     assert "slurm" in bash(environment, "launch", "train.py", "--target", "")
     assert bash(environment, "audit", "--out") == ["--output-format"]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_bash_completes_the_options_of_each_command(environment: dict[str, str], name: str) -> None:
+    assert "--help" in bash(environment, name, "--he")
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_bash_completes_codes_and_rules(environment: dict[str, str]) -> None:
+    assert bash(environment, "explain", "DT90")[:2] == ["DT901", "DT902"]
+    assert bash(environment, "explain", "au10")[0] == "AU101"
+    assert "wrap-model" in bash(environment, "explain", "wrap")
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

@@ -145,3 +145,14 @@ def is_running(process_id: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False  # It has ended since it was asked.
     return status.rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def test_the_version_needs_no_command() -> None:
+    asked = "status = main(['--version']); print(*sys.modules); sys.exit(status)"
+    run = process([], code=asked)
+    assert run.status == 0
+    version, loaded = run.output.decode().splitlines()
+    assert version.startswith("disttranspile, version ")
+    own = [name for name in loaded.split() if name.startswith("transpile.cli.commands.")]
+    assert own == ["transpile.cli.commands.group"]
+    assert not {"libcst", "rich", "msgspec", "transpile.reading"} & {*loaded.split()}

@@ -7,13 +7,8 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from typing import NoReturn
 
-# A command is a module of `commands` with a click command named `command`.
-COMMANDS = ("audit", "config", "convert", "explain", "launch", "lsp", "rules", "sync", "verify")
-_IMPLICIT = "convert"
-_COMPLETION = "_DISTTRANSPILE_COMPLETE"
 _INTERRUPTED = 130
 _USAGE = 2
 _PIPE_CLOSED = 1
@@ -49,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _dispatch(words)
+        return _run(words)
     except KeyboardInterrupt:
         tell("disttranspile: interrupted\n")
         return _INTERRUPTED
@@ -62,19 +57,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _USAGE
 
 
-def _dispatch(words: list[str]) -> int:
+def _run(words: list[str]) -> int:
     import click
 
-    if _COMPLETION in os.environ:
-        from transpile.cli.commands.completion import answer
+    from transpile.cli.commands.group import PROGRAM, group
 
-        answer(COMMANDS, _IMPLICIT)
-    named = bool(words) and words[0] in COMMANDS
-    name = words.pop(0) if named else _IMPLICIT
-    command: click.Command = import_module(f"transpile.cli.commands.{name}").command
-    program = f"disttranspile {name}" if named else "disttranspile"
     try:
-        status = command.main(words, prog_name=program, standalone_mode=False)
+        status = group.main(words, prog_name=PROGRAM, standalone_mode=False)
     except click.Abort:
         raise KeyboardInterrupt from None
     except click.ClickException as error:

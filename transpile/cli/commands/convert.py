@@ -57,6 +57,7 @@ Other commands (a file of such a name is ./verify):
   disttranspile audit FILE...                 what may hang or diverge in a distributed script
   disttranspile explain CODE|RULE             what a finding or a rule is about
   disttranspile launch SCRIPT --target TARGET write what starts a converted script
+  disttranspile lsp                           a language server for editors
   disttranspile rules [--format json]         every rule with the codes of its findings
   disttranspile sync                          keep configured outputs up to date
   disttranspile verify ORIGINAL CONVERTED     run both and compare what they train

@@ -12,8 +12,16 @@ from transpile.cli.project.manual import Entry, entries, own_entries
 from transpile.cli.terminal import put, wants_colour
 
 
+def _codes_and_rules(context: click.Context, parameter: click.Parameter, word: str) -> list[str]:
+    """What a shell completes a word to."""
+    codes = {entry.code for entry in own_entries()}
+    if not any(code.startswith(word.upper()) for code in codes):
+        codes = {name for entry in entries() for name in (entry.code, entry.rule) if name}
+    return sorted(name for name in codes if name.upper().startswith(word.upper()))
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("subject", required=False, metavar="[CODE|RULE]")
+@click.argument("subject", required=False, metavar="[CODE|RULE]", shell_complete=_codes_and_rules)
 def command(subject: str | None) -> int:
     """Say what a finding or a rule is about.
 
