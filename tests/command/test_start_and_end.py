@@ -148,10 +148,14 @@ def is_running(process_id: int) -> bool:
 
 
 def test_the_version_needs_no_command() -> None:
-    asked = "status = main(['--version']); print(*sys.modules); sys.exit(status)"
-    run = process([], code=asked)
-    assert run.status == 0
-    version, loaded = run.output.decode().splitlines()
+    code = "from transpile.cli import main; main(['--version']); import sys; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": PYTHON_PATH},
+        capture_output=True,
+        text=True,
+    )
+    version, loaded = done.stdout.splitlines()
     assert version.startswith("disttranspile, version ")
     own = [name for name in loaded.split() if name.startswith("transpile.cli.commands.")]
     assert own == ["transpile.cli.commands.group"]
