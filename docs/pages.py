@@ -128,16 +128,11 @@ def codes_page(known: Sequence[Entry]) -> str:
         lines.append(f"| `{entry.code}` | {cell(entry.title)} | {where} |")
     for entry in known:
         if not entry.rule and entry.text:
-            lines += ["", f"## {entry.code}: {entry.title}", "", *explained(entry.text)]
+            lines += ["", f"## {entry.code}: {entry.title}", ""]
+            for heading, text in sections(entry.text):
+                shown = ["```text", text, "```"] if heading in CODE else [plain(text)]
+                lines += [f"**{heading}**", "", *shown, ""]
     return "\n".join(lines) + "\n"
-
-
-def explained(text: str) -> Iterator[str]:
-    """The explanation of a code of the tool itself, its examples as blocks of code."""
-    for block in text.split("\n\n"):
-        indented = all(line.startswith("    ") for line in block.splitlines())
-        yield block if indented else plain(block)
-        yield ""
 
 
 def launch_pages() -> Mapping[str, str]:

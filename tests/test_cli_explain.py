@@ -76,6 +76,19 @@ def test_every_code_of_the_machine_has_an_explanation(
     assert output.startswith(f"{code}: ")
 
 
+def test_every_code_says_what_why_how_to_fix_and_when_to_ignore() -> None:
+    from transpile.cli.commands.explain import _of_code
+    from transpile.cli.project.manual import entries
+
+    lacking = {
+        entry.code: heading
+        for entry in entries()
+        for heading in ("What", "Why", "How to fix", "Before", "After", "When to ignore")
+        if not re.search(rf"^{heading}:\n    \S", _of_code(entry), re.MULTILINE)
+    }
+    assert lacking == {}
+
+
 @pytest.mark.usefixtures("_one_rule")
 def test_everything_is_listed(capfd: pytest.CaptureFixture[str]) -> None:
     status, output, _ = explain(capfd)

@@ -1,29 +1,101 @@
-"""Why the findings that belong to no rule matter, and what to do about them."""
+"""The manual of the engine's own findings: why they matter, and what to do about them."""
 
 from __future__ import annotations
 
 ADVICE = {
     "DT001": """\
-Each call is followed with what it is given. Where calls branch too often or nest too deeply,
-that would take minutes, and what was not followed cannot be converted with certainty. Convert
-the part that trains as a script of its own, or break recursion up.
+What:
+    Each call is followed with what it is given. Here calls branch too often or nest too deeply,
+    and following them all would take minutes.
+
+Why:
+    What was not followed cannot be converted with certainty.
+
+How to fix:
+    Convert the part that trains as a script of its own, or break up recursion and dispatch tables
+    that lead back to themselves. The message names the function that most work went to.
+
+Before:
+    if __name__ == "__main__":
+        dispatch(sys.argv[1])  # serve, export, tune, train
+
+After:
+    if __name__ == "__main__":
+        train()
+
+When to ignore:
+    Never where the script shall be converted. In a folder, `exclude` it.
 """,
     "DT002": """\
-No module of the project imports a framework that has rules. Where the script trains through
-code that is installed apart, name it under [tool.disttranspile.roles], or give --framework.
+What:
+    No module of the project imports a framework that has rules.
+
+Why:
+    Where the training is done by code that is installed apart, nobody looks into it.
+
+How to fix:
+    Say under [tool.disttranspile.roles] what that code stands for, or give --framework.
+
+Before:
+    from mylib.data import make_loader
+
+After:
+    [tool.disttranspile.roles]
+    "mylib.data.make_loader" = "torch.utils.data.DataLoader"
+
+When to ignore:
+    Always where the script does not train.
 """,
     "DT003": """\
-It joins a process group, wraps its model, or leaves this to a library. `disttranspile audit`
-looks for what may hang or diverge in it. To convert it anew, take out what distributes it.
+What:
+    It joins a process group and wraps its model, or leaves both to a library.
+
+Why:
+    Distributed twice, gradients would be averaged twice and each process would see a share of a
+    share.
+
+How to fix:
+    Nothing has to be done. `disttranspile audit` looks for what may hang or diverge in it. To
+    convert it anew, take out what distributes it first.
+
+Before:
+    disttranspile train.py -o train_dist.py
+
+After:
+    disttranspile audit train.py
+
+When to ignore:
+    Always where the script is meant to be distributed by itself.
 """,
     "DT004": """\
-No backward pass, and no call that makes one, is reached when the script runs as a program. Name
-the script that starts the training rather than the module that it imports.
+What:
+    No backward pass, and no call that makes one, is reached when the script runs as a program.
+
+Why:
+    A conversion begins where the training is; there is none here.
+
+How to fix:
+    Name the script that starts the training rather than the module that it imports.
+
+Before:
+    disttranspile engine.py -o engine_dist.py
+
+After:
+    disttranspile train.py -o out/
+
+When to ignore:
+    Always for modules, tools and scripts that only evaluate.
 """,
     "DT005": """\
-A backward pass, an optimizer step or a loader of training data stands where no rule can say
-what several processes make of it. Half a conversion would train something else in silence, so
-there is none. Make it part of the loop that trains, or convert it by hand.
+What:
+    A backward pass, an optimizer step or a loader of training data stands where no rule can say
+    what several processes make of it.
+
+Why:
+    Half a conversion would train something else in silence, so there is none.
+
+How to fix:
+    Make it part of the loop that trains, or convert the script by hand.
 
 Before:
     train(model, loader)
@@ -33,23 +105,83 @@ Before:
 After:
     train(model, loader)
     train(model, extra_loader)
+
+When to ignore:
+    Never: with --allow-partial the rest is converted, and this place trains otherwise.
 """,
     "DT006": """\
-The module works for that script as before as long as it runs as one process. Started as
-several, it would need a conversion of its own: convert both with the same options into one
-folder.
+What:
+    A module that the conversion changes is imported by another script, too.
+
+Why:
+    For that script it works as before as long as it runs as one process. Started as several, it
+    would need a conversion of its own.
+
+How to fix:
+    Convert both scripts with the same options into one folder, or write the output elsewhere than
+    in place.
+
+Before:
+    disttranspile train.py --in-place
+
+After:
+    disttranspile train.py finetune.py -o out/
+
+When to ignore:
+    Where the other script always runs as one process.
 """,
     "DT007": """\
-It has a syntax error, or its encoding cannot be told, so that nothing is known of what it does.
-Where the training goes through it, mend it first.
+What:
+    A module of the project has a syntax error, or its encoding cannot be told.
+
+Why:
+    Nothing is known of what it does, and of what the script does through it.
+
+How to fix:
+    Mend it, and see what `python3 -m py_compile FILE` says.
+
+Before:
+    def evaluate(model, loader)
+        model.eval()
+
+After:
+    def evaluate(model, loader):
+        model.eval()
+
+When to ignore:
+    Where neither model, data nor training goes through it.
 """,
     "DT008": """\
-`__file__` leads elsewhere in the copy. Pass the folder in by an option of the script, copy the
-files that are meant, or write the output beside the script.
+What:
+    A path starts from `__file__`, or a module is imported by a name that is made when the script
+    runs.
+
+Why:
+    In a copy of the project in another folder, the same expression leads elsewhere.
+
+How to fix:
+    Pass the folder in by an option of the script, copy the files that are meant, or write the
+    output beside the script.
+
+Before:
+    data = os.path.join(os.path.dirname(__file__), "data")
+
+After:
+    parser.add_argument("--data", default="data")
+
+When to ignore:
+    Where the copy stands with the same files around it, or with -o beside the script.
 """,
     "DT009": """\
-A module runs when it is imported, before the script joins the process group, and what has to be
-changed there needs that group. Move the statement into a function that the script calls.
+What:
+    A module does something when it is imported that has to be changed, and the process group is
+    joined later.
+
+Why:
+    What is put there would ask for the group before it is there.
+
+How to fix:
+    Move the statement into a function that the script calls.
 
 Before:
     loader = DataLoader(make_dataset(), batch_size=32)
@@ -57,10 +189,19 @@ Before:
 After:
     def make_loader():
         return DataLoader(make_dataset(), batch_size=32)
+
+When to ignore:
+    Never: the output would fail at its start.
 """,
     "DT010": """\
-One process does this alone, and inside of it all processes would have to meet: the one would
-wait for ever. Compute the number first, by all, and show or write it then.
+What:
+    One process alone does this, and inside of it all processes would have to meet.
+
+Why:
+    The one would wait for the others for ever.
+
+How to fix:
+    Compute the number first, by all, and show or write it then.
 
 Before:
     torch.save({"accuracy": evaluate(model, loader)}, path)
@@ -68,81 +209,174 @@ Before:
 After:
     accuracy = evaluate(model, loader)
     torch.save({"accuracy": accuracy}, path)
+
+When to ignore:
+    Never: the output would hang.
 """,
     "DT011": """\
-It is defined, and nothing that the script runs calls it, so that it is neither converted nor
-checked. It matters where something outside of the project calls it, or a name is built at run
-time.
+What:
+    Code is defined, and nothing that the script runs calls it.
+
+Why:
+    It is neither converted nor checked. It matters where something outside of the project calls
+    it, or a name is built at run time.
+
+How to fix:
+    Call it by its name, or take it out.
+
+Before:
+    getattr(trainer, "train_" + mode)()
+
+After:
+    if mode == "full":
+        trainer.train_full()
+    else:
+        trainer.train_head()
+
+When to ignore:
+    Where the code is left over, or of another program.
 """,
     "DT012": """\
-Each process takes its share of every batch, which this number of processes does not allow.
-Choose a number of processes, or a batch size, that the message names, or --batch-size per-device.
+What:
+    Each process takes its share of every batch, which this number of processes does not allow.
+
+Why:
+    A share that is rounded would be another batch and another gradient; so the output stops at
+    its start.
+
+How to fix:
+    Choose a number of processes or a batch size that the message names, or --batch-size
+    per-device.
+
+Before:
+    torchrun --nproc_per_node 3 train_dist.py --batch-size 32
+
+After:
+    torchrun --nproc_per_node 4 train_dist.py --batch-size 32
+
+When to ignore:
+    Where the job is never started with that number of processes.
 """,
     "DT013": """\
-Between the imports no process knows whether it is the first, so that all of them do it. Put it
-behind the imports.
+What:
+    Something is done between the imports that one process alone shall do.
+
+Why:
+    There no process knows yet whether it is the first, so that all of them do it.
+
+How to fix:
+    Put it behind the imports.
+
+Before:
+    print("loading")
+    import torch
+
+After:
+    import torch
+
+    print("loading")
+
+When to ignore:
+    Where it harms nobody to be done by each process.
 """,
     "DT014": """\
-What the output uses came with a later version of the framework than --target-version names.
-Give a later one, or leave the option out that asks for it.
+What:
+    What the output uses came with a later version of the framework than --target-version names.
+
+Why:
+    It would end with an error about a name that is not there.
+
+How to fix:
+    Give a later version, or leave the option out that asks for it.
+
+Before:
+    disttranspile train.py --strategy fsdp --target-version 1.13
+
+After:
+    disttranspile train.py --strategy fsdp --target-version 2.4
+
+When to ignore:
+    Never: give the version that the job really has.
 """,
     "DT015": """\
-What the message names cannot be proven equal for shares of a batch. So every process draws
-whole batches, and only the calls of models are sharded: exact, but each process loads all
-the data. With --shard data the script is refused or warned of instead.
+What:
+    It cannot be shown that shares of batches train the same model, for the reason in the message;
+    so every process draws whole batches and computes its rows of each call of a model.
+
+Why:
+    That is exact, but each process loads all the data, and only models are computed side by side.
+
+How to fix:
+    Take out what the message names where it is not needed, and batches are sharded. --shard data
+    does so in any case, with a warning or a refusal.
+
+Before:
+    loss = contrast(model(x))  # compares all samples
+
+After:
+    loss = criterion(model(x), y)
+
+When to ignore:
+    Where loading data takes little of the time.
 """,
     "DT016": """\
-Shares of batches leave a doubt, and calls of models cannot be split here either, for the reason
-in the message. Removing either of the two lets the script be converted.
+What:
+    Shares of batches leave a doubt, and calls of models cannot be split here either, for the
+    reason in the message.
+
+Why:
+    Neither way of sharing is shown to train the same model.
+
+How to fix:
+    Take out one of the two obstacles: the message names both, with their lines.
+
+Before:
+    loss = contrast(model(x))
+    model.history.append(x)
+
+After:
+    loss = contrast(model(x))
+
+When to ignore:
+    Never where the script shall be converted; --shard data or calls asks for one way.
 """,
     "DT017": """\
-What the script imports may have distributed it, and that module was not found. Converting it
-once more would average gradients twice. Put the module beside the script, or take out what is
-distributed.
-""",
-    "DT018": """\
-The output is audited before it is written, and its processes would wait for ever or train apart in
-the place that the message names, so nothing is written. `disttranspile explain` with the code in
-the message says more. Convert the script by hand, or write it with --allow-partial and mend that
-place.
+What:
+    Something that joins the processes, or wraps and shards, was not found beside the script.
+
+Why:
+    What is not found may have distributed the script already, and a conversion would average
+    gradients twice.
+
+How to fix:
+    Put the module beside the script, or take out what is distributed.
+
+Before:
+    from cluster import setup_ddp  # not in this folder
+
+After:
+    import torch
+
+When to ignore:
+    Where that module is known to do nothing of the kind: --allow-partial.
 """,
     "DT020": """\
-The conversion would change a file that belongs to no folder of this project, which others may
-use. Copy it into the project, or make the folder above both one project.
-""",
-    "AU001": """\
-Nothing in it joins other processes, so there is nothing to compare. `disttranspile` converts
-it.
-""",
-    "AU002": """\
-Its calls branch too often or nest too deeply for it to be run as several processes. Audit the
-modules that train on their own.
-""",
-    "AU003": """\
-Lightning, Accelerate, DeepSpeed and their like wrap models and share data out by themselves.
-Only what the script does beside them is looked at.
-""",
-    "AU004": """\
-It has a syntax error, or its encoding cannot be told. What it does on several processes is not
-known.
-""",
-    "DT801": """\
-Parameter servers hold all parameters among them. Give them more with --memory server=SIZE, or
-take more of them with --servers.
-""",
-    "DT802": """\
-Gradients of every parameter travel at every step. The message weighs that against --step-time.
-More work per step (--batch-size per-device), --compression or a faster network helps.
-""",
-    "DT803": """\
-The processes share a batch evenly, and the converted script stops at its start where it cannot.
-Give the script a batch size that divides by the processes.
-""",
-    "DT804": """\
-Workers share a store from MXNet 1.2.1 on, in builds with USE_DIST_KVSTORE. Take such an image.
-""",
-    "DT805": """\
-What the script says of its loader's workers holds for each process, and a machine runs several.
-Divide it among them, or give the machines more --cpus.
+What:
+    The conversion would change a file that belongs to no folder of this project.
+
+Why:
+    Others may use it, so that it is never written.
+
+How to fix:
+    Copy it into the project, or make the folder above both one project.
+
+Before:
+    sys.path.append("/shared/library")
+
+After:
+    cp -r /shared/library ./library
+
+When to ignore:
+    Never: nothing outside the project is changed.
 """,
 }

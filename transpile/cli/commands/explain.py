@@ -20,6 +20,27 @@ def _codes_and_rules(context: click.Context, parameter: click.Parameter, word: s
     return sorted(name for name in codes if name.upper().startswith(word.upper()))
 
 
+_OF_A_RULE = """\
+How to fix:
+    A note tells what was done. Below a warning or an error stands what to do in that line; Before
+    and After show what the rule makes of a script once nothing is in its way.
+
+When to ignore:
+    A warning, once somebody has looked at the line and what it names is meant:
+    `# disttranspile: ignore[{code}] reason` there. An error never, as nothing is written then;
+    what --allow-partial writes in spite of it is not the same training.
+"""
+_OF_A_CHECK = """\
+How to fix:
+    Below the finding stands what to do in that line: what is under Before becomes what is under
+    After.
+
+When to ignore:
+    Where the processes are known to do the same there, or to differ on purpose:
+    `# disttranspile: ignore[{code}] reason` on that line.
+"""
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("subject", required=False, metavar="[CODE|RULE]", shell_complete=_codes_and_rules)
 def command(subject: str | None) -> int:
@@ -56,7 +77,10 @@ def _explain(subject: str, known: Sequence[Entry]) -> str:
 def _of_code(entry: Entry) -> str:
     head = f"{entry.code}: {entry.title}"
     if entry.rule:
-        return f"{head}\n\nFrom the rule {entry.rule}:\n\n{entry.text}\n"
+        what = "check" if entry.kind == "check" else "rule"
+        after = _OF_A_CHECK if entry.kind == "check" else _OF_A_RULE
+        text = f"{entry.text}\n\n{after.format(code=entry.code)}"
+        return f"{head}\n\nFrom the {what} {entry.rule}:\n\n{text}"
     return f"{head}\n\n{entry.text}\n" if entry.text else f"{head}.\n"
 
 

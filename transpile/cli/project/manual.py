@@ -6,8 +6,7 @@ import inspect
 from dataclasses import dataclass
 from functools import cache
 
-from transpile.cli import codes
-from transpile.cli.advice import ADVICE
+from transpile.cli import advice, advice_on_jobs, codes
 from transpile.report import Description
 
 
@@ -42,8 +41,9 @@ def entries() -> tuple[Entry, ...]:
         for one in documented
         for code, title in one.codes.items()
     ]
+    texts = {**advice.ADVICE, **advice_on_jobs.ADVICE}
     found += [
-        Entry(code, title, text=ADVICE.get(code, "").strip())
+        Entry(code, title, text=texts.get(code, "").strip())
         for code, title in _engine_codes().items()
     ]
     found += own_entries()
