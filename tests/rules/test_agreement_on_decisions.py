@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from small_scripts import converted, findings, new_lines, script, undone
 
-from transpile import Level
+from transpile import Level, Options, convert
 
 RULE = "agree-on-decisions"
 AGREED = ("from_main_process(", "any_rank(", "all_ranks(")
@@ -252,6 +252,31 @@ def test_decisions_on_the_machine_are_those_of_rank_0(parts: dict[str, str], lin
     source = script(**parts)
     assert agreed_lines(source) == [line]
     assert undone(source, RULE) == []
+
+
+@pytest.mark.parametrize("shard", ["data", "calls"])
+@pytest.mark.parametrize(
+    ("made", "drawn"),
+    [
+        ("own = random.Random()", "own.random() < 0.5"),
+        ("own = np.random.default_rng()", "own.random() < 0.5"),
+        ("own = np.random.RandomState(None)", "own.rand() < 0.5"),
+        ("own = random.Random(time.time())", "own.choice([True, False])"),
+        ("own = os", "own.urandom(1) < b'd'"),
+        ("", "np.random.default_rng().random() < 0.5"),
+        ("", "secrets.randbelow(2) == 0"),
+        ("", "random.SystemRandom().random() < 0.5"),
+    ],
+)
+def test_decisions_by_private_chance_are_those_of_rank_0(made: str, drawn: str, shard: str) -> None:
+    top = "import os\nimport random\nimport secrets\nimport time\nimport numpy as np\n"
+    source = script(top=top, start=made, batch=f"if {drawn}:\n    continue")
+    result = convert(source, Options(shard=shard), path="train.py")  # type: ignore[arg-type]
+    assert f"if from_main_process({drawn}):" in result.text
+    seeded = source.replace("Random()", "Random(1)").replace("default_rng()", "default_rng(1)")
+    if seeded != source and "SystemRandom" not in drawn:
+        text = convert(seeded, Options(shard=shard), path="train.py").text  # type: ignore[arg-type]
+        assert "from_main_process(own" not in text
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,8 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch.data._data import Data, agreed_nodes, within_agreement
 from transpile.rules.pytorch.randomness._drawn_data import drawn_data
-from transpile.rules.pytorch.randomness._random_draws import Draws, own_generator
+from transpile.rules.pytorch.randomness._private_chance import differs
+from transpile.rules.pytorch.randomness._random_draws import Draws
 from transpile.rules.pytorch.randomness._seeds import generators_by_chance
 
 #: Where calls are sharded, every rank has the whole batch.
@@ -236,7 +237,7 @@ def source_of(event: Event, cuts_out: bool) -> str | None:
             return POSITIONS[callee.name]
         if isinstance(callee, Opaque) and callee.kind == "attribute":
             if callee.name in DRAWING_METHODS and any(
-                own_generator(value) for value in callee.operands[0]
+                differs(value) for value in callee.operands[0]
             ):
                 return "own"
     return None

@@ -29,11 +29,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.facts.module import Module
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rules.pytorch.data._handed_out import batch_loop, batch_loops
 
 CODES = {
     "PT357": "the batches of a loop are those that rank 0 draws",
@@ -48,12 +48,10 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each loop over batches."""
     if plan.options.batches != "broadcast":
         return
-    loops: dict[int, tuple[Module, cst.For]] = {}
     for backward in plan.backwards:
-        if backward.event.detached:
-            continue
-        loop = backward.batch_loop
-        if loop is None or not isinstance(loop.node, cst.For):
+        loop = batch_loop(plan, backward)
+        drawn = loop is not None and isinstance(loop.node, cst.For)
+        if not drawn and not backward.event.detached:
             yield Ruling(
                 "PT358",
                 Verdict.REFUSE,
@@ -62,13 +60,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "the batch of this step is drawn in no for loop over batches",
                 "draw the batches in a for loop, or leave out --batches broadcast",
             )
-            continue
-        loops[id(loop.node)] = (loop.module, loop.node)
-    for loader in plan.loaders:
-        for event in loader.iterations:
-            if isinstance(event.node, cst.For) and not event.detached:
-                loops[id(event.node)] = (event.module, event.node)
-    for module, node in loops.values():
+    for module, node in batch_loops(plan):
         yield Ruling(
             "PT357",
             Verdict.ALREADY_DONE if is_done(node) else Verdict.APPLY,

@@ -1,10 +1,14 @@
 """The loop that takes its batches from rank 0."""
 
+import io
+import pickle
 import random
 import sys
 
 import torch
 import torch.distributed as dist
+
+from transpile.rules.pytorch.emitted.devices import own_location
 
 
 def batches_of_main_process(batches):
@@ -16,18 +20,19 @@ def batches_of_main_process(batches):
     numpy = sys.modules.get("numpy")
     while True:
         drawn = list(next(zip(iterator), ()))
-        states = [
-            random.getstate(),
-            torch.get_rng_state(),
-            numpy and numpy.random.get_state(),
-        ]
-        received = [drawn, states]
-        dist.broadcast_object_list(received)
-        drawn, states = received
+        states = [random.getstate(), torch.get_rng_state(), numpy and numpy.random.get_state()]
+        states += [torch.cuda.get_rng_state()] if torch.cuda.is_available() else []
+        stream = io.BytesIO()
+        torch.save((drawn, states), stream)
+        streams = [stream.getvalue()]
+        dist.broadcast_object_list(streams)
+        drawn, states = torch.load(io.BytesIO(streams[0]), own_location, pickle)
         random.setstate(states[0])
         torch.set_rng_state(states[1])
         if numpy is not None:
             numpy.random.set_state(states[2])
+        if states[3:]:
+            torch.cuda.set_rng_state(states[3])
         if not drawn:
             return
         yield drawn[0]

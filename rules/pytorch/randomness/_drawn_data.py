@@ -19,7 +19,8 @@ from transpile.records import dataclass, replace
 from transpile.rules.pytorch.agreement._divergence import ON_DISK, Divergence
 from transpile.rules.pytorch.agreement._together import steps_of
 from transpile.rules.pytorch.data._data import Data
-from transpile.rules.pytorch.randomness._random_draws import Draws, own_generator
+from transpile.rules.pytorch.randomness._private_chance import differs
+from transpile.rules.pytorch.randomness._random_draws import Draws
 from transpile.rules.pytorch.randomness._seeds import SEEDS as SEEDS_OF
 
 #: Where the functions that draw take their random numbers from.
@@ -144,7 +145,7 @@ def source_of(plan: Plan, event: Event) -> str:
         elif isinstance(callee, Opaque) and callee.kind == "attribute":
             if callee.name in plan.table.filling_methods:
                 return "torch"
-            if callee.name in DRAWING and any(map(own_generator, callee.operands[0])):
+            if callee.name in DRAWING and any(map(differs, callee.operands[0])):
                 return "own"
             if callee.name in SAMPLES and any(map(is_distribution, callee.operands[0])):
                 return "torch"

@@ -7,20 +7,12 @@ training begins, each goes on with random numbers of its own.
 from __future__ import annotations
 
 from transpile.facts.events import Branch, Event, Loop
-from transpile.facts.values import Constant, Opaque
 from transpile.plan.flow.entering import set_up_of
-from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.records import dataclass, field
 from transpile.rules.pytorch.agreement._divergence import loop_position
 from transpile.rules.pytorch.randomness._seeds import SEEDS, imports
 from transpile.rules.pytorch.randomness.vary_random_numbers import training_loop
-
-#: Generators of their own that no seed of the process reaches.
-OWN_GENERATORS = frozenset(
-    {"numpy.random.default_rng", "numpy.random.RandomState", "random.Random"}
-)
-SYSTEM = frozenset({"random.SystemRandom", "os.urandom", "secrets.SystemRandom"})
 
 
 @dataclass(eq=False)
@@ -79,16 +71,3 @@ def shares_loop(seed: Event, draw: Event, around: set[int]) -> bool:
     """Whether a seed is set anew in each round of a loop around the training."""
     inner = {id(frame.node) for frame in seed.loops()} & around
     return bool(inner & {id(frame.node) for frame in draw.loops()})
-
-
-def own_generator(value: object) -> bool:
-    """Whether a value is a generator without a seed: it differs from process to process."""
-    if not isinstance(value, Opaque):
-        return False
-    names = called_names(value)
-    if any(name in SYSTEM for name in names):
-        return True
-    if not any(name in OWN_GENERATORS for name in names):
-        return False
-    items = value.arguments.items
-    return not items or all(v == Constant(None) for v in items[0].values)

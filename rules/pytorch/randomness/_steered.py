@@ -25,6 +25,8 @@ from transpile.facts.values import (
 from transpile.facts.walk import descendants
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
+from transpile.plan.query import query
+from transpile.rules.pytorch.data._handed_out import HandedOut
 from transpile.rules.pytorch.randomness._drawn_data import puts
 
 CHOOSING = (cst.Subscript, cst.If, cst.IfExp, cst.For, cst.CompFor, cst.While, cst.BooleanOperation)
@@ -32,20 +34,31 @@ CHOOSING = (cst.Subscript, cst.If, cst.IfExp, cst.For, cst.CompFor, cst.While, c
 CALLED = (Function, BoundMethod, Partial)
 
 
-def steered_by(plan: Plan, reached: set[int], agreed: frozenset[int] = frozenset()) -> set[int]:
+def steered_by(
+    plan: Plan,
+    reached: set[int],
+    agreed: frozenset[int] = frozenset(),
+    given: HandedOut | None = None,
+) -> set[int]:
     """The identities of what losses depend on, in whatever way.
 
     Args:
         plan: the plan.
         reached: the identities of what flows into the losses.
         agreed: the conditions, by identity, on which the processes agree otherwise.
+        given: what rank 0 alone makes: nothing is followed into it.
     """
+    given = given or HandedOut()
+
+    def enters(value: Value) -> bool:
+        return is_entered(value) and id(value) not in given.values
+
     known = set(reached)
     open_nodes: list[cst.CSTNode] = [
         node
         for module in plan.facts.modules.values()
         for node in module.source.nodes_of(*CHOOSING)
-        if id(getattr(node, "test", None)) not in agreed
+        if id(getattr(node, "test", None)) not in agreed and id(node) not in given.nodes
     ]
     stored = [
         pair
@@ -57,9 +70,9 @@ def steered_by(plan: Plan, reached: set[int], agreed: frozenset[int] = frozenset
     while growing:
         growing = False
         left = []
-        for held, given in stored:
+        for held, put in stored:
             if any(id(value) in known for value in held):
-                for value in walk_back(given, enters):
+                for value in walk_back(put, enters):
                     growing = growing or id(value) not in known
                     known.add(id(value))
         for node in open_nodes:
@@ -86,7 +99,7 @@ def written_by(plan: Plan, event: Event) -> Iterator[tuple[Values, Values]]:
                 yield callee.operands[0], given
 
 
-def enters(value: Value) -> bool:
+def is_entered(value: Value) -> bool:
     """Whether what a value is made of is looked at; the inside of models is not."""
     return not isinstance(value, Instance)
 
@@ -115,11 +128,21 @@ def changes(plan: Plan, node: cst.CSTNode, known: set[int]) -> bool:
         return called or holds(plan, node.value, known)
     if isinstance(node, (cst.Yield, cst.Continue)):
         return True
+    if id(node) in training_calls(plan):
+        return True
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         name = node.func.attr.value
         if name.endswith("_") or name in ("backward", "append", "extend", "step"):
             return holds(plan, node.func.value, known)
     return False
+
+
+@query
+def training_calls(plan: Plan) -> set[int]:
+    """The calls of the project's own functions within which steps are made."""
+    made = [backward.event for backward in plan.backwards]
+    made += [step for optimizer in plan.optimizers for step in optimizer.steps]
+    return {id(call.node) for event in made for call in event.calls()}
 
 
 def holds(plan: Plan, node: cst.CSTNode, known: set[int]) -> bool:

@@ -16,7 +16,7 @@ After:
     rng = numpy.random.default_rng(0)
 
 Refuses when:
-    training depends on such a generator.
+    training depends on such a generator, but for what rank 0 draws with ``--batches broadcast``.
 
 Source:
     https://numpy.org/doc/stable/reference/random/generator.html,
@@ -28,27 +28,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.facts.events import Event
-from transpile.facts.values import Constant, External, Opaque, Value, Values
+from transpile.facts.values import External
 from transpile.plan.flow.entering import set_up_of
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
-from transpile.plan.models.learning import reached_by_losses
 from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
+from transpile.rules.pytorch.agreement.agree_on_decisions import Decisions
+from transpile.rules.pytorch.data._handed_out import handed_out
+from transpile.rules.pytorch.randomness._private_chance import GENERATORS, differs, is_chance
 from transpile.rules.pytorch.randomness._seeds import by_chance, seeds_everything
-from transpile.rules.pytorch.randomness._steered import steered_by
+from transpile.rules.pytorch.randomness._steered import is_entered, steered_by
 
 CODES = {"PT356": "batches are drawn from a generator that nothing seeds"}
 #: Where batches are sharded, index draws and splits are agreed on one by one.
 WAYS = ("calls",)
-#: Generators of a script's own, whose first argument is their seed.
-GENERATORS = frozenset(
-    {"numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.SeedSequence",
-     "numpy.random.PCG64", "random.Random"}
-)  # fmt: skip
-#: What differs whatever is seeded.
-SYSTEM = ("os.urandom", "secrets.", "random.SystemRandom", "uuid.uuid4")
-
 #: What seeds a generator with what it is given, or with a number of the operating system.
 RESEEDING = frozenset({"random.seed", "numpy.random.seed", "torch.manual_seed",
                        "torch.random.manual_seed"})  # fmt: skip
@@ -56,16 +50,19 @@ RESEEDING = frozenset({"random.seed", "numpy.random.seed", "torch.manual_seed",
 ALWAYS = frozenset({"torch.seed", "torch.random.seed"})
 #: Generators that are seeded later on.
 OBJECTS = GENERATORS | {"torch.Generator"}
-#: What gives another seed in every process.
-CLOCKS = ("time.", "datetime.", "os.getpid", "os.urandom", "secrets.", "uuid.",
-          "random.SystemRandom", "torch.seed")  # fmt: skip
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One refusal for each generator."""
-    reached = reached_by_losses(plan)
+    given = handed_out(plan)
+    losses = tuple(value for backward in plan.backwards for value in backward.loss)
+    reached = {
+        id(value)
+        for value in walk_back(losses, lambda v: is_entered(v) and id(v) not in given.values)
+    }
     if any(differs(value) for event in plan.facts.calls for value in event.result):
-        reached = steered_by(plan, reached)
+        agreed = frozenset(id(decision.test) for decision in Decisions(plan).collect())
+        reached = steered_by(plan, reached, agreed, given)
     for event in plan.facts.reached_calls:
         name = reseeds(plan, event, reached)
         if name:
@@ -86,7 +83,7 @@ def refusal(event: Event, name: str) -> Ruling:
         event.node,
         f"every process would draw other batches: '{name}' takes its seed from the operating "
         "system",
-        "give the generator a seed",
+        "give the generator a seed, or let rank 0 draw what a for loop takes (--batches broadcast)",
     )
 
 
@@ -116,25 +113,3 @@ def stays_private(plan: Plan, event: Event) -> bool:
     if set_up.after(event):
         return False
     return plan.in_training(event.stack) or not by_chance(event)
-
-
-def is_chance(values: Values) -> bool:
-    """Whether a seed comes from the clock, the process or the operating system."""
-    return any(
-        name.startswith(CLOCKS) for value in walk_back(values) for name in called_names(value)
-    )
-
-
-def differs(value: Value) -> bool:
-    """Whether a call gives something else in every process."""
-    if not isinstance(value, Opaque):
-        return False
-    for name in called_names(value):
-        if name.startswith(SYSTEM):
-            return True
-        if name in GENERATORS:
-            seed = value.arguments.get("seed", 0) or value.arguments.get("x", 0)
-            if seed is None or all(one == Constant(None) for one in seed.values):
-                return True
-            return is_chance(seed.values)
-    return False

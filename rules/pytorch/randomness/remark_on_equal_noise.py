@@ -37,7 +37,8 @@ from transpile.plan.models.learning import reached_by_losses
 from transpile.rule import Answer, Remark
 from transpile.rules.pytorch._quantity import Kind, analysis
 from transpile.rules.pytorch.randomness._drawn_data import DRAWING
-from transpile.rules.pytorch.randomness._random_draws import OWN_GENERATORS, own_generator
+from transpile.rules.pytorch.randomness._private_chance import GENERATORS as OWN_GENERATORS
+from transpile.rules.pytorch.randomness._private_chance import differs
 
 CODES = {"PT704": "all processes draw the same noise for their samples"}
 #: What makes a generator with a seed of its own.
@@ -84,7 +85,7 @@ def is_seeded(plan: Plan, event: Event) -> bool:
         if isinstance(callee, Opaque) and callee.kind == "attribute" and callee.name in DRAWING:
             values.extend(callee.operands[0])
     return any(
-        GENERATORS.intersection(called_names(behind)) and not own_generator(behind)
+        GENERATORS.intersection(called_names(behind)) and not differs(behind)
         for value in values
         if value != Constant(None)
         for behind in walk_back((value,), is_generator_call)

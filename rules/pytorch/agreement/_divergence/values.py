@@ -26,6 +26,7 @@ from transpile.rules.pytorch.agreement._conditions import controls_of
 from transpile.rules.pytorch.agreement._together import agreed_values, schedules
 from transpile.rules.pytorch.devices._model_places import model_place
 from transpile.rules.pytorch.effects._written_paths import writes_into
+from transpile.rules.pytorch.randomness._private_chance import differs
 
 from .causes import Cause, Look
 from .reduced import Reduced
@@ -161,6 +162,8 @@ class ValueDifferences:
             return None
         if value.kind != "call":
             return None
+        if differs(value):
+            return Cause.RANDOM
         for name in called_names(value):
             if name in NORMS and self.on_gpu:
                 return Cause.NORM

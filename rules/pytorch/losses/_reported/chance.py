@@ -121,7 +121,7 @@ def passes_on(value: Value) -> bool:
 def source_of(value: Value, filling: frozenset[str]) -> str | None:
     """The source that a call draws from: torch, numpy, random; empty for its own; else None."""
     from transpile.rules.pytorch.randomness._early_draws import DRAWS, NO_DRAWS
-    from transpile.rules.pytorch.randomness._random_draws import own_generator
+    from transpile.rules.pytorch.randomness._private_chance import differs
 
     for name in called_names(value):
         for start, source in (*DRAWS, *FURTHER):
@@ -129,7 +129,7 @@ def source_of(value: Value, filling: frozenset[str]) -> str | None:
                 return str(source)
     for word, receivers in method_calls(value):
         behind = list(walk_back(receivers))
-        if any(own_generator(one) for one in behind):
+        if any(differs(one) for one in behind):
             return ""
         if word in filling or (
             word in DRAWING
