@@ -64,6 +64,7 @@ TOGETHER = {
     "compress-gradients": "wrap-model",
     "split-calls": "wrap-model",
     "gather-state": "write-once",
+    "leave-horovod": "wrap-model",
     "look-at-whole-batches": "print-once",
     "replace-data-parallel": "wrap-model",
     "share-sampler": "divide-batch-size",
@@ -74,6 +75,7 @@ TOGETHER = {
 OPTIONS = {
     "fully-shard-model": Options(strategy="fsdp"),
     "gather-state": Options(strategy="fsdp"),
+    "leave-horovod": Options(leave="horovod"),
     "compress-gradients": Options(compression="fp16"),
     "scale-learning-rate": Options(batch_size="per-device", scale_lr="linear"),
     "shard-evaluation": Options(evaluation="shard"),
@@ -603,6 +605,7 @@ def train(model, train_loader, optimizer):
 """,
     "wait-before-reading": SETTING + TRAINING + "@\n",
     "fully-shard-model": HEAD + LOADER + "@\n" + CRITERION + TRAINING,
+    "leave-horovod": HEAD + "@\n" + LOADER + CRITERION + TRAINING,
     "gather-state": HEAD + LOADER + MODEL + CRITERION + TRAINING + "@\n",
     "compress-gradients": HEAD + LOADER + "@\n" + CRITERION + TRAINING,
     "wrap-model": HEAD + LOADER + "@\n" + CRITERION + TRAINING,

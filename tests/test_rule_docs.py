@@ -88,7 +88,7 @@ def edited_by(rules: list[Rule], script: str) -> str:
     plan = plan_of(rules[0], script)
     rulings = Rulings({})
     for each in catalog.rules(rules[0].framework):
-        if plan.way not in each.ways:
+        if plan.way not in each.ways or plan.options.leave not in each.leaves:
             continue
         rulings.by_rule[each.name] = [a for a in each.decide(plan) if isinstance(a, Ruling)]
     asked = [change for _, changes in changes_of(plan, rulings, rules) for change in changes]

@@ -123,6 +123,7 @@ def rules(framework: str | None = None) -> tuple[Rule, ...]:
                 doc=module.__doc__ or "",
                 framework=framework,
                 ways=frozenset(getattr(module, "WAYS", ("data", "calls"))),
+                leaves=frozenset(getattr(module, "LEAVES", ("none",))),
                 sure=frozenset(getattr(module, "SURE", ())),
             )
         )

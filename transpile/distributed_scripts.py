@@ -17,6 +17,7 @@ from transpile.plan.roles.build import build_plan
 from transpile.plan.table import Table
 from transpile.project import Project
 from transpile.project_files import bound_to_place, copied, place_of
+from transpile.records import replace
 from transpile.result import Outcome, Result
 from transpile.rule import Rulings
 from transpile.shared_helpers import NAME
@@ -106,3 +107,21 @@ def helpers_missing(entry: Text, find: Callable[[str], Text | None]) -> Iterator
                     f"put `{module}` beside the script, or convert the original",
                 )
                 return
+
+
+def as_left(options: Options, project: Project) -> Options:
+    """The choices for a script that leaves a library: what it shares out, it shares out itself.
+
+    Where neither it nor a module of its project imports the library, it is converted as any other.
+    """
+    entry = text_of(project.entry.source)
+    words = (word for text in texts(entry, project.text_of) for word in imported_words(text.text))
+    if not any(word.partition(".")[0] == options.leave for word in words):
+        return replace(options, leave="none")
+    return replace(
+        options,
+        respect_distributed=False,
+        batch_size="per-device",
+        shard="data",
+        sync_batch_norm="off",
+    )

@@ -15,7 +15,13 @@ from transpile.closing import Asked, among_imports, met_by_some, too_early, uncl
 from transpile.describe import describe
 from transpile.distributed.verdict import Verdict as Sight
 from transpile.distributed.verdict import hidden_training, look
-from transpile.distributed_scripts import as_it_is, helpers_missing, text_of, unread_start
+from transpile.distributed_scripts import (
+    as_it_is,
+    as_left,
+    helpers_missing,
+    text_of,
+    unread_start,
+)
 from transpile.facts.interpreter import Facts, interpret
 from transpile.facts.module import Module
 from transpile.facts.state import TooComplex
@@ -137,6 +143,8 @@ def follow(project: Project, table: Table, read: Source, options: Options, sight
         TooComplex: its calls branch too often or nest too deeply.
         RecursionError: they nest so deeply that Python itself gives up.
     """
+    if options.leave != "none":
+        options = as_left(options, project)
     if options.respect_distributed and sight.why:
         return as_it_is(project, table, options, sight.why)
     unread: list[Finding] = []
@@ -190,7 +198,11 @@ def decide_and_edit(
 ) -> Attempt:
     """Ask every rule that serves the plan's way, and carry out what they want if none refuses."""
     read = plan.entry.source
-    chosen = [rule for rule in catalog.rules(plan.table.framework) if plan.way in rule.ways]
+    chosen = [
+        rule
+        for rule in catalog.rules(plan.table.framework)
+        if plan.way in rule.ways and options.leave in rule.leaves
+    ]
     plan.requirements = project.requirements
     answers = [(rule, answer) for rule in chosen for answer in rule.decide(plan)]
     if not options.allow_partial:

@@ -19,6 +19,7 @@ KVStore = Literal["dist_sync", "dist_device_sync", "dist_async"]
 Compression = Literal["none", "2bit", "fp16", "bf16", "powersgd"]
 Communication = Literal["auto", "collective", "nccl2", "pserver"]
 SingaStart = Literal["mpi", "multiprocess"]
+Leave = Literal["none", "horovod"]
 DistOption = Literal[
     "fp32", "plain", "fp16", "half", "partialUpdate", "sparseTopK", "sparseThreshold"
 ]
@@ -70,6 +71,8 @@ class Options:
         helpers: whether what is written calls stands in a module beside the script (``module``) or
             in the script itself (``inline``), where no other module of the project needs any;
             ``auto`` makes a module for scripts that import others of their project.
+        leave: a library whose calls become those of the framework's own, in a script that it
+            distributes; its batch sizes are those of each process then.
         allow_partial: give the converted text in spite of errors.
         respect_distributed: leave a script that is already distributed alone; tests switch it off.
         target_python: oldest Python (major, minor) that the emitted syntax must run on.
@@ -107,6 +110,7 @@ class Options:
     dist_option: DistOption = "fp32"
     spars: float = 0.05
     helpers: HelperPlace = "auto"
+    leave: Leave = "none"
     allow_partial: bool = False
     respect_distributed: bool = True
     target_python: tuple[int, int] = (3, 6)

@@ -92,6 +92,8 @@ class Rule:
         edits: the changes for one ruling to apply; sees all rulings of the conversion.
         doc: the module's docstring.
         ways: what the ranks shard where the rule holds: ``data``, ``calls`` or both.
+        leaves: the libraries that a script leaves where the rule holds; ``none`` where it leaves
+            none.
         sure: codes of warnings that leave no doubt about what is trained.
     """
 
@@ -102,6 +104,7 @@ class Rule:
     doc: str
     framework: str = ""
     ways: frozenset[Way] = frozenset({"data", "calls"})
+    leaves: frozenset[str] = frozenset({"none"})
     sure: frozenset[str] = frozenset()
 
 

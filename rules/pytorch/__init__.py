@@ -167,6 +167,7 @@ TABLE = Table(
             "torch.nn.parallel.DistributedDataParallel": "module",
             "torch.nn.SyncBatchNorm.convert_sync_batchnorm": "",
             "torch.compile": "_orig_mod",
+            "horovod.torch.DistributedOptimizer": "",
         },
     ),
     module_bases=frozenset({"torch.nn.Module"}),

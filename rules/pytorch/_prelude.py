@@ -41,6 +41,9 @@ FILES = (
     ("evaluation", ("sum_totals", "add_up_counts")),
     ("evaluation", ("join_lists", "join_tensors", "join_arrays")),
     ("processes", ("main_process_first",)),
+    ("from_horovod", ("get_local_rank", "get_local_size", "all_reduced", "all_gathered")),
+    ("from_horovod", ("broadcast_in_place", "broadcast_tensor", "broadcast_object")),
+    ("from_horovod", ("gather_objects", "broadcast_parameters", "broadcast_optimizer_state")),
     ("sharding", ("shard_model", "gathered", "whole_norm", "own_parts", "own_shards")),
     ("split_calls", ("rows_of_ranks", "ShareRows", "GatherRows", "each_tensor")),
     ("split_calls", ("SplitCalls", "axes_of", "CheckedSplitCalls")),
@@ -50,7 +53,7 @@ FILES = (
 WITHOUT_GROUP = frozenset(
     {
         "own_gpu", "get_rank", "is_main_process", "print_once", "next_epoch", "own_device",
-        "own_gpus", "own_location",
+        "own_gpus", "own_location", "get_local_rank", "get_local_size",
     }
 )  # fmt: skip
 #: What loaders give one process of a batch, and what they take where each has a whole one.

@@ -121,7 +121,18 @@ class ProcessRun(Interpreter):
             return (self.opaque("call", node, callee=(callee,), arguments=arguments),)
         elif name in vocabulary.wraps and arguments.items:
             return arguments.items[0].values
-        return super().call_external(callee, arguments, node)
+        result = super().call_external(callee, arguments, node)
+        if name in vocabulary.fills and arguments.items:
+            self.fill(arguments.items[0].values, result)
+        return result
+
+    def fill(self, lists: Values, received: Values) -> None:
+        """Forget what was in lists that a collective has filled with what others have."""
+        for value in lists:
+            if isinstance(value, Sequence):
+                value.elements = [received] * len(value.elements)
+                value.rest = received if value.rest else ()
+                self.heap_version += 1
 
     def converted(self, name: str, values: Values) -> Values | None:
         """``int(os.environ["RANK"])`` and the like."""

@@ -85,6 +85,7 @@ def options_of(choices: dict[str, Any]) -> Options:
         distributed_embedding=choices["distributed_embedding"],
         check_launch=any(target not in COMPLETE for target in choices["launch"]),
         helpers=choices["helpers"],
+        leave=choices["leave"],
         allow_partial=choices["allow_partial"],
         target_python=choices["target_python"],
         target_version=choices["target_version"],

@@ -53,6 +53,10 @@ VOCABULARY = Vocabulary(
         "torch.distributed.get_node_local_rank": "local_rank",
         "torch.distributed.distributed_c10d.get_rank": "rank",
         "torch.cuda.device_count": "local_world_size",
+        "horovod.torch.rank": "rank",
+        "horovod.torch.size": "world_size",
+        "horovod.torch.local_rank": "local_rank",
+        "horovod.torch.local_size": "local_world_size",
     },
     attributes={
         ("accelerate.Accelerator", "is_main_process"): "is_first",
@@ -88,4 +92,7 @@ VOCABULARY = Vocabulary(
     wraps={DDP: "module", FSDP: "module", "apex.parallel.DistributedDataParallel": "module"},
     meets=COLLECTIVES,
     main_rank="torch.distributed.get_rank",
+    fills=frozenset(
+        {"torch.distributed.broadcast_object_list", "torch.distributed.all_gather_object"}
+    ),
 )

@@ -51,6 +51,7 @@ CODES = {
     "PT313": "gradients are averaged where the optimizer steps",
     "PT314": "batch norm of a model without a wrap takes its statistics per process",
 }
+LEAVES = ("none", "horovod")
 
 
 def decide(plan: Plan) -> Iterator[Answer]:

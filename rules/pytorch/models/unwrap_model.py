@@ -32,12 +32,14 @@ from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch.models._data_parallel import WRAPPER, replaces_data_parallel
+from transpile.rules.pytorch.processes.leave_horovod import left_out
 
 CODES = {
     "PT311": "the model is reached behind its wrap",
     "PT312": "a part of a wrapped model is replaced",
     "PT315": "a wrapped model is written as a part of something else",
 }
+LEAVES = ("none", "horovod")
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -92,6 +94,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The expression within ``unwrap(...)``."""
     data: Reach = ruling.data
+    span = data.module.source.span(data.node)
+    if any(gone.contains(span) for gone in left_out(rulings, data.module)):
+        return
     yield Helper("unwrap", data.module)
     unwrap = plan.names_in(data.module).fresh("unwrap")
     for edit in wrap_expression(data.module.source, data.node, f"{unwrap}(", ")"):

@@ -78,6 +78,7 @@ CODES = {
     "PT309": "frozen parameters learn after the model is wrapped",
     "PT307": "batch norm takes its statistics per process",
 }
+LEAVES = ("none", "horovod")
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -261,6 +262,8 @@ def claims(plan: Plan, model: Model) -> tuple[cst.CSTNode, ...]:
 def batch_norm_remarks(plan: Plan, wrap: Wrap) -> Iterator[Remark]:
     """A word on batch norm where its statistics stay those of one process."""
     has_it = [has_batch_norm(plan, model) for model in wrap.models]
+    if plan.options.leave != "none":
+        return
     if plan.options.sync_batch_norm != "off":
         if synchronises(plan, wrap) and model_place(plan) == "cpu":
             what = "batch norm" if any(has_it) else "batch norm, if this model has any,"
@@ -308,6 +311,10 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         wrap_in = wrap_class(plan, wrap, arguments)
         if split_arguments_of(plan, wrap) is not None:
             yield Helper(split_helper(plan, wrap), wrap.module)
+        if plan.options.leave != "none":
+            if any(has_batch_norm(plan, model) is not False for model in wrap.models):
+                # Each process goes on with the statistics of its own batches, as it did.
+                arguments.append("broadcast_buffers=False")
         if any(may_leave_parameters_out(plan, model) for model in wrap.models):
             arguments.append("find_unused_parameters=True")
     source = wrap.module.source

@@ -35,6 +35,7 @@ from transpile.options import (
     Evaluation,
     HelperPlace,
     KVStore,
+    Leave,
     Options,
     PaddleInterface,
     ScaleLearningRate,
@@ -324,6 +325,15 @@ class _Command(click.Command):
     show_default=True,
     help="Put what the output calls into distributed_utils.py beside it, or into the script; auto "
     "is inline for a single file and standard output.",
+)
+@click.option(
+    "--leave",
+    cls=FrameworkOption,
+    frameworks=("pytorch",),
+    type=choice_of(Leave),
+    default=_DEFAULTS.leave,
+    show_default=True,
+    help="A library that distributes the script, and whose calls become PyTorch's own.",
 )
 @click.option(
     "--launch",

@@ -1,0 +1,1 @@
+"""A stand-in for Horovod, which cannot be installed where these tests run; see `torch`."""
