@@ -90,3 +90,49 @@ def test_a_mode_that_the_round_before_has_left_does_not_count() -> None:
         text = text.replace(place, NOTHING)
     result = convert(text, path="train.py")
     assert "sampler=test_sampler" in result.text
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "(torch.enable_grad() if train else torch.no_grad())",
+        "(torch.no_grad() if not train else torch.enable_grad())",
+        "(contextlib.nullcontext() if train else torch.no_grad())",
+    ],
+)
+def test_gradients_that_a_choice_may_leave_on_are_trained_by(around: str) -> None:
+    """Where an optimizer is given, ``optimizer is not None`` is what switches them on."""
+    text = f"""\
+import contextlib
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+x = torch.randn(40, 4)
+y = (x.sum(1) > 0).long()
+train_loader = DataLoader(TensorDataset(x[:24], y[:24]), batch_size=12)
+test_loader = DataLoader(TensorDataset(x[24:], y[24:]), batch_size=12)
+model = nn.Linear(4, 2)
+
+
+def run(loader, optimizer):
+    train = optimizer is not None
+    with {around}:
+        for images, labels in loader:
+            loss = nn.functional.cross_entropy(model(images), labels)
+            if train:
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+
+
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(2):
+    run(train_loader, optimizer)
+    run(test_loader, None)
+"""
+    result = convert(text, path="train.py")
+    assert result.outcome is Outcome.CONVERTED, [finding.message for finding in result.findings]
+    assert "DistributedDataParallel(model)" in result.text
+    assert result.text.count("DistributedSampler(train") == 1

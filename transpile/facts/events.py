@@ -48,10 +48,15 @@ class Branch:
 
 @dataclass(frozen=True, eq=False)
 class Within:
-    """Inside a ``with`` block."""
+    """Inside a ``with`` block, and what each of its items may be."""
 
     node: cst.CSTNode
-    managers: Values
+    items: tuple[Values, ...]
+
+    @property
+    def managers(self) -> Values:
+        """Whatever may be entered here."""
+        return tuple(value for values in self.items for value in values)
 
 
 Frame = Call | Loop | Branch | Within

@@ -301,10 +301,10 @@ class Statements(Definitions):
 
     def with_statement(self, node: cst.With) -> bool:
         """``with``: the managers enter, the body runs inside them."""
-        managers: list[Value] = []
+        managers: list[Values] = []
         for item in node.items:
             values = self.evaluate(item.item)
-            managers.extend(values)
+            managers.append(values)
             if item.asname is not None:
                 self.bind_target(item.asname.name, self.entered_values(values, item))
             else:

@@ -54,18 +54,26 @@ def inside_module(stack: Stack, table: Table) -> bool:
 
 
 def gradients_off(stack: Stack, table: Table) -> bool:
-    """Whether gradients are switched off at a place, by a manager or a decorator."""
+    """Whether gradients are switched off at a place for sure, by a manager or a decorator."""
     off = False
     for frame in stack:
-        managers: Values = ()
+        entered: tuple[Values, ...] = ()
         if isinstance(frame, Within):
-            managers = frame.managers
+            entered = frame.items
         elif isinstance(frame, Call):
-            managers = tuple(v for values in frame.function.decorators for v in values)
-        for value in managers:
-            names = called_names(value) + ((value.name,) if isinstance(value, External) else ())
-            if any(name in table.no_gradient for name in names):
-                off = True
-            elif any(name.rpartition(".")[2] in SWITCHES for name in names):
+            entered = tuple((v,) for values in frame.function.decorators for v in values)
+        for values in entered:
+            modes = {_mode(value, table) for value in values}
+            if True in modes:
                 off = False
+            elif modes == {False}:
+                off = True
     return off
+
+
+def _mode(manager: Value, table: Table) -> bool | None:
+    """Whether a manager switches gradients on, or may, or off; None where it does neither."""
+    names = called_names(manager) + ((manager.name,) if isinstance(manager, External) else ())
+    if any(name in table.no_gradient for name in names):
+        return False
+    return True if any(name.rpartition(".")[2] in SWITCHES for name in names) else None
