@@ -80,7 +80,7 @@ def test_a_module_of_two_scripts_is_reported_once(
 
 def test_codes_of_the_audit_are_explained(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "AU101"]) == 0
-    assert "From the rule meet-together" in capfd.readouterr().out
+    assert "From the check meet-together" in capfd.readouterr().out
 
 
 def test_a_script_that_cannot_be_parsed_is_bad_input(

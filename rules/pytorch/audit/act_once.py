@@ -35,6 +35,7 @@ from transpile.facts.events import Event
 from transpile.facts.values import Constant, External, Opaque, Values, only_constant
 from transpile.finding import Fix, Level
 from transpile.layout.arguments import add_argument
+from transpile.layout.expressions import replace_expression
 from transpile.layout.fixes import fix_of
 from transpile.plan.effects.effect_search import classify, find_effects
 from transpile.plan.effects.effects import Effect, Kind
@@ -281,8 +282,36 @@ def keys(audit: Audit) -> Iterator[Remark]:
                     "the keys of this checkpoint begin with 'module.', so that the model itself "
                     "cannot load it",
                     "save model.module.state_dict()",
+                    of_the_model(audit, event, value) if not loads_wrapped else None,
                 )
                 break
+
+
+def of_the_model(audit: Audit, event: Event, value: object) -> Fix | None:
+    """The change that asks the model behind the wrap for its state, where that is one place."""
+    node, module = getattr(value, "node", None), getattr(value, "module", None)
+    if module is not event.module or not isinstance(node, cst.Call):
+        return None
+    found = [receiver for name, receiver in method_calls(value) if name == "state_dict"]  # type: ignore[arg-type]
+    wraps = [one for receiver in found for one in receiver]
+    if not wraps or not all(wraps_always(audit, one) for one in wraps):
+        return None
+    if not isinstance(node.func, cst.Attribute) or node.func.attr.value != "state_dict":
+        return None
+    source = event.module.source
+    edits = replace_expression(source, node.func.attr, "module.state_dict")
+    return fix_of(source, edits, "Save the state of the model behind the wrap.")
+
+
+def wraps_always(audit: Audit, value: object) -> bool:
+    """Whether a value is the result of a wrap itself, called with a model."""
+    if not isinstance(value, Opaque) or value.kind != "call" or not value.callee:
+        return False
+    wraps = audit.vocabulary.wraps
+    return all(
+        isinstance(one, External) and wraps.get(one.name) == "module" and "fsdp" not in one.name
+        for one in value.callee
+    )
 
 
 def plainly_wrapped(audit: Audit, value: object) -> bool:

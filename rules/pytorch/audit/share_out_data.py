@@ -50,6 +50,7 @@ from transpile.rules.pytorch.audit._data import (
     is_certain,
     loaders_of,
 )
+from transpile.rules.pytorch.audit._epoch_fix import told_the_epoch
 from transpile.rules.pytorch.audit._splits import splits_calls
 
 CODES = {
@@ -207,7 +208,15 @@ def without_epoch(audit: Audit, loaders: Loaders, loader: Loader) -> Iterator[Re
             sampler.node,
             "nobody tells this sampler the epoch: it gives the same order in every epoch",
             "call set_epoch(epoch) on it at the top of the loop of epochs",
+            told_the_epoch(sampler, loops_of_epochs(audit, loader)) if not told else None,
         )
+
+
+def loops_of_epochs(audit: Audit, loader: Loader) -> Iterator[Loop]:
+    """The loops over epochs around the training with a loader."""
+    for backward in audit.plan.backwards:
+        if loader in backward.loaders:
+            yield from backward.epoch_loops
 
 
 def says_nothing_new(event: Event) -> bool:

@@ -65,8 +65,11 @@ Exit status:
     show_default=True,
     help="Form of the findings.",
 )
+@click.option("--fix", is_flag=True, help="Make the changes that are mechanical, and look again.")
 @findings_options
-def command(files: tuple[str, ...], framework: str, output_format: str, **choices: Any) -> int:
+def command(
+    files: tuple[str, ...], framework: str, output_format: str, fix: bool, **choices: Any
+) -> int:
     """Look for hangs and divergence in distributed training scripts.
 
     FILE is a script, converted or distributed by hand, a folder that is searched for such scripts,
@@ -75,6 +78,40 @@ def command(files: tuple[str, ...], framework: str, output_format: str, **choice
     """
     from importlib import import_module
 
+    reports = _look(files, framework, output_format, choices, is_last=not fix)
+    if fix:
+        from transpile.cli.fixing import fix_all
+
+        tell(fix_all(finding for report in reports for finding in report.findings))
+        reports = _look(files, framework, output_format, choices, is_last=True)
+    if choices["quiet"]:
+        reports = [replace(one, findings=_without_notes(one)) for one in reports]
+    if any(one.findings for one in reports) or not choices["quiet"]:
+        from transpile.cli.project.manual import description
+
+        render = import_module(f"transpile.report.{output_format}").render
+        text: str = render(reports, description)
+        put(text.encode())
+    return max((_status(report) for report in reports), default=0)
+
+
+def _look(
+    files: tuple[str, ...],
+    framework: str,
+    output_format: str,
+    choices: dict[str, Any],
+    *,
+    is_last: bool,
+) -> list[FileReport]:
+    """Audit everything that is asked for.
+
+    Args:
+        files: as the command line has them.
+        framework: what the scripts train with.
+        output_format: the form of the findings.
+        choices: the options about findings.
+        is_last: it is not done again, so that what is accepted may be written.
+    """
     chosen = Options(framework=framework)
     reports: list[FileReport] = []
     seen: set[Finding] = set()
@@ -103,16 +140,9 @@ def command(files: tuple[str, ...], framework: str, output_format: str, **choice
         progress.step()
     if missing:
         kept.tidy()
-    tell(accepted.finish())
-    if choices["quiet"]:
-        reports = [replace(one, findings=_without_notes(one)) for one in reports]
-    if any(one.findings for one in reports) or not choices["quiet"]:
-        from transpile.cli.project.manual import description
-
-        render = import_module(f"transpile.report.{output_format}").render
-        text: str = render(reports, description)
-        put(text.encode())
-    return max((_status(report) for report in reports), default=0)
+    if is_last:
+        tell(accepted.finish())
+    return reports
 
 
 def _sort(report: FileReport, settings: Settings, accepted: Accepted) -> FileReport:

@@ -33,7 +33,7 @@ When to ignore:
 _OF_A_CHECK = """\
 How to fix:
     Below the finding stands what to do in that line: what is under Before becomes what is under
-    After.
+    After. Where the change is mechanical, `disttranspile audit --fix` makes it.
 
 When to ignore:
     Where the processes are known to do the same there, or to differ on purpose:

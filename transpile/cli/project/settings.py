@@ -24,7 +24,7 @@ OF_ONE_RUN = frozenset(
         *("output", "in-place", "diff", "check", "plan", "force", "explain-numbers", "launch"),
         *("target-file", "output-format", "quiet", "config", "isolated", "select", "ignore"),
         *("exclude", "force-exclude", "baseline", "write-baseline", "version", "help", "annotate"),
-        *("jobs", "no-cache", "cache-dir", "no-gitignore"),
+        *("jobs", "no-cache", "cache-dir", "no-gitignore", "fix"),
     }
 )
 
