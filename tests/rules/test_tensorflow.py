@@ -92,3 +92,9 @@ def test_state_is_found_behind_methods_and_in_functions(indent: str) -> None:
         body += "    return layer\nlayer = build()\n"
     script = TRAINING.replace("model =", body + "model =").replace("[tf.keras", "[layer, tf.keras")
     assert codes(script) == ["TF401"]
+
+
+def test_a_summary_writer_writes_on_one_worker() -> None:
+    script = TRAINING + 'writer = tf.summary.create_file_writer("logs")\n'
+    text = convert(script, Options()).data.decode()
+    assert 'create_file_writer(path_of_this_worker("logs"))' in text

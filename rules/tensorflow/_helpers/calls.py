@@ -51,6 +51,26 @@ def $gather(tensors, count):
         (TF,),
         ("add_up", "among_all"),
     ),
+    "gather_slices": HelperSource(
+        '''
+def $gather_slices(slices):
+    """Return the slices of all workers: optimizers update the rows that a batch looks up alone."""
+    rank = $get_rank()
+    place = $tf.one_hot(rank, $get_world_size(), dtype=$tf.int64)
+    counts = $add_up([place * $tf.size(slices.indices, $tf.int64)])[0]
+    around = [$tf.reduce_sum(counts[:rank]), $tf.reduce_sum(counts[rank + 1 :])]
+
+    def among_all_slices(tensor):
+        return $tf.pad(tensor, [around] + [[0, 0]] * (tensor.shape.rank - 1))
+
+    indices = $tf.cast(slices.indices, $tf.int64)
+    values, indices = $add_up([among_all_slices(slices.values), among_all_slices(indices)])
+    indices = $tf.cast(indices, slices.indices.dtype)
+    return $tf.IndexedSlices(values, indices, slices.dense_shape)
+''',
+        (TF,),
+        ("get_rank", "get_world_size", "add_up"),
+    ),
     "add_up_moments": HelperSource(
         '''
 @$tf.custom_gradient
@@ -119,11 +139,11 @@ def $layers_of(model):
     "own_noise": HelperSource(
         '''
 @$contextmanager
-def $own_noise(model):
-    """Let the layers of a model draw random numbers of their own for the rows of this worker."""
+def $own_noise(model, number):
+    """Let the layers of a model draw other random numbers than for another number."""
     found = (getattr(layer, "_seed_generators", ()) for layer in $layers_of(model))
     states = {id(each.state): each.state for generators in found for each in generators}
-    offset = 7919 * $get_rank()
+    offset = 7919 * number
     graph = $tf.compat.v1.get_default_graph()
     seed = graph.seed
     if seed is not None:
@@ -138,7 +158,7 @@ def $own_noise(model):
             state.assign(state - $tf.constant([offset, 0], state.dtype))
 ''',
         (CONTEXTMANAGER, TF),
-        ("layers_of", "get_rank"),
+        ("layers_of",),
     ),
     "check_agreement": HelperSource(
         '''
@@ -194,7 +214,7 @@ def $compute_rows(model, call, args, kwargs, unchecked):
         return $tf.nest.pack_sequence_as((args, kwargs), own)
 
     if unchecked is not None:
-        check = lambda: $check_rows(call, args, kwargs, rows_alone)  # noqa: E731
+        check = lambda: $check_rows(model, call, args, kwargs, rows_alone)  # noqa: E731
         unchecked.assign($tf.cond(unchecked, check, lambda: $tf.constant(False)))
 
     def whole_batch(*inputs):
@@ -206,7 +226,7 @@ def $compute_rows(model, call, args, kwargs, unchecked):
             for index, tensor in zip(tensors, rows):
                 own[index] = tensor
             own_args, own_kwargs = $tf.nest.pack_sequence_as((args, kwargs), own)
-            with $own_noise(model):
+            with $own_noise(model, $get_rank()):
                 result[:] = [$call_with_whole_moments(model, call, own_args, own_kwargs)]
             outputs = $tf.nest.flatten(result[0])
         for layer in $layers_of(model):
@@ -228,18 +248,20 @@ def $compute_rows(model, call, args, kwargs, unchecked):
                 [tensor[first:behind] for tensor in upstream],
                 unconnected_gradients=$tf.UnconnectedGradients.ZERO,
             )
-            computed = [$tf.convert_to_tensor(gradient) for gradient in computed]
-            inputs_first = len(watched)
-            computed[:inputs_first] = [$among_all(each, count) for each in computed[:inputs_first]]
+            for index in range(len(watched)):
+                rows_of_input = $tf.convert_to_tensor(computed[index])
+                computed[index] = $among_all(rows_of_input, count)
             own = $fingerprint(upstream)
-            sums = $add_up([own, *computed])
+            dense = [each for each in computed if $tf.is_tensor(each)]
+            sums = $add_up([own, *dense])
             with $tf.control_dependencies([$check_agreement(sums[0], own)]):
-                sums = [$tf.identity(tensor) for tensor in sums[1:]]
-            of_inputs = iter(sums[:inputs_first])
+                sums = iter([$tf.identity(tensor) for tensor in sums[1:]])
+            whole = [next(sums) if $tf.is_tensor(e) else $gather_slices(e) for e in computed]
+            of_inputs = iter(whole)
             back = [next(of_inputs) if each.dtype.is_floating else None for each in rows]
             if not variables:
                 return back
-            of_variables = {id(v): each for v, each in zip(found, sums[inputs_first:])}
+            of_variables = {id(v): each for v, each in zip(found, of_inputs)}
             return back, [of_variables[id(v)] for v in variables]
 
         return gathered, gradients
@@ -261,6 +283,7 @@ def $compute_rows(model, call, args, kwargs, unchecked):
             "gather",
             "variable_of",
             "among_all",
+            "gather_slices",
             "fingerprint",
             "add_up",
             "check_agreement",
@@ -274,6 +297,21 @@ def $variable_of(variable):
     value = getattr(variable, "value", variable)
     return variable if callable(value) else value
 ''',
+    ),
+    "weights_of": HelperSource(
+        '''
+def $weights_of(model):
+    """Return the weights that a model has; it may get others when it is called first."""
+    found = {}
+    for part in $layers_of(model):
+        try:
+            found.update((id(each), each) for each in part.weights)
+        except ValueError:  # not built yet: workers will draw the same
+            continue
+    return list(found.values())
+''',
+        (),
+        ("layers_of",),
     ),
     "in_training": HelperSource("$in_training = $threading.local()", (THREADING,)),
     "share_calls": HelperSource(
@@ -307,7 +345,8 @@ def $share_calls(model):
     model.call = shared
     model.calls_are_shared = True
     with $tf.init_scope():
-        floats = [each for each in map($variable_of, model.weights) if each.dtype.is_floating]
+        weights = map($variable_of, $weights_of(model))
+        floats = [each for each in weights if each.dtype.is_floating]
         first = float($is_main_process())
         sums = $add_up([$tf.cast(first, each.dtype) * each for each in floats]) if floats else []
         for each, begun in zip(floats, sums):
@@ -320,6 +359,7 @@ def $share_calls(model):
             "is_of_keras",
             "compute_rows",
             "variable_of",
+            "weights_of",
             "is_main_process",
             "add_up",
         ),
@@ -365,14 +405,16 @@ def $compute_whole(model):
     ),
     "check_rows": HelperSource(
         '''
-def $check_rows(call, args, kwargs, rows):
+def $check_rows(model, call, args, kwargs, rows):
     """Stop unless what a model makes of this worker's rows is what it makes of the whole batch."""
     if "training" in $inspect.signature(call).parameters:
         kwargs = {**kwargs, "training": False}
     given = $tf.nest.flatten((args, kwargs))
     lead = next(value for value in given if $tf.is_tensor(value) and value.shape.rank)
     first, behind = $rows_of($tf.shape(lead)[0], $get_rank())
-    whole, again = ($tf.nest.flatten(call(*args, **kwargs)) for _ in range(2))
+    whole = $tf.nest.flatten(call(*args, **kwargs))
+    with $own_noise(model, $get_world_size()):
+        again = $tf.nest.flatten(call(*args, **kwargs))
     own_args, own_kwargs = rows(args, kwargs)
     own = $tf.nest.flatten(call(*own_args, **own_kwargs))
     alike, by_chance = [], []
@@ -388,7 +430,7 @@ def $check_rows(call, args, kwargs, rows):
     return $tf.constant(False)
 ''',
         (INSPECT, TF),
-        ("rows_of", "get_rank"),
+        ("rows_of", "get_rank", "get_world_size", "own_noise"),
     ),
     "is_of_keras": HelperSource(
         '''

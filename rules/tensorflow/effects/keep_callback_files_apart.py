@@ -1,9 +1,10 @@
-"""Let the files of callbacks be written by one worker.
+"""Let the files of callbacks and summary writers be written by one worker.
 
 What:
-    Where ``ModelCheckpoint``, ``CSVLogger``, ``TensorBoard`` and the like are told where to write,
-    all workers but one are given a temporary place, which is thrown away. ``BackupAndRestore`` gets
-    a folder for each worker, since each restores what it has saved.
+    Where ``ModelCheckpoint``, ``CSVLogger``, ``TensorBoard``, ``tf.summary.create_file_writer`` and
+    the like are told where to write, all workers but one are given a temporary place, which is
+    thrown away. ``BackupAndRestore`` gets a folder for each worker, since each restores what it has
+    saved.
 
 Why:
     Every worker runs every callback, and decides alike, on the numbers of whole batches. Files that
@@ -16,7 +17,7 @@ After:
     logger = keras.callbacks.CSVLogger(path_of_this_worker("log.csv"))
 
 Refuses when:
-    the path is unpacked from something; a callback that tells another machine is reported.
+    the path is unpacked from something; what tells another machine is reported.
 
 Source:
     https://www.tensorflow.org/tutorials/distribute/multi_worker_with_keras#save_and_load_the_model
@@ -37,30 +38,32 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 
 CODES = {
-    "TF601": "the files of a callback are written by one worker",
-    "TF602": "it is not known where a callback writes",
+    "TF601": "the files of a callback or summary writer are written by one worker",
+    "TF602": "it is not known where a callback or summary writer writes",
     "TF603": "a callback reports from every worker",
 }
-#: Callbacks to the parameter that says where they write, and what it is where it is absent.
+#: What writes to the parameter that says where, and what that is where it is absent.
 PATHS = {
-    "ModelCheckpoint": ("filepath", ""),
-    "CSVLogger": ("filename", ""),
-    "TensorBoard": ("log_dir", '"logs"'),
-    "BackupAndRestore": ("backup_dir", ""),
-    "experimental.BackupAndRestore": ("backup_dir", ""),
+    "keras.callbacks.ModelCheckpoint": ("filepath", ""),
+    "keras.callbacks.CSVLogger": ("filename", ""),
+    "keras.callbacks.TensorBoard": ("log_dir", '"logs"'),
+    "keras.callbacks.BackupAndRestore": ("backup_dir", ""),
+    "keras.callbacks.experimental.BackupAndRestore": ("backup_dir", ""),
+    "tensorflow.summary.create_file_writer": ("logdir", ""),
 }
+REMOTE = "keras.callbacks.RemoteMonitor"
 HELPERS = ("path_of_this_worker", "backup_of_this_worker")
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
-    """One answer for each callback that writes."""
+    """One answer for each callback and summary writer."""
     seen: set[int] = set()
     for event in plan.facts.events:
-        word = callback_of(event)
-        if not word or id(event.node) in seen or not isinstance(event.node, cst.Call):
+        name = writer_of(event)
+        if not name or id(event.node) in seen or not isinstance(event.node, cst.Call):
             continue
         seen.add(id(event.node))
-        if word == "RemoteMonitor":
+        if name == REMOTE:
             yield Remark(
                 "TF603",
                 Level.WARNING,
@@ -70,7 +73,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "add it on one worker alone",
             )
             continue
-        parameter, default = PATHS[word]
+        parameter, default = PATHS[name]
+        word = name.rpartition(".")[2]
         path = event.arguments.get(parameter, 0)
         unknown = event.arguments.unknown_because or (path is not None and path.node is None)
         if unknown or (path is None and not default):
@@ -89,18 +93,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
             event.module,
             event.node,
             f"{word} writes on one worker alone",
-            data=(word, path),
+            data=(name, path),
         )
 
 
-def callback_of(event: Event) -> str:
-    """The callback that a call makes, of those that report; empty for another call."""
-    for callee in event.callee if event.kind == "call" else ():
-        name = callee.name if isinstance(callee, External) else ""
-        if name.startswith("keras.callbacks."):
-            word = name.removeprefix("keras.callbacks.")
-            return word if word in PATHS or word == "RemoteMonitor" else ""
-    return ""
+def writer_of(event: Event) -> str:
+    """The name of what a call makes, of what writes files or reports; empty for another call."""
+    names = [each.name for each in event.callee if isinstance(each, External)]
+    known = (name for name in names if name in PATHS or name == REMOTE)
+    return next(known, "") if event.kind == "call" else ""
 
 
 def is_done(path: Argument) -> bool:
@@ -115,16 +116,16 @@ def is_done(path: Argument) -> bool:
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The helper around the path."""
-    word, path = ruling.data
+    name, path = ruling.data
     module, call = ruling.module, ruling.node
     assert isinstance(call, cst.Call)
-    helper = HELPERS["BackupAndRestore" in word]
+    helper = HELPERS["BackupAndRestore" in name]
     yield Helper(helper, module)
-    name = plan.names_in(module).fresh(helper)
+    called = plan.names_in(module).fresh(helper)
     if path is None:
-        parameter, default = PATHS[word]
-        changes = add_argument(module.source, call, f"{parameter}={name}({default})")
+        parameter, default = PATHS[name]
+        changes = add_argument(module.source, call, f"{parameter}={called}({default})")
     else:
-        changes = wrap_expression(module.source, path.node, f"{name}(", ")")
+        changes = wrap_expression(module.source, path.node, f"{called}(", ")")
     for edit in changes:
         yield In(module, edit)

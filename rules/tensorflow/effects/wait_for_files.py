@@ -38,9 +38,9 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.tensorflow._sites import receivers_of
 from transpile.rules.tensorflow.effects._once import VOCABULARY, once_of
-from transpile.rules.tensorflow.effects.keep_callback_files_apart import callback_of
+from transpile.rules.tensorflow.effects.keep_callback_files_apart import writer_of
 
-CHECKPOINT = "ModelCheckpoint"
+CHECKPOINT = "keras.callbacks.ModelCheckpoint"
 CODES = {"TF571": "all workers wait before they read what one worker writes"}
 
 
@@ -60,7 +60,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def behind_callbacks(plan: Plan) -> Iterator[Ruling]:
     """One answer for each place where what a callback has written may be read."""
-    written = [event.order for event in plan.facts.events if callback_of(event) == CHECKPOINT]
+    written = [event.order for event in plan.facts.events if writer_of(event) == CHECKPOINT]
     known = {read_back.statement for read_back in find_read_backs(once_of(plan), VOCABULARY)}
     for event in plan.facts.reached_calls:
         if not is_read(event):
