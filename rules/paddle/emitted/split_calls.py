@@ -31,7 +31,7 @@ def all_rows(rows, total):
     if padding > 0:
         rows = paddle.concat([rows, rows[:padding]])
     parts = []
-    dist.all_gather(parts, rows)
+    dist.all_gather(parts, rows.clone())  # collectives of Paddle 3 take no views
     return paddle.concat([part[:count] for part, count in zip(parts, counts)])
 
 
@@ -95,17 +95,34 @@ def tensors_in(value):
     return found
 
 
+def axis_of_rows(whole, rows):
+    """Return along which axis rows of an output are fewer than all; None if it has no rows."""
+    axes = [axis for axis in range(whole.ndim) if whole.shape[axis] != rows.shape[axis]]
+    # A single row is all of them.
+    return axes[0] if axes else 0 if whole.ndim and whole.shape[0] == 1 else None
+
+
+def differ(whole, rows, axis):
+    """Tell whether this rank's rows of an output are others than those computed apart."""
+    if axis is not None:
+        whole = paddle.moveaxis(own_rows(paddle.moveaxis(whole, axis, 0)), 0, axis)
+    return whole.shape != rows.shape or not paddle.allclose(
+        whole.astype("float64"), rows.astype("float64"), 1e-3, 1e-5
+    )
+
+
 class SplitCalls(paddle.DataParallel):
     """Compute this rank's rows of each call of a model, and return the rows of all ranks.
 
     All ranks call it with the same whole batch, whose tensors count samples along their first
     axis. What is no batch like those of the training is computed whole by every rank. The first
-    batch must show that the rows of the outputs do not depend on each other.
+    batch must show that the rows of the outputs do not depend on each other, and along which axis
+    outputs count samples.
     """
 
     def __init__(self, model, **options):
         super().__init__(model, **options)
-        self.dims, self.calls, self.whole_calls = None, 0, 0
+        self.dims, self.axes, self.calls, self.whole_calls = None, [], 0, 0
 
     def forward(self, *args, **kwargs):
         tensors = tensors_in([args, kwargs])
@@ -141,6 +158,7 @@ class SplitCalls(paddle.DataParallel):
         """Call the model with this rank's rows, and gather the rows of its outputs."""
         total = next(each.shape[0] for each in tensors if each.ndim)
         rows = max(rows_of_ranks(total)[dist.get_rank()], 1)
+        axes = list(self.axes)
 
         def share_rows(tensor):
             if tensor.ndim == 0:
@@ -150,11 +168,15 @@ class SplitCalls(paddle.DataParallel):
         def gather_rows(tensor):
             if not isinstance(tensor, paddle.Tensor):
                 raise TypeError(f"the rows of {type(tensor)} cannot be put together")
-            if tensor.ndim == 0 or tensor.shape[0] != rows:
+            axis = axes.pop(0) if axes else 0
+            if axis is None:
+                return tensor
+            if tensor.ndim <= axis or tensor.shape[axis] != rows:
                 raise ValueError(f"an output of shape {tensor.shape} has no row per sample")
+            tensor = paddle.moveaxis(tensor, axis, 0)
             if tensor.stop_gradient:
-                return all_rows(tensor, total)
-            return GatherRows.apply(tensor, total, 1.0)
+                return paddle.moveaxis(all_rows(tensor, total), 0, axis)
+            return paddle.moveaxis(GatherRows.apply(tensor, total, 1.0), 0, axis)
 
         # Noise within the model differs from rank to rank; all other random numbers are equal.
         devices = ["cpu", *["gpu"] * paddle.get_device().startswith("gpu")]
@@ -192,12 +214,9 @@ class SplitCalls(paddle.DataParallel):
                     for each in (args, kwargs)
                 ]
                 rows = tensors_in(self._layers(*own[0], **own[1]))
+                self.axes = [axis_of_rows(one, other) for one, other in zip(whole, rows)]
                 wrong = len(rows) != len(whole) or any(
-                    own_rows(one).shape != other.shape
-                    or not paddle.allclose(
-                        own_rows(one).astype("float64"), other.astype("float64"), 1e-3, 1e-5
-                    )
-                    for one, other in zip(whole, rows)
+                    differ(one, other, axis) for one, other, axis in zip(whole, rows, self.axes)
                 )
             except Exception as error:
                 wrong, cause = True, error

@@ -374,14 +374,19 @@ def named_variable(node: cst.BaseExpression) -> cst.BaseExpression:
 
 def known_there(plan: Plan, event: Event, text: str, values: Values) -> bool:
     """Whether a variable is bound to the same before the call of ``minimize``."""
-    module = event.module
-    until = module.source.span(event.node).end
-    for node in module.source.nodes:
-        if isinstance(node, (cst.Name, cst.Attribute)) and module.source.code(node) == text:
-            if module.source.span(node).end <= until and set(map(id, values)) == set(
-                map(id, plan.facts.values_of(node))
-            ):
-                return True
+    source = event.module.source
+    until = source.span(event.node).end
+    wanted = set(map(id, values))
+    for node in source.nodes:
+        bound = node
+        if isinstance(node, cst.Assign):
+            if all(source.code(each.target) != text for each in node.targets):
+                continue
+            bound = node.value
+        elif not isinstance(node, (cst.Name, cst.Attribute)) or source.code(node) != text:
+            continue
+        if source.span(bound).end <= until and wanted == set(map(id, plan.facts.values_of(bound))):
+            return True
     return False
 
 
