@@ -60,6 +60,20 @@ def shared(body: str, top: str = "") -> list[str]:
             ["step(share_batch(xs[k * 8:(k + 1) * 8], 8), share_batch(ys[8 * k:8 * (1 + k)], 8))"],
         ),
         (
+            "for i in range(0, 64, size):\n    x, y = xs[i:i + size], ys[i:i + size]\n"
+            "    step(x[y[:, 0] > 0], y[y[:, 0] > 0])",
+            ["x, y = share_batch(xs[i:i + size], size), share_batch(ys[i:i + size], size)"],
+        ),
+        (
+            "for x, y in zip(xs.split(size), ys.split(size)):\n    out = model(x)\n"
+            "    loss = (out[y[:, 0] > 0] ** 2).sum()\n    optimizer.zero_grad()\n"
+            "    loss.backward()\n    optimizer.step()",
+            [
+                "for x, y in zip(share_each_batch(xs.split(size)), share_each_batch(ys.split("
+                "size))):"
+            ],
+        ),
+        (
             "i = 0\nwhile i < 64:\n    j = min(i + size, 64)\n    step(xs[i:j], ys[i:j])\n"
             "    i += size",
             ["step(share_batch(xs[i:j], size), share_batch(ys[i:j], size))"],

@@ -7,6 +7,8 @@ What is found is a :class:`Cut` for each place; what is not understood is said.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from transpile.facts.events import Event, Loop
@@ -186,7 +188,14 @@ class CutSearch:
     def in_innermost(self, value: Opaque) -> bool:
         """Whether a call happens in each round of the innermost loop around the backward pass."""
         event = self.happening.get(id(value))
-        if event is None or not self.loops or in_module(event, self.table.module_bases):
+        if event is None or in_module(event, self.table.module_bases):
+            return False
+        return self.is_in_innermost(value)
+
+    def is_in_innermost(self, value: Value) -> bool:
+        """The same for calls of a model's code, too."""
+        event = self.happening.get(id(value))
+        if event is None or not self.loops:
             return False
         innermost = self.loops[-1].node
         return any(isinstance(f, Loop) and f.node is innermost for f in event.stack)
@@ -267,12 +276,34 @@ class CutSearch:
         elif not self.walk_index(index):
             self.walk(base)
             return
+        if self.is_made_in_step(base) and self.walk(base):
+            # Some of the samples of a batch are picked, not a batch of the data.
+            return
         self.bases.extend(base)
+
+    def is_made_in_step(self, values: Values) -> bool:
+        """Whether values are made of what each round of the innermost loop calls or takes."""
+        innermost = id(self.loops[-1].node) if self.loops else 0
+        return any(
+            self.is_in_innermost(value)
+            or id(getattr(value, "node", None)) == innermost
+            or any(mentions_position(bound, {innermost}) for bound in self.bounds_of(value))
+            for value in walk_back(values)
+        )
+
+    def bounds_of(self, value: Value) -> Iterator[Values]:
+        """Where a slice begins and ends."""
+        node = getattr(value, "node", None)
+        for element in node.slice if isinstance(node, cst.Subscript) else ():
+            if isinstance(element.slice, cst.Slice):
+                for bound in (element.slice.lower, element.slice.upper):
+                    if bound is not None:
+                        yield self.plan.facts.values_of(bound)
 
     def walk_index(self, index: Values) -> bool:
         """Look for cuts behind an index; whether there are any."""
-        known = any(id(value) in self.plan.samples for value in walk_back(index))
-        return self.walk(index, is_index=True) or known
+        found = self.walk(index, is_index=True)
+        return found or any(id(value) in self.plan.samples for value in walk_back(index))
 
     def lays_side_by_side(self, value: Opaque) -> bool:
         """Note ``stack([data[i] for i in positions])`` as samples, where positions are a cut."""
