@@ -28,7 +28,9 @@ heads = {"a": 0, "b": 1}
 mixture = torch.distributions.Beta(torch.tensor(0.4), torch.tensor(0.4))
 """
 LOOP = """\
+seen = 0
 for epoch in range(3):
+    print(seen)
     for a, b, c in loader:
         cut, target = a[:, :8], b
 @
@@ -60,6 +62,8 @@ DRAWN = {
     "t = torch.rand(1)\ncut = cut * t": WITH + "t = torch.rand(1)",
     "random.shuffle(order)\ntarget = (b, c)[order[0]]": WITH + "random.shuffle(order)",
     "lam = mixture.sample()\ncut = lam * cut": WITH + "lam = mixture.sample()",
+    "if random.random() < 0.5:\n    seen += len(a)": "if from_main_process(random.random()) <",
+    "if random.random() < 0.1:\n    print(cut.mean().item())": "if from_main_process(random.",
     "w = torch.zeros(8)\nw[2:] = torch.rand(6)\ncut = cut * w": WITH + "w[2:] = torch.rand(6)",
     "keep = torch.randperm(8)[:4]\ncut = cut.clone()\ncut[:, keep] = 0": WITH + "keep = torch",
 }

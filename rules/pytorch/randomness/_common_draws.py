@@ -1,8 +1,9 @@
 """Random numbers that a training step draws once for all samples of its batch.
 
-One process draws them once; several would draw one each, for the share of the batch that it has. A
-choice of the task, a place where all sequences are cut, the coefficient of a mixture are of
-this kind. What is drawn for each sample differs by rank as the samples do.
+They are of its loss, or of what is reported. One process draws them once; several would draw one
+each, for the share of the batch that it has. A choice of the task, a place where all sequences are
+cut, the coefficient of a mixture are of this kind. What is drawn for each sample differs by rank as
+the samples do.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from transpile.facts.events import Call, Event, Loop
 from transpile.facts.values import Opaque, Sequence, Values
 from transpile.facts.walk import descendants
 from transpile.plan.data.batch_size_uses import all_uses
-from transpile.plan.graph import is_instance_of
+from transpile.plan.graph import is_instance_of, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
 from transpile.plan.query import query
@@ -25,6 +26,8 @@ from transpile.rules.pytorch._quantity import Kind, quantity
 from transpile.rules.pytorch.agreement.agree_on_decisions import Decisions
 from transpile.rules.pytorch.agreement.agree_on_splits import places_cut_out, splitting
 from transpile.rules.pytorch.data._data import Data
+from transpile.rules.pytorch.effects._vocabulary import VOCABULARY
+from transpile.rules.pytorch.losses._reported import reported
 from transpile.rules.pytorch.randomness._drawn_data import (
     PER_SAMPLE,
     drawn_data,
@@ -32,7 +35,7 @@ from transpile.rules.pytorch.randomness._drawn_data import (
     source_of,
 )
 from transpile.rules.pytorch.randomness._random_draws import Draws
-from transpile.rules.pytorch.randomness._steered import steered_by
+from transpile.rules.pytorch.randomness._steered import is_entered, steered_by
 
 #: Functions that put what they are given into another order.
 IN_PLACE = frozenset({"random.shuffle", "numpy.random.shuffle"})
@@ -78,7 +81,10 @@ def find_common(plan: Plan) -> Iterator[CommonDraw]:
     known = {id(one.event.node) for one in drawn_data(plan)} | cut_out
     data = Data(plan)
     agreed = frozenset(id(decision.test) for decision in Decisions(plan).collect())
-    steering = steered_by(plan, reached_by_losses(plan), agreed)
+    found = reported(plan, VOCABULARY)
+    numbers = {id(value) for value in walk_back(tuple(found.numbers), is_entered)}
+    together = frozenset(found.together())
+    steering = steered_by(plan, reached_by_losses(plan) | numbers, agreed, together=together)
     for event, source in drawn:
         touched = touched_by(plan, event)
         if id(event.node) in known:

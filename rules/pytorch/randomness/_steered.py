@@ -39,6 +39,7 @@ def steered_by(
     reached: set[int],
     agreed: frozenset[int] = frozenset(),
     given: HandedOut | None = None,
+    together: frozenset[int] = frozenset(),
 ) -> set[int]:
     """The identities of what losses depend on, in whatever way.
 
@@ -47,6 +48,7 @@ def steered_by(
         reached: the identities of what flows into the losses.
         agreed: the conditions, by identity, on which the processes agree otherwise.
         given: what rank 0 alone makes: nothing is followed into it.
+        together: the expressions, by identity, that all processes take part in.
     """
     given = given or HandedOut()
 
@@ -76,7 +78,7 @@ def steered_by(
                     growing = growing or id(value) not in known
                     known.add(id(value))
         for node in open_nodes:
-            if not steers(plan, node, known):
+            if not steers(plan, node, known) and not meets(node, together):
                 left.append(node)
                 continue
             for value in walk_back(tuple(chosen_by(plan, node)), enters):
@@ -117,6 +119,13 @@ def steers(plan: Plan, node: cst.CSTNode, known: set[int]) -> bool:
     assert isinstance(node, (cst.If, cst.For, cst.While))
     parts = (part for part in descendants(node) if part is not node)
     return any(changes(plan, part, known) for part in parts)
+
+
+def meets(node: cst.CSTNode, together: frozenset[int]) -> bool:
+    """Whether a condition decides whether a place is come to that all processes take part in."""
+    return isinstance(node, (cst.If, cst.IfExp, cst.While)) and any(
+        id(part) in together for part in descendants(node)
+    )
 
 
 def changes(plan: Plan, node: cst.CSTNode, known: set[int]) -> bool:

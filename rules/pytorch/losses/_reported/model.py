@@ -8,7 +8,7 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
-from transpile.facts.values import Values
+from transpile.facts.values import Value, Values
 from transpile.records import dataclass, field
 from transpile.rules.pytorch._quantity import Kind, Pending, Quantity
 
@@ -123,11 +123,13 @@ class Reported:
         leaves: the places to change, by the identity of their node.
         done: what is taken over the processes already, by the identity of the node.
         doubts: what must be looked at, by the identity of the node.
+        numbers: the values that are reported and depend on the samples.
     """
 
     leaves: dict[int, Leaf] = field(default_factory=dict)
     done: dict[int, Part] = field(default_factory=dict)
     doubts: dict[int, Doubt] = field(default_factory=dict)
+    numbers: list[Value] = field(default_factory=list)
 
     def together(self) -> set[int]:
         """The expressions in which every process will take part, by the identity of their node."""

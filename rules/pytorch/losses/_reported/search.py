@@ -50,6 +50,7 @@ def find(plan: Plan, vocabulary: Vocabulary) -> Reported:
         if collected.decides(part):
             inquiry.doubt(replace(part, decides=False), DECIDED)
         if matters(part, inquiry, collected):
+            inquiry.found.numbers.extend(part.values)
             quantity = inquiry.analysis.of(part.values)
             found = tuple(leaves.of(part, quantity))
             if quantity.kind is Kind.UNKNOWN and not found and not quantity.pending:
