@@ -415,6 +415,8 @@ def test_a_number_of_another_module_is_reduced_there(tmp_path: Path) -> None:
         ("if loss > 100 or i > 7:\n    break", "if reduce_mean(loss) > 100 or i > 7:"),
         ("scheduler.step(loss.item())", "scheduler.step(reduce_mean(loss).item())"),
         ("if i * len(x) > 40:\n    break", "if i * len(x) * get_world_size() > 40:"),
+        ("assert len(x) == 8", "assert len(x) * get_world_size() == 8"),
+        ("assert loss.item() < 9", "assert reduce_mean(loss).item() < 9"),
     ],
 )
 def test_decisions_are_taken_on_numbers_of_the_global_batch(body: str, line: str) -> None:
@@ -547,10 +549,37 @@ def test_a_number_that_a_model_makes_of_batch_means_is_told_and_not_summed() -> 
     assert "'log' of a number over the batch" in result.findings[0].message
 
 
-def test_sizes_that_grow_alike_are_compared_as_they_are() -> None:
-    found = numbers("if x.shape[0] != y.shape[0]:\n    raise ValueError")
+@pytest.mark.parametrize(
+    "fits",
+    [
+        "x.shape[0] == y.shape[0]",
+        "len(x) == len(y)",
+        "x.shape == y.shape + (8,)",
+        "out.shape == (len(x), 3)",
+        "out.size() == torch.Size([x.size(0), 3])",
+        "x.shape[1:] == (8,)",
+        "x.shape[-1] == 8",
+        "x.shape is not None",
+    ],
+)
+def test_sizes_that_grow_alike_are_compared_as_they_are(fits: str) -> None:
+    found = numbers(f"if not ({fits}):\n    raise ValueError\nassert {fits}")
     assert found.after == found.before
     assert not found.remarks
+
+
+@pytest.mark.parametrize(
+    "fits",
+    [
+        "x.shape == (8, 5)",
+        "tuple(x.shape) == (8, 5)",
+        "out.shape == torch.Size([8, 3])",
+    ],
+)
+def test_a_shape_that_is_told_by_its_numbers_is_that_of_the_whole_batch(fits: str) -> None:
+    for body in (f"assert {fits}", f"if not {fits}:\n    raise ValueError"):
+        found = numbers(body)
+        assert [code for code, _ in found.remarks] == ["PT603"], body
 
 
 CALLED_BACK = """

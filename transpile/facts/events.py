@@ -70,7 +70,8 @@ class Event:
     Args:
         kind: ``call``, ``iterate``, ``test``, ``choose`` (what a conditional expression asks for,
             with what it gives), ``exit`` (break, continue, return, raise),
-            ``store`` (attribute or item of something opaque), ``operate`` (augmented assignment).
+            ``store`` (attribute or item of something opaque), ``delete`` (item of a container),
+            ``operate`` (augmented assignment).
         node: the expression or statement.
         module: the module of `node`.
         stack: the frames around it, outermost first.

@@ -104,12 +104,28 @@ class Statements(Definitions):
 
     def assertion(self, node: cst.Assert) -> None:
         """``assert test, message``."""
-        self.evaluate(node.test)
+        test = self.evaluate(node.test)
+        if truth(test) is None:
+            self.record("test", node.test, test, name="assert")
         if node.msg is not None:
             self.evaluate(node.msg)
 
     def delete(self, node: cst.Del) -> None:
-        """``del name``."""
+        """``del base[key]``; names and attributes are kept for what may still read them."""
+        targets: list[cst.CSTNode] = [node.target]
+        while targets:
+            target = targets.pop()
+            if isinstance(target, (cst.Tuple, cst.List)):
+                targets.extend(element.value for element in target.elements)
+            elif isinstance(target, cst.Subscript):
+                base = self.evaluate(target.value)
+                for value in base:
+                    if isinstance(value, Sequence) and value.elements:
+                        # What is at which place is no longer known.
+                        value.rest = join(value.rest, *value.elements)
+                        value.elements.clear()
+                        self.heap_version += 1
+                self.record("delete", target, base)
 
     def declare_global(self, node: cst.Global) -> None:
         """``global name``."""

@@ -379,8 +379,7 @@ class Supposing(Accesses):
             given = [self.look(operand) for operand in value.operands]
             return algebra.nonlinear("the text", *given)
         several = [self.look(operand) for operand in value.operands]
-        if any(one.kind is Kind.SHAPE for one in several):
-            # Shapes are compared with each other: whether they fit is the same for shares.
+        if self.fit(value.operands):
             return domain.equal(tensor=False)
         found = algebra.nonlinear("a comparison", *several).without_gradient()
         return replace(found, content="bool") if found.kind is Kind.SAMPLE else found

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from transpile.facts.values import Opaque, Sequence, Values
+from collections.abc import Iterable
+
+from transpile.facts.values import Constant, Opaque, Sequence, Value, Values, only_constant
 from transpile.plan.graph import identity
 from transpile.records import replace
 
@@ -73,6 +75,28 @@ class Sizes(Looking):
             elif self.look((value,)).kind is Kind.SHAPE:
                 return self.look((value,)).dim
         return None
+
+    def fit(self, compared: Iterable[Values]) -> bool:
+        """Whether shapes are compared with each other: those of shares fit as whole ones do."""
+        return all(self.is_shape(one) or only_constant(one) == Constant(None) for one in compared)
+
+    def is_shape(self, values: Values) -> bool:
+        """Whether values are shapes of tensors of samples, or made of the number of samples."""
+        return bool(values) and all(self.is_made_of_shape(value) for value in values)
+
+    def is_made_of_shape(self, value: Value) -> bool:
+        """See :meth:`is_shape`."""
+        if isinstance(value, Sequence):
+            return any(
+                found.kind is Kind.SHAPE or (found.kind is Kind.EQUAL and found.degree == 1)
+                for found in map(self.look, (*value.elements, value.rest))
+            )
+        if self.look((value,)).kind is Kind.SHAPE:
+            return True
+        if not isinstance(value, Opaque) or value.kind not in ("call", "operation"):
+            return False
+        given = [argument.values for argument in value.arguments.items]
+        return any(map(self.is_shape, (*value.operands, *given)))
 
     def is_batch_size(self, values: Values) -> bool:
         """Whether a size is what a training loader is given as its batch size.

@@ -13,6 +13,8 @@ from transpile.plan.query import query
 from transpile.plan.roles.loaders import enters_iterator
 from transpile.records import dataclass, replace
 
+#: Events that change what exists.
+CHANGES = frozenset({"store", "delete", "operate", "call"})
 #: Methods of containers that change how many elements they have.
 RESIZING = frozenset(
     {
@@ -48,7 +50,7 @@ def changes_while_drawn(plan: Plan, loader: Loader) -> Iterator[Changing]:
         return
     batches: set[int] | None = None
     for event in plan.facts.events:
-        if event.detached or event.kind not in ("store", "operate", "call"):
+        if event.detached or event.kind not in CHANGES:
             continue
         if event.kind == "call" and not changed_by_call(event):
             continue
@@ -117,9 +119,13 @@ class Drawn:
                 if id(owner) in self.roots and event.name not in BESIDE:
                     return True
             return False
-        grows = changed_by_call(event) in RESIZING or (
-            event.kind == "operate"
-            and (event.name == "extend" or (event.name == "Add" and not tensor(event.callee)))
+        grows = (
+            event.kind == "delete"
+            or changed_by_call(event) in RESIZING
+            or (
+                event.kind == "operate"
+                and (event.name == "extend" or (event.name == "Add" and not tensor(event.callee)))
+            )
         )
         return any(
             id(value) in self.length.values or id(value) in self.bare

@@ -77,7 +77,9 @@ def matters(part: Part, inquiry: Inquiry, collected: Collected) -> bool:
     if quantity.kind is Kind.NOTHING or seen_whole(inquiry.plan, part.values):
         return False
     if quantity.kind is Kind.SHAPE:
-        inquiry.doubt(part, "this is the shape of one process's share of the batch", True)
+        compared = part.event.kind in ("test", "choose")
+        shown = replace(part, decides=False) if compared else part
+        inquiry.doubt(shown, "this is the shape of one process's share of the batch", not compared)
         return False
     if quantity.agreed and not quantity.pending and quantity.degree == 0:
         node = part.node or part.event.node

@@ -168,6 +168,8 @@ class Shown:
         if isinstance(node, cst.Comparison):
             if self.grow_alike(compared) or all(are_sizes(values) for values in compared):
                 return
+            if self.inquiry.analysis.fit(compared):
+                return
         for inner, part in zip(compared, parts, strict=True):
             yield from self.conditions(inner, part, event, decides)
 
