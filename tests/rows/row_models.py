@@ -37,6 +37,10 @@ LINEAR = "self.fc = nn.Linear(5, 3)"
 APART = [
     Small("linear", "return self.fc(x)", LINEAR),
     Small("relu of linear", "return F.relu(self.fc(x))", LINEAR),
+    Small("weight of a type", "return torch.mm(x, self.weight)",
+          "self.weight = nn.Parameter(torch.FloatTensor(5, 3).uniform_(-1, 1))"),
+    Small("numbers of a type", "return torch.spmm(x, self.weight)",
+          "self.weight = nn.Parameter(torch.Tensor([[1.0, 2.0, 3.0]] * 5))"),
     Small("softmax of features", "return self.fc(x).softmax(1)", LINEAR),
     Small("softmax of the last axis", "return F.softmax(self.fc(x), dim=-1)", LINEAR),
     Small("log softmax", "return F.log_softmax(self.fc(x), dim=1)", LINEAR),

@@ -11,7 +11,7 @@ from .domain import Known
 Kind = Callable[[Bound], Known]
 NAMES = {
     simple: "elementwise condition first noisy drawn drawn_like new like counting evenly identity "
-    "constant",
+    "constant typed",
     along: "reduces tests extremes paired two along sorts implicit_softmax",
     cutting: "splits unbinds picks cuts gathers scatters one_hot",
     moving: "views views_as flattens unflattens transposes permutes moves unsqueezes squeezes "

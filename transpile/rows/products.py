@@ -42,7 +42,14 @@ def matrix_product(one: Tensor, other: Tensor) -> Tensor:
 
 
 #: The ranks that products take which do not spread their operands.
-RANKS = {"mm": (2, 2), "bmm": (3, 3), "mv": (2, 1), "addmm": (2, 2), "baddbmm": (3, 3)}
+RANKS = {
+    "mm": (2, 2),
+    "spmm": (2, 2),
+    "bmm": (3, 3),
+    "mv": (2, 1),
+    "addmm": (2, 2),
+    "baddbmm": (3, 3),
+}
 RANKS["addmv"] = RANKS["mv"]
 
 

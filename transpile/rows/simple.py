@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transpile.facts.values import Constant
 
-from .bound import Bound, pointwise, tensor_of
+from .bound import Bound, pointwise, size, tensor_of
 from .domain import LENGTH, NONE, ONE, PLAIN, Dim, Factor, Group, Known, Number, Tensor
 from .shapes import (
     Mixed,
@@ -122,6 +122,20 @@ def identity(bound: Bound) -> Known:
     if any(one is not None and (one.samples or one.counted) for one in sizes):
         raise Mixed("it holds an entry for every pair of samples", "count")
     return Tensor((LENGTH, LENGTH))
+
+
+def typed(bound: Bound) -> Known:
+    """A tensor of a type, made of numbers or of nothing but sizes."""
+    data = bound.get("data")
+    if bound.sizes("sizes") or isinstance(data, Number) or is_integer(data):
+        assert data is not None
+        return Tensor(made((size(bound.run, data), *bound.sizes("sizes"))))
+    return constant(bound)
+
+
+def is_integer(value: Known | None) -> bool:
+    """Whether a value is an integer of the script."""
+    return isinstance(value, Constant) and isinstance(value.value, int)
 
 
 def constant(bound: Bound) -> Known:

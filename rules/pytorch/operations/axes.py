@@ -89,7 +89,7 @@ TABLE: dict[str, dict[str, str]] = {
         **dict.fromkeys(("tril", "triu", "inverse", "inv", "pinverse", "pinv", "cholesky",
                          "matrix_exp", "matrix_power"), "input diagonal"),
     },
-    "products": dict.fromkeys(("matmul", "mm", "bmm", "mv"), "input other"),
+    "products": dict.fromkeys(("matmul", "mm", "bmm", "mv", "spmm"), "input other"),
     "added_products": dict.fromkeys(("addmm", "baddbmm", "addmv", "addbmm_"), "input one other"),
     "outers": dict.fromkeys(("outer", "ger"), "input other"),
     "dots": dict.fromkeys(("dot", "inner_", "vdot"), "input other"),
@@ -125,10 +125,12 @@ TABLE: dict[str, dict[str, str]] = {
     "evenly": dict.fromkeys(("linspace", "logspace"), "start end steps"),
     "identity": {"eye": "*size"},
     "constant": {
-        **dict.fromkeys(("tensor", "as_tensor", "from_numpy", "asarray", "FloatTensor",
-                         "LongTensor", "BoolTensor", "IntTensor", "Tensor"), "data"),
+        **dict.fromkeys(("tensor", "as_tensor", "from_numpy", "asarray"), "data"),
         "hann_window": "data",
     },
+    "typed": dict.fromkeys(("Tensor", "FloatTensor", "DoubleTensor", "HalfTensor", "LongTensor",
+                            "IntTensor", "ShortTensor", "ByteTensor", "BoolTensor"),
+                           "data *sizes"),
     "attention": {
         "scaled_dot_product_attention": "query key value mask dropout_p is_causal scale"
     },
