@@ -17,7 +17,7 @@ from transpile.facts.values import (
     Values,
     only_constant,
 )
-from transpile.plan.graph import called_names, origin, walk_back
+from transpile.plan.graph import called_names, method_calls, origin, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.roles.backwards import enters_wrapper
 from transpile.records import replace
@@ -30,6 +30,10 @@ from .pieces import BY_PLACE, picks_values, takes_by_place
 from .shapes import PIECES, Given, indexed, piece, reshaped
 from .uses import gives_tensors, tensors_by_use
 from .vocabulary import CUTS, NEUTRAL_ATTRIBUTES
+
+#: Methods of dicts that give their entries.
+VIEWS = frozenset({"items", "keys", "values"})
+PAIRS = frozenset({"items"})
 
 
 class Accesses(Calls):
@@ -78,6 +82,19 @@ class Accesses(Calls):
             return domain.equal(tensor=False)
         return found
 
+    def method(self, value: Opaque, callee: Opaque) -> Quantity:
+        """A call of a method; what a batch that is a dict holds is each a part of the batch."""
+        if callee.name in VIEWS and not value.arguments.items:
+            if self.is_collection(callee.operands[0]):
+                if callee.name == "keys":
+                    return domain.equal(tensor=False)
+                held = self.look(callee.operands[0])
+                dims = {dim for one in callee.operands[0] for dim in self.laid_out(one).values()}
+                if held.kind is Kind.SAMPLE and dims:
+                    return replace(held, dim=dims.pop() if len(dims) == 1 else None)
+                return held
+        return super().method(value, callee)
+
     def is_collection(self, values: Values, seen: set[int] | None = None) -> bool:
         """Whether values are tuples, lists or dicts of tensors rather than tensors."""
         seen = set() if seen is None else seen
@@ -90,6 +107,8 @@ class Accesses(Calls):
             if isinstance(behind, (Sequence, Mapping, Generator)):
                 continue
             if self.batch_of(behind) is not None or self.gives_several(behind):
+                continue
+            if is_view(behind) or is_pair(behind):
                 continue
             if isinstance(behind, Opaque) and behind.kind == "item":
                 if self.position_in_batch(behind) is not None:
@@ -185,6 +204,8 @@ class Accesses(Calls):
             return self.look(inner)
         if position == 0 and any(map(self.may_give_loss, value.operands[0])):
             return domain.unknown(IN_LIBRARY, whole=True)
+        if position == 0 and value.operands[0] and all(map(is_pair, value.operands[0])):
+            return domain.equal(tensor=False)
         base = self.look(value.operands[0])
         laid = self.position_in_batch(value)
         if laid is not None:
@@ -245,6 +266,23 @@ IN_LIBRARY = "it is computed inside a model that cannot be analysed"
 def is_access(value: Value) -> bool:
     """Whether a value is an attribute of another."""
     return isinstance(value, Opaque) and value.kind == "attribute"
+
+
+def is_view(value: Value, words: frozenset[str] = VIEWS) -> bool:
+    """Whether a value is what a method of a dict gives of its entries."""
+    return isinstance(value, Opaque) and any(
+        word in words and not value.arguments.items for word, _ in method_calls(value)
+    )
+
+
+def is_pair(value: Value) -> bool:
+    """Whether a value is a key with what a dict holds under it."""
+    return (
+        isinstance(value, Opaque)
+        and value.kind == "element"
+        and bool(value.operands[0])
+        and all(is_view(source, PAIRS) for source in value.operands[0])
+    )
 
 
 def has_several(node: cst.CSTNode) -> bool:

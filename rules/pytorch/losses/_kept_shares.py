@@ -32,7 +32,10 @@ def kept_shares(plan: Plan) -> Iterator[Event]:
             lasting = tuple(
                 value
                 for value in target
-                if isinstance(value, Opaque) and id(value) in used and id(value) not in passing
+                if isinstance(value, Opaque)
+                and id(value) in used
+                and id(value) not in passing
+                and not is_drawn_batch(quantities, value, event)
             )
             if not lasting:
                 continue
@@ -46,6 +49,12 @@ def kept_shares(plan: Plan) -> Iterator[Event]:
         if id(event.node) not in found and keeps_statistic(quantities, event, used):
             found[id(event.node)] = event
     yield from sorted(found.values(), key=lambda event: event.order)
+
+
+def is_drawn_batch(quantities: Analysis, value: Value, event: Event) -> bool:
+    """Whether an event stores into the dict or list that a step has drawn, which ends with it."""
+    stores = event.kind == "store" and event.name == "[]"
+    return stores and quantities.batch_of(value) is True and quantities.is_collection((value,))
 
 
 def enters(value: Value) -> bool:

@@ -251,14 +251,14 @@ def is_before(plan: Plan, wrap: Wrap, module: Module, node: cst.CSTNode) -> bool
             return start(module, node) <= start(module, wrap.after)
         return start(module, node) < start(module, wrap.before)
     function = function_of(module, node)
-    if function is None:
-        return any(last < wrap.order for last in orders_from(plan, module, node))
     last = last_orders(plan).get(id(function))
-    return last is not None and last < wrap.order
+    if last is not None and last < wrap.order:
+        return True
+    return any(last < wrap.order for last in orders_from(plan, module, node))
 
 
 def orders_from(plan: Plan, module: Module, node: cst.CSTNode) -> Iterator[int]:
-    """The last events of the statement that a node of a module is part of, and of those behind.
+    """The last events of the statement that a node is part of, and of those behind it in its block.
 
     In a statement of its own nothing may happen that the run has noted.
     """
@@ -276,7 +276,7 @@ def orders_from(plan: Plan, module: Module, node: cst.CSTNode) -> Iterator[int]:
 
 @query
 def last_orders(plan: Plan) -> dict[int, int]:
-    """The last event in each function, and in each statement of a module, by their identities."""
+    """The last event in each function, and in each statement, by their identities."""
     found: dict[int, int] = {}
     for event in plan.facts.events:
         function = event.function()
@@ -284,8 +284,7 @@ def last_orders(plan: Plan) -> dict[int, int]:
             continue
         if function is not None:
             found[id(function.node)] = event.order
-        else:
-            found[id(statement_of(event.module, event.node))] = event.order
+        found[id(statement_of(event.module, event.node))] = event.order
     return found
 
 

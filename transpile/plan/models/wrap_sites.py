@@ -6,8 +6,8 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
-from transpile.facts.values import Constant, Instance
-from transpile.facts.walk import children, descendants
+from transpile.facts.values import Constant, Instance, Sequence
+from transpile.facts.walk import children, descendants, returned
 from transpile.plan.flow.places import calls_of, site_at
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.holders import Holder
@@ -84,6 +84,34 @@ def may_bind(plan: Plan, node: cst.CSTNode, model: Model) -> bool:
     values = plan.facts.values_of(node.value) if isinstance(node, cst.Assign) else ()
     return not values or any(
         not isinstance(value, (Instance, Constant)) or value is model.value for value in values
+    )
+
+
+def gives_back(plan: Plan, node: cst.CSTNode, model: Model, uses: list[cst.CSTNode]) -> bool:
+    """Whether a variable is given its own value by ``net = train(net)``, which uses the model."""
+    if not isinstance(node, cst.Assign):
+        return False
+    inside = {id(one) for one in (node.value, *descendants(node.value))}
+    if not any(id(use) in inside for use in uses):
+        return False
+    values = plan.facts.values_of(node.value)
+    return bool(values) and all(
+        value is model.value
+        or (isinstance(value, Sequence) and any(model.value in part for part in value.elements))
+        for value in values
+    )
+
+
+def comes_back(plan: Plan, model: Model, holders: list[Holder]) -> bool:
+    """Whether a function that is called with a model several times hands it back each time."""
+    function, depth = holders[0].function, holders[0].depth
+    calls = {tuple(id(call.node) for call in calls_of(holder.stack)[:depth]) for holder in holders}
+    if function is None or len(calls) < 2:
+        return False
+    return any(
+        value is model.value or (isinstance(value, Sequence) and model.value in value.every())
+        for node in returned(function)
+        for value in plan.facts.values_of(node)
     )
 
 

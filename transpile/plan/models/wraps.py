@@ -19,6 +19,8 @@ from transpile.plan.models.second_passes import reached_by_gradients_alone, seco
 from transpile.plan.models.wrap_sites import (
     assigned_as_global,
     binding_nodes,
+    comes_back,
+    gives_back,
     may_bind,
     site_in_scope,
     sites_in_scope,
@@ -172,9 +174,15 @@ def wrap_at(
     uses = [holder.node for holder in holders if not holder.stored]
     if first.function is None and assigned_as_global(module, first.text):
         return "a function assigns it to a global variable, and the place behind that is not known"
-    binding = [node for node in binding_nodes(plan, first) if may_bind(plan, node, model)]
+    binding = [
+        node
+        for node in binding_nodes(plan, first)
+        if may_bind(plan, node, model) and not gives_back(plan, node, model, uses)
+    ]
     if not binding and not first.is_parameter:
         return ""
+    if first.is_parameter and comes_back(plan, model, holders):
+        return "the function that it would be wrapped in gives it back, and is called with it again"
     anchors = [*binding, *preparations(plan, model, first, forwards, thawed)]
     optimizers = [
         site

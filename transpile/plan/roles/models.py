@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Mapping as Mapping_
 
 from transpile.facts.values import (
     BoundMethod,
@@ -28,6 +29,9 @@ from transpile.plan.model import Model, Optimizer, Plan
 from transpile.plan.models.parts import walk_parts
 from transpile.plan.roles.surroundings import enters_part, inside_module, top_module
 from transpile.plan.table import Table
+
+#: Builtins that give the elements of what they are given.
+PASSED_ON = frozenset({"builtins.reversed", "builtins.enumerate", "builtins.zip"})
 
 
 def find_models(plan: Plan) -> None:
@@ -82,7 +86,7 @@ def find_models(plan: Plan) -> None:
         for value in walk_back(backward.loss, lambda v: not isinstance(v, (Instance, Function))):
             if isinstance(value, Opaque) and value.kind == "call":
                 for callee in (*value.callee, *bound_receivers(value.callee)):
-                    called = found.get(id(origin(callee))) or owned.get(id(callee))
+                    called = found.get(id(origin(callee))) or owner_behind(callee, owned)
                     if called is not None and called not in through:
                         through.append(called)
             elif id(value) in owned and owned[id(value)] not in through:
@@ -94,6 +98,22 @@ def find_models(plan: Plan) -> None:
             model in backward.models and not backward.event.detached for backward in plan.backwards
         )
     plan.models = [model for model in found.values() if model.forwards or model.optimizers]
+
+
+def owner_behind(callee: Value, owned: Mapping_[int, Model]) -> Model | None:
+    """The model that a layer is a part of, be it one of a list of layers."""
+    for value in walk_back((callee,), is_one_of_several):
+        if id(value) in owned:
+            return owned[id(value)]
+    return None
+
+
+def is_one_of_several(value: Value) -> bool:
+    """Whether a value is taken out of others, as the rounds of a loop do."""
+    return isinstance(value, Opaque) and (
+        value.kind in ("element", "item", "operation")
+        or any(name in PASSED_ON for name in called_names(value))
+    )
 
 
 def called_objects(callee: Value, table: Table) -> Values:
