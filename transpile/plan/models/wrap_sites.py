@@ -88,8 +88,8 @@ def may_bind(plan: Plan, node: cst.CSTNode, model: Model) -> bool:
 
 
 def gives_back(plan: Plan, node: cst.CSTNode, model: Model, uses: list[cst.CSTNode]) -> bool:
-    """Whether a variable is given its own value by ``net = train(net)``, which uses the model."""
-    if not isinstance(node, cst.Assign):
+    """Whether a variable is given its own value by one of several ``net = train(net)``."""
+    if not isinstance(node, cst.Assign) or len({id(use) for use in uses}) < 2:
         return False
     inside = {id(one) for one in (node.value, *descendants(node.value))}
     if not any(id(use) in inside for use in uses):

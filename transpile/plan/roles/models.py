@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Mapping as Mapping_
 
+import libcst as cst
+
+from transpile.facts.events import Event
 from transpile.facts.values import (
     BoundMethod,
     Constant,
@@ -27,7 +30,12 @@ from transpile.plan.graph import (
 )
 from transpile.plan.model import Model, Optimizer, Plan
 from transpile.plan.models.parts import walk_parts
-from transpile.plan.roles.surroundings import enters_part, inside_module, top_module
+from transpile.plan.roles.surroundings import (
+    enters_part,
+    gradients_off,
+    inside_module,
+    top_module,
+)
 from transpile.plan.table import Table
 
 #: Builtins that give the elements of what they are given.
@@ -94,7 +102,8 @@ def find_models(plan: Plan) -> None:
         backward.models = tuple(through)
     for model in found.values():
         model.updated_by_hand = any(model.value is value for value in by_hand)
-        model.trained = bool(model.optimizers or model.updated_by_hand) and any(
+        learns = bool(model.optimizers) or (model.updated_by_hand and not follows(plan, model))
+        model.trained = learns and any(
             model in backward.models and not backward.event.detached for backward in plan.backwards
         )
     plan.models = [model for model in found.values() if model.forwards or model.optimizers]
@@ -193,6 +202,26 @@ def updated_by_hand(plan: Plan) -> list[Value]:
                             if not any(owner is other for other in found)
                         )
     return found
+
+
+def follows(plan: Plan, model: Model) -> bool:
+    """Whether no call of a model gives gradients: what changes it is another model, not a loss."""
+    return bool(model.forwards) and all(
+        gradients_off(event.stack, plan.table) or is_cut_off(event) for event in model.forwards
+    )
+
+
+def is_cut_off(event: Event) -> bool:
+    """Whether what a call gives is detached at once: ``target(x).detach()``."""
+    source = event.module.source
+    attribute = source.parent(event.node) if source.has(event.node) else None
+    call = source.parent(attribute) if isinstance(attribute, cst.Attribute) else None
+    return (
+        isinstance(attribute, cst.Attribute)
+        and attribute.attr.value == "detach"
+        and isinstance(call, cst.Call)
+        and call.func is attribute
+    )
 
 
 def descends(values: Values) -> bool:
