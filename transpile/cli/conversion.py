@@ -105,6 +105,9 @@ def _convert_all(job: Job) -> Iterator[_Converted | FileReport]:
             yield FileReport(task.script.name, Outcome.UNCHANGED)
         else:
             yield next(recalled) or next(answers)
+    # At their end, the processes that converted have ended, too.
+    for _ in answers:
+        pass
     if missing:
         job.kept.tidy()
 

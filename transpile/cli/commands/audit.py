@@ -138,6 +138,9 @@ def _look(
         if not script.from_folder or all(f.code not in _SILENT for f in report.findings):
             reports.append(replace(report, findings=tuple(found)))
         progress.step()
+    # At their end, the processes that looked have ended, too.
+    for _ in answers:
+        pass
     if missing:
         kept.tidy()
     if is_last:
