@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import pickle
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -57,7 +58,7 @@ def file_differences(expected: Job, found: Job) -> Iterator[str]:
     for name, data in expected.files.items():
         if data == found.files[name]:
             continue
-        if name.endswith(".pt"):
+        if name.endswith((".pt", ".npy", ".pkl")):
             if distance(_loaded(data), _loaded(found.files[name])) > 1:
                 yield f"file {name}: the values differ"
         else:
@@ -67,9 +68,14 @@ def file_differences(expected: Job, found: Job) -> Iterator[str]:
 
 
 def _loaded(data: bytes) -> Any:
+    import numpy
     import torch
 
-    return _plain(torch.load(io.BytesIO(data), map_location="cpu", weights_only=False))
+    if data.startswith(b"\x93NUMPY"):
+        return _plain(numpy.load(io.BytesIO(data), allow_pickle=True))
+    if data.startswith(b"PK"):
+        return _plain(torch.load(io.BytesIO(data), map_location="cpu", weights_only=False))
+    return _plain(pickle.loads(data))
 
 
 def _plain(value: Any) -> Any:
