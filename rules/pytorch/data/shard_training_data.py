@@ -302,6 +302,12 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     module = data.site.module
     statement = statement_of(module, data.site.node)
     assert statement is not None
+    # One statement may make several loaders: what is moved above it stands in their order.
+    beside = [
+        site.node
+        for site in sites(plan)
+        if site.module is module and statement_of(module, site.node) is statement
+    ]
     yield Helper("get_world_size", data.site.module)
     world_size = f"{plan.names_in(data.site.module).fresh('get_world_size')}()"
     sampler_class = plan.names_in(data.site.module).imported(
@@ -313,7 +319,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         name = plan.names_in(data.site.module).fresh(
             "train_dataset", f"dataset {id(data.site.node)}"
         )
-        for edit in bind_above(data, statement, name, indentation):
+        for edit in bind_above(data, statement, name, indentation, beside.index(data.site.node)):
             yield In(module, edit)
         dataset = name
     seed, helpers = seed_text(plan, data.site)
@@ -333,21 +339,24 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         if columns + len(lines[0]) > limit:
             lines = [f"{data.sampler} = None", f"if {world_size} > 1:"]
             lines += [f"    {line}" for line in written_call(head, arguments, columns + 4)]
-    for edit in insert_before(source, statement, lines, order=10):
+    for edit in insert_before(source, statement, lines, order=7 + 3 * len(beside)):
         yield In(module, edit)
     if data.options is None:
         yield from argument_edits(data)
 
 
-def bind_above(data: Sharding, statement: Statement, name: str, indentation: str) -> Iterator[Edit]:
+def bind_above(
+    data: Sharding, statement: Statement, name: str, indentation: str, place: int
+) -> Iterator[Edit]:
     """Move the dataset's expression above the statement, and put a name in its place."""
+    order = 3 * place
     source = data.site.module.source
     span = source.span(data.dataset)
     above = insert_before(source, statement, ["pass"])[0]
     offset = above.offset if isinstance(above, Insert) else source.span(statement).start
-    yield Insert(offset, f"{indentation}{name} = ", order=0)
-    yield Move(span, offset, order=1)
-    yield Insert(offset, source.newline, order=2)
+    yield Insert(offset, f"{indentation}{name} = ", order=order)
+    yield Move(span, offset, order=order + 1)
+    yield Insert(offset, source.newline, order=order + 2)
     yield Insert(span.start, name)
 
 
