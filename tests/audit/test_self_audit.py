@@ -131,3 +131,44 @@ def test_an_output_that_cannot_be_audited_is_told_of(monkeypatch: pytest.MonkeyP
     result = convert(SCRIPT)
     assert result.outcome is Outcome.CONVERTED
     assert [(each.code, each.level) for each in result.findings] == [("DT018", Level.NOTE)]
+
+
+STREAMS = """\
+import torch
+from torch import nn
+
+streams = MADE
+model = nn.Embedding(50, 50)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+def window(source, start):
+    return source[:, start : start + 5], source[:, start + 1 : start + 6]
+
+
+def train():
+    for start in range(0, streams.size(1) - 1, 5):
+        if start + 5 >= SIZE - 1:
+            continue
+        x, y = window(streams, start)
+        if y.size(1) < 5:
+            raise ValueError("the window reaches past the end")
+        loss = nn.functional.cross_entropy(model(x).reshape(-1, 50), y.reshape(-1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+for epoch in range(2):
+    train()
+"""
+
+
+@pytest.mark.parametrize("size", ["streams.size(1)", "streams.shape[1]", "streams.size()[1]"])
+@pytest.mark.parametrize("made", ["torch.rand(12, 41)", "torch.rand(24, 41).narrow(0, 0, 12)"])
+def test_the_size_of_a_drawn_tensor_is_not_drawn(made: str, size: str) -> None:
+    script = STREAMS.replace("SIZE", size)
+    script = script.replace("MADE", made)
+    script = script.replace("window(streams, start)", "window(streams > 0.5, start)")
+    result = convert(script.replace("model(x)", "model(x.long())"))
+    assert not [each for each in result.findings if "AU106" in each.message]

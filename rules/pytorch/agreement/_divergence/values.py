@@ -29,6 +29,7 @@ from transpile.rules.pytorch.effects._written_paths import writes_into
 from transpile.rules.pytorch.randomness._private_chance import differs
 
 from .causes import Cause, Look
+from .extents import behind_extent
 from .reduced import Reduced
 
 CLOCKS = (
@@ -233,6 +234,10 @@ class ValueDifferences:
         if id(value) in self.models or id(value) in self.optimizers or self.is_extent(value):
             return
         if schedules(value, self.optimizers):
+            return
+        extent = behind_extent(value)
+        if extent is not None:
+            yield from extent
             return
         equal = {id(each) for each in self.reduced_within(value)}
         for group in parents(value):
