@@ -46,6 +46,12 @@ def sizes_told(owner: Value) -> Iterator[Values | None]:
         yield from (item.values for item in arguments.items)
     elif len(told) == len(arguments.items) == 3 and method_calls(owner):
         for name, receiver in method_calls(owner):
-            yield from (receiver, told[2]) if name == "narrow" else (None,)
+            if name != "narrow":
+                yield None
+                continue
+            yield told[2]
+            for whole in receiver:
+                sizes = tuple(sizes_told(origin(whole)))
+                yield from ((whole,),) if None in sizes else sizes
     else:
         yield None

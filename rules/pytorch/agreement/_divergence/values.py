@@ -237,7 +237,8 @@ class ValueDifferences:
             return
         extent = behind_extent(value)
         if extent is not None:
-            yield from extent
+            for told in extent:
+                yield from told
             return
         equal = {id(each) for each in self.reduced_within(value)}
         for group in parents(value):
