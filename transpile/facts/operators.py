@@ -20,6 +20,9 @@ from transpile.facts.values import (
     only_constant,
 )
 
+#: Objects that are known themselves, and containers whose contents are.
+HELD = (Class, Function, Instance, Mapping, Sequence)
+
 
 class Operators(Literals):
     """The part of the interpreter that knows what operators give."""
@@ -77,6 +80,11 @@ class Operators(Literals):
             return right
         if not is_and and all(isinstance(v, (Instance, Function, Class)) for v in left):
             return left
+        if not is_and:
+            given = tuple(value for value in left if truth((value,)) is not False)
+            if given and all(isinstance(value, HELD) for value in (*given, *right)):
+                # ``callbacks or []``: one or the other, and what either holds.
+                return join(given, right)
         return (self.opaque("operation", node, "And" if is_and else "Or", (left, right)),)
 
     def comparison(self, node: cst.Comparison) -> Values:
