@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transpile.prelude import HelperSource, HelperTemplate
 from transpile.rules.tensorflow._helpers.names import (
+    CONTEXT,
     CONTEXTMANAGER,
     INSPECT,
     SYS,
@@ -144,20 +145,22 @@ def $own_noise(model, number):
     found = (getattr(layer, "_seed_generators", ()) for layer in $layers_of(model))
     states = {id(each.state): each.state for generators in found for each in generators}
     offset = 7919 * number
-    graph = $tf.compat.v1.get_default_graph()
-    seed = graph.seed
+    holder, name = $tf.compat.v1.get_default_graph(), "seed"
+    if $tf.executing_eagerly():
+        holder, name = $context.context(), "_seed"
+    seed = getattr(holder, name)
     if seed is not None:
-        graph.seed = seed + offset
+        setattr(holder, name, seed + offset)
     for state in states.values():
         state.assign(state + $tf.constant([offset, 0], state.dtype))
     try:
         yield
     finally:
-        graph.seed = seed
+        setattr(holder, name, seed)
         for state in states.values():
             state.assign(state - $tf.constant([offset, 0], state.dtype))
 ''',
-        (CONTEXTMANAGER, TF),
+        (CONTEXT, CONTEXTMANAGER, TF),
         ("layers_of",),
     ),
     "check_agreement": HelperSource(
@@ -215,7 +218,9 @@ def $compute_rows(model, call, args, kwargs, unchecked):
 
     if unchecked is not None:
         check = lambda: $check_rows(model, call, args, kwargs, rows_alone)  # noqa: E731
+        drawn = $context.context()._rng.getstate()
         unchecked.assign($tf.cond(unchecked, check, lambda: $tf.constant(False)))
+        $context.context()._rng.setstate(drawn)
 
     def whole_batch(*inputs):
         rows = [tensor[first:behind] for tensor in inputs]
@@ -273,7 +278,7 @@ def $compute_rows(model, call, args, kwargs, unchecked):
             output._keras_mask = mask
     return $tf.nest.pack_sequence_as(result[0], outputs)
 ''',
-        (TF,),
+        (CONTEXT, TF),
         (
             "rows_of",
             "get_rank",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 ATEXIT = ("atexit", "atexit")
+CONTEXT = ("context", "tensorflow.python.eager.context")
 CONTEXTMANAGER = ("contextmanager", "contextlib.contextmanager")
 INSPECT = ("inspect", "inspect")
 JSON = ("json", "json")

@@ -11,6 +11,8 @@ import pytest
 from cases import Case, cases
 from tensorflow_jobs import difference, start, words_and_numbers
 
+from transpile import Options, convert
+
 CONVERTED = [case for case in cases("tensorflow") if case.expect == "converted"]
 
 
@@ -50,3 +52,61 @@ def test_output_trains_the_same_model(
         assert not alone.trouble, alone.trouble
         assert alone.trained == before.trained and alone.outputs == before.outputs
         assert alone.files == before.files
+
+
+NOISE = """\
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(5)
+
+
+class Noisy(tf.keras.layers.Layer):
+    def __init__(self, seed):
+        super().__init__()
+        self.given = seed
+
+    def call(self, x):
+        return x + tf.random.normal(tf.shape(x), seed=self.given)
+
+
+class Net(tf.keras.Model):
+    def __init__(self, seed):
+        super().__init__()
+        self.noisy, self.head = Noisy(seed), tf.keras.layers.Dense(1)
+
+    def call(self, x):
+        noisy = self.noisy(x)
+        return self.head(noisy), noisy
+
+
+def step(net, optimizer, batch):
+    with tf.GradientTape() as tape:
+        output, noise = net(batch)
+        loss = tf.reduce_mean(tf.square(output - 1.0))
+    slopes = tape.gradient(loss, net.trainable_variables)
+    optimizer.apply_gradients(zip(slopes, net.trainable_variables))
+    return noise
+
+
+one, other = Net(None), Net(3)
+first, second = tf.keras.optimizers.SGD(0.1), tf.keras.optimizers.SGD(0.1)
+traced = tf.function(step)
+for batch in tf.data.Dataset.from_tensors(tf.zeros((8, 3))).repeat(2):
+    found = [step(one, first, batch).numpy()]
+    found.append(traced(other, second, batch).numpy())
+    print([len(np.unique(each.round(5), axis=0)) for each in found], float(tf.random.normal([])))
+"""
+
+
+def test_noise_within_a_model_is_independent_between_workers(
+    interpreter_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    python = interpreter_of("tensorflow")
+    (tmp_path / "train.py").write_text(NOISE, "utf-8")
+    before = start(python, tmp_path / "train.py", tmp_path / "before").end()
+    (tmp_path / "train_dist.py").write_bytes(convert(NOISE, Options()).data)
+    together = start(python, tmp_path / "train_dist.py", tmp_path / "two", workers=2).end()
+    assert not together.trouble, together.trouble
+    # Nor does what the script itself draws change.
+    assert together.outputs[0] == before.outputs[0] and "[8, 8]" in before.outputs[0]
