@@ -58,11 +58,13 @@ def file_differences(expected: Job, found: Job) -> Iterator[str]:
     for name, data in expected.files.items():
         if data == found.files[name]:
             continue
-        if name.endswith((".pt", ".npy", ".pkl")):
+        if name.endswith((".pt", ".pth", ".npy", ".pkl")):
             if distance(_loaded(data), _loaded(found.files[name])) > 1:
                 yield f"file {name}: the values differ"
         else:
-            said = text_difference(data.decode(), found.files[name].decode())
+            said = text_difference(
+                *(each.decode(errors="replace") for each in (data, found.files[name]))
+            )
             if said:
                 yield f"file {name}: {said}"
 
