@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from test_rows import rows
 
+from transpile import Options, convert
 from transpile.rows.verdict import Axes, joined
 
 RECURRENT = """\
@@ -88,3 +89,39 @@ def test_axes_that_agree(one: Axes, other: Axes, both: Axes) -> None:
 def test_axes_that_do_not(one: Axes, other: Axes) -> None:
     with pytest.raises(ValueError, match="now of one shape, now of another"):
         joined(one, other)
+
+
+@pytest.mark.parametrize("made", ["nn.MaxPool2d(2)", "nn.ReLU()", "nn.Softmax(dim=-1)"])
+def test_outputs_behind_layers_made_in_forward_are_gathered(made: str) -> None:
+    """What such a layer is called with are samples, not what it is made of."""
+    script = f"""\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convs = nn.ModuleList([nn.Conv2d(1, 3, 2) for _ in range(2)])
+        self.out = nn.Linear(24, 2)
+
+    def forward(self, x):
+        found = []
+        for conv in self.convs:
+            layer = {made}
+            found.append(layer(conv(x)))
+        return self.out(torch.cat(found, 3).flatten(1))
+
+
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x = torch.LongTensor([[1, 2], [2, 3]])
+y = torch.LongTensor([0, 1])
+for epoch in range(2):
+    optimizer.zero_grad()
+    loss = nn.functional.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+"""
+    text = convert(script, Options(shard="calls")).text
+    assert "SplitCalls(model)" in text and "outputs=None" not in text

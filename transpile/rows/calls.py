@@ -160,6 +160,8 @@ class Calls(Statements):
         if isinstance(value, External):
             if value.name == "builtins.super":
                 return self.behind(given)
+            if self.library.is_layer((value.name,)) and (layer := self.layer_made(value.name)):
+                return layer
             made = self.guarded(self.call_library(value.name, given), given, value.name)
             if writes_in_place(value.name):
                 self.written_over(made)
@@ -175,6 +177,15 @@ class Calls(Statements):
         if isinstance(value, UnknownFact):
             return self.guarded(None, given, value.reason)
         return self.guarded(None, given, UNNAMED)
+
+    def layer_made(self, name: str) -> Held | None:
+        """The layer that the followed code makes here, with what it is told."""
+        made = tuple(
+            value
+            for value in self.facts.values_of(self.site[1])
+            if isinstance(value, Opaque) and origin(value) is value and name in called_names(value)
+        )
+        return Held(made) if made else None
 
     def call_library(self, name: str, given: Given) -> Known | None:
         """A call of a library's function."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from transpile.facts.values import (
     BoundMethod,
     Constant,
-    External,
     Function,
     Instance,
     Opaque,
@@ -74,7 +73,9 @@ class TorchLibrary:
         if package == "torch.nn.utils.rnn":
             return sequences(run, word, given)
         if self.is_layer((name,)):
-            return Held((External(name),)) if name not in WRAPPERS else given.items[0]
+            if name in WRAPPERS:
+                return given.items[0]
+            return run.unknown(f"the layer '{name}' is made where the model is called")
         if package not in PACKAGES:
             return None
         if package in ("torch", "torch.nn.functional"):
