@@ -159,7 +159,7 @@ def test_what_does_not_depend_on_the_batch(expression: str) -> None:
         "x.to('cpu')",
         "x.cuda(non_blocking=True).float()",
         "Variable(x)",
-        "x.view(-1, 2)",
+        "x.view(-1, 4)",
         "x * 2 - weights[0]",
         "F.softmax(out, dim=1)",
         "out.max(1)[1]",
@@ -322,7 +322,7 @@ def test_what_is_a_sum_over_the_batch(expression: str) -> None:
         "train.batch_size",
         "int(x.size(0))",
         "len(train.sampler)",
-        "x.view(-1, 2).size(0)",
+        "x.view(-1, 4).size(0)",
     ],
 )
 def test_what_counts_samples(expression: str) -> None:

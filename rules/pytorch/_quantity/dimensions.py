@@ -11,7 +11,18 @@ from . import algebra, domain
 from .domain import Duty, Kind, Pending, Quantity
 from .orders import REORDERING
 from .shapes import Given, integer
-from .vocabulary import ALONG, DEFAULT_DIM, DIM_POSITION, POSITIONS, SUMS
+from .vocabulary import (
+    ALONG,
+    DEFAULT_DIM,
+    DIM_POSITION,
+    LAST_BY_DEFAULT,
+    POSITIONS,
+    SPATIAL,
+    SUMS,
+)
+
+LAST = "'{}' looks along the last dimension, which may count the samples"
+ACROSS = "'{}' looks across the samples of a batch"
 
 
 def reduced_over(word: str, tensor: Quantity, given: Given) -> Quantity:
@@ -34,7 +45,13 @@ def reduced_over(word: str, tensor: Quantity, given: Given) -> Quantity:
         return replace(tensor, content="")
     if tensor.dim in dims:
         return reduce(tensor)
-    return replace(tensor, content="", dim=tensor.dim - before(dims, tensor.dim, given))
+    if any(tensor.may_count_along(dim) for dim in dims):
+        if word in SUMS:
+            return domain.unknown(LAST.format(word))
+        return reduce(tensor)
+    rank = tensor.rank if keeps_dimensions(given) else max(1, tensor.rank - len(dims))
+    dim = tensor.dim - before(dims, tensor.dim, given)
+    return replace(tensor, content="", dim=dim, rank=rank)
 
 
 def is_plain_mean(value: Opaque, given: Given) -> bool:
@@ -61,7 +78,7 @@ def reordered(word: str, tensor: Quantity, given: Given) -> Quantity:
         )
     else:
         dims = {"flipud": (0,), "fliplr": (1,)}.get(word) or given.dims(1) or ()
-    if tensor.dim is not None and tensor.dim in dims:
+    if tensor.dim is not None and any(tensor.may_count_along(dim) for dim in dims):
         return domain.unknown(REORDERING)
     return tensor
 
@@ -78,11 +95,9 @@ def along(word: str, tensor: Quantity, given: Given, others: list[Quantity]) -> 
     if tensor.kind is not Kind.SAMPLE:
         found = algebra.nonlinear(word, tensor)
         return found if found.kind is not Kind.UNKNOWN else after_reduction(found, given)
-    dims = given.dims(DIM_POSITION.get(word, 0))
+    dims = (-1,) if word == "pairwise_distance" else given.dims(DIM_POSITION.get(word, 0))
     if dims == () and word in ("topk", "kthvalue", "sort", "msort", "argsort"):
-        return domain.unknown(
-            f"'{word}' looks along the last dimension, which may count the samples"
-        )
+        return domain.unknown(LAST.format(word))
     if dims == () and word in ALONG:
         dims = (DEFAULT_DIM.get(word, -1),)
     content = "index" if word in POSITIONS else ""
@@ -91,7 +106,9 @@ def along(word: str, tensor: Quantity, given: Given, others: list[Quantity]) -> 
     if dims == ():
         return domain.unknown(f"'{word}' looks at all samples of the batch at once", whole=True)
     if tensor.dim is not None and tensor.dim in dims:
-        return domain.unknown(f"'{word}' looks across the samples of a batch")
+        return domain.unknown(ACROSS.format(word))
+    if any(tensor.may_count_along(dim) for dim in dims):
+        return domain.unknown(LAST.format(word))
     keeps = word in ALONG and word not in ("cosine_similarity", "pairwise_distance")
     moved = 0 if keeps or tensor.dim is None else before(dims, tensor.dim, given)
     found = algebra.nonlinear(word, tensor)
@@ -103,6 +120,21 @@ def along(word: str, tensor: Quantity, given: Given, others: list[Quantity]) -> 
     return replace(gradient, dim=None if found.dim is None else found.dim - moved)
 
 
+def couples(word: str, tensor: Quantity, given: Given) -> bool:
+    """Whether what otherwise works on each sample alone works on several here."""
+    if word == "batch_norm":
+        return given.get("training", 4) not in ((), (Constant(False),))
+    if word in SPATIAL:
+        return bool(tensor.dim)
+    if word in ("select", "narrow"):
+        at = integer(given.get("dim", 0))
+        return at is not None and tensor.may_count_along(at)
+    if word in LAST_BY_DEFAULT:
+        dims = given.dims(LAST_BY_DEFAULT[word]) or (-1,)
+        return any(tensor.may_count_along(dim) for dim in dims)
+    return False
+
+
 def concatenated(word: str, tensor: Quantity, given: Given) -> Quantity:
     """Several tensors in one."""
     if tensor.kind is not Kind.SAMPLE:
@@ -112,6 +144,9 @@ def concatenated(word: str, tensor: Quantity, given: Given) -> Quantity:
     if word == "stack" and tensor.dim is not None and 0 <= at <= tensor.dim:
         return replace(tensor, dim=tensor.dim + 1, content="")
     return replace(tensor, content="")
+
+
+PIECES = "'{}' takes pieces of a batch: a share of it has others"
 
 
 def split(word: str, tensor: Quantity, given: Given, joined: bool) -> Quantity:
@@ -129,8 +164,8 @@ def split(word: str, tensor: Quantity, given: Given, joined: bool) -> Quantity:
         return replace(tensor, dim=None)
     dims = given.dims(0 if word == "unbind" else 1)
     at = 0 if dims == () else dims[0] if dims else None
-    if at == tensor.dim and joined and word != "unbind":
-        return tensor
+    if at == tensor.dim and word != "unbind":
+        return tensor if joined else domain.unknown(PIECES.format(word))
     if at is None or at == tensor.dim:
         return replace(tensor, dim=None)
     moved = word == "unbind" and 0 <= at < tensor.dim
@@ -163,5 +198,9 @@ def is_elementwise_pair(given: Given) -> bool:
 
 def before(dims: tuple[int, ...], dim: int, given: Given) -> int:
     """How many of the dimensions that go away stand before the samples'."""
-    keeps = any(given.get(name, None) == (Constant(True),) for name in ("keepdim", "keepdims"))
-    return 0 if keeps else sum(0 <= one < dim for one in dims)
+    return 0 if keeps_dimensions(given) else sum(0 <= one < dim for one in dims)
+
+
+def keeps_dimensions(given: Given) -> bool:
+    """Whether a reduction leaves its dimensions, of size 1."""
+    return any(given.get(name, None) == (Constant(True),) for name in ("keepdim", "keepdims"))

@@ -106,6 +106,7 @@ class Quantity:
         kind: in which way.
         terms: the summands, by degree; more than one degree is a mix.
         dim: where the samples are counted along, for a tensor of samples; None if unknown.
+        rank: how many dimensions a tensor of samples has at least, as far as its text tells.
         selection: it holds some of the samples, how many differs between the processes.
         content: ``bool`` for a mask, ``index`` for positions, ``place`` for where samples stand in
             this process's share, ``one`` for an unknown that is one of the samples or is made of
@@ -128,6 +129,7 @@ class Quantity:
     kind: Kind
     terms: frozenset[Term] = frozenset()
     dim: int | None = 0
+    rank: int = 2
     selection: bool = False
     content: str = ""
     coupled: bool = False
@@ -164,6 +166,12 @@ class Quantity:
         return self.kind is Kind.NOTHING or (
             self.kind is Kind.EQUAL and self.degree == 0 and not self.pending
         )
+
+    def may_count_along(self, dim: int) -> bool:
+        """Whether a dimension, which may be counted from the last, may be that of the samples."""
+        if self.dim is None or dim >= 0:
+            return dim == self.dim
+        return self.rank + dim <= self.dim
 
     def without_gradient(self) -> Quantity:
         """The same, cut off from the graph of gradients."""

@@ -6,9 +6,18 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from transpile.facts.values import Arguments, Opaque, Sequence, Values, only_constant
+from transpile.facts.values import (
+    Arguments,
+    Class,
+    External,
+    Opaque,
+    Sequence,
+    Values,
+    only_constant,
+)
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.records import dataclass, replace
 
 from .domain import Kind, Quantity, unknown
@@ -84,7 +93,9 @@ def integer(values: Values) -> int | None:
 def reshaped(word: str, tensor: Quantity, given: Given, look: Look) -> Quantity:
     """A tensor of samples after a change of its shape."""
     if word in ("view", "reshape"):
-        return replace(tensor, dim=viewed(tensor, given.positional(), look))
+        shape = given.positional()
+        found = replace(tensor, dim=viewed(tensor, shape, look))
+        return replace(found, rank=len(shape)) if shape else found
     dim = tensor.dim
     ordered = given.positional()
     if dim is None:
@@ -95,12 +106,13 @@ def reshaped(word: str, tensor: Quantity, given: Given, look: Look) -> Quantity:
         at = integer(given.get("dim", 0) or given.get("axis", 0))
         if at is None:
             return replace(tensor, dim=None)
-        return replace(tensor, dim=dim + 1 if 0 <= at <= dim else dim)
+        return replace(tensor, dim=dim + 1 if 0 <= at <= dim else dim, rank=tensor.rank + 1)
     if word.startswith("squeeze"):
         at = integer(ordered[0]) if ordered else None
+        found = replace(tensor, rank=max(1, tensor.rank - 1) if ordered else 1)
         if at is not None and at >= 0:
-            return replace(tensor, dim=dim - 1 if at < dim else dim)
-        return replace(tensor, dim=0 if dim == 0 else None)
+            return replace(found, dim=dim - 1 if at < dim else dim)
+        return replace(found, dim=0 if dim == 0 else None)
     if word.startswith(("transpose", "swap")) and len(ordered) == 2:
         first, second = integer(ordered[0]), integer(ordered[1])
         if first is None or second is None:
@@ -114,12 +126,52 @@ def reshaped(word: str, tensor: Quantity, given: Given, look: Look) -> Quantity:
         return replace(tensor, dim=order.index(dim) if dim in order else None)
     if word in ("flatten", "ravel"):
         start = integer(given.get("start_dim", 0)) or 0
+        if not ordered and not given.arguments.items[given.offset :]:
+            tensor = replace(tensor, rank=1)
         if dim == 0:
             return tensor
         return replace(tensor, dim=dim if start > dim else (0 if start == 0 else None))
     if word == "mT":
         return tensor
     return replace(tensor, dim=None)
+
+
+GROUPED = "'{}' puts samples that stand beside each other into one row"
+
+
+def regroups(tensor: Quantity, shape: list[Values], widths: frozenset[int], look: Look) -> bool:
+    """Whether a view may put several samples into a row, or cut the batch into a number of rows.
+
+    Args:
+        tensor: what is viewed.
+        shape: the sizes that are asked for.
+        widths: the numbers that layers are made of: no row of a size among them has two samples.
+        look: tells what a size is.
+    """
+    if tensor.dim != 0 or len(shape) < 2:
+        return False
+    sizes = [integer(values) for values in shape]
+    if sizes.count(-1) != 1 or any(look(values).degree != 0 for values in shape):
+        return False
+    if sizes[0] == -1:
+        return len(sizes) == 2 and sizes[1] is not None and sizes[1] not in {1, *widths}
+    return sizes[0] is not None and sizes[0] > 1
+
+
+@query
+def layer_widths(plan: Plan) -> frozenset[int]:
+    """The numbers that layers, and models of the project, are made of."""
+    return frozenset(
+        number
+        for event in plan.facts.calls
+        if any(
+            isinstance(callee, Class)
+            or (isinstance(callee, External) and callee.name.startswith("torch.nn."))
+            for callee in event.callee
+        )
+        for argument in event.arguments.items
+        for number in integers(argument.values) or ()
+    )
 
 
 def viewed(tensor: Quantity, shape: list[Values], look: Look) -> int | None:
@@ -157,6 +209,7 @@ def indexed(tensor: Quantity, node: cst.Subscript, plan: Plan, look: Look) -> Qu
     place = 0
     removed = 0
     added = 0
+    picked_by_number = 0
     result = tensor
     for element in node.slice:
         part = element.slice
@@ -196,10 +249,12 @@ def indexed(tensor: Quantity, node: cst.Subscript, plan: Plan, look: Look) -> Qu
             return unknown(REORDERING) if takes_several(values) else piece(tensor)
         elif dim is not None and place < dim:
             removed += 1
+        picked_by_number += is_single(index) and not takes_several(values)
         place += 1
     if result.dim is None:
         return result
-    return replace(result, dim=result.dim + added - removed)
+    rank = max(tensor.rank, place) + added - picked_by_number
+    return replace(result, dim=result.dim + added - removed, rank=max(1, rank))
 
 
 def goes_round(bound: Values) -> bool:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+
+import libcst as cst
 
 from transpile.facts.values import Constant, Opaque, Sequence, Value, Values, only_constant
-from transpile.plan.graph import identity
+from transpile.plan.graph import called_names, identity
 from transpile.records import replace
 
 from . import algebra, domain
 from .domain import Kind, Quantity
 from .looking import Looking
-from .shapes import Given, integer
+from .pieces import handed, is_joined
+from .shapes import Given, integer, layer_widths, regroups
 from .vocabulary import COUNTING, LIKE, POSITIONS, SIZES_ONLY
 
 
@@ -54,6 +57,10 @@ class Sizes(Looking):
         for argument in value.arguments.items:
             if argument.keyword == "size" and self.look(argument.values).degree == 1:
                 return domain.sample(content=content)
+        if word in COUNTING and any(
+            self.follows_size(argument.values) for argument in value.arguments.items
+        ):
+            return domain.sample(content=content)
         if name.startswith(("numpy.", "torch.")):
             known = [one for one in self.given(value) if one.kind is Kind.UNKNOWN]
             if known:
@@ -97,6 +104,42 @@ class Sizes(Looking):
             return False
         given = [argument.values for argument in value.arguments.items]
         return any(map(self.is_shape, (*value.operands, *given)))
+
+    def regroups(self, tensor: Quantity, given: Given, value: Opaque) -> bool:
+        """Whether a view may put several samples of a batch into one row."""
+        shape = given.positional()
+        if is_joined(handed(value)) or any(self.is_batch_size(values) for values in shape):
+            return False
+        return regroups(tensor, shape, layer_widths(self.plan), self.look)
+
+    def follows_size(self, values: Values) -> bool:
+        """Whether a number is computed from how many samples this process has."""
+        found = self.look(values)
+        return found.kind is Kind.EQUAL and not found.tensor and found.degrees != {0}
+
+    def lists_places(self, values: Values) -> bool:
+        """Whether a list has an entry for each sample of this process, by where it stands."""
+        return any(
+            isinstance(value, Sequence)
+            and any(
+                self.follows_size(limit.values) or self.is_batch_size(limit.values)
+                for counted in self.ranges_of(value)
+                for limit in counted.arguments.items
+            )
+            for value in values
+        )
+
+    def ranges_of(self, made: Sequence) -> Iterator[Opaque]:
+        """The ranges that a list is made of."""
+        node = made.node
+        over: list[cst.BaseExpression] = []
+        if isinstance(node, (cst.ListComp, cst.GeneratorExp)):
+            over = [node.for_in.iter]
+        elif isinstance(node, cst.Call):
+            over = [argument.value for argument in node.args]
+        for value in (value for each in over for value in self.plan.facts.values_of(each)):
+            if isinstance(value, Opaque) and "builtins.range" in called_names(value):
+                yield value
 
     def is_batch_size(self, values: Values) -> bool:
         """Whether a size is what a training loader is given as its batch size.

@@ -8,8 +8,10 @@ from transpile.records import replace
 
 from . import algebra, domain
 from .dimensions import (
+    ACROSS,
     along,
     concatenated,
+    couples,
     is_elementwise_pair,
     is_plain_mean,
     reduced_over,
@@ -22,7 +24,7 @@ from .domain import Duty, Kind, Pending, Quantity
 from .numbers import Numbers, guarded
 from .pieces import handed, is_joined
 from .products import pairwise, product
-from .shapes import RESHAPES, Given, integer, reshaped
+from .shapes import GROUPED, RESHAPES, Given, integer, reshaped
 from .sizes import Sizes
 from .vocabulary import (
     ADDITIONS,
@@ -34,6 +36,7 @@ from .vocabulary import (
     FACTORIES,
     GUARDS,
     LIKE,
+    LISTING,
     MASKS,
     MATRIX_PRODUCTS,
     MEANS,
@@ -42,6 +45,7 @@ from .vocabulary import (
     NUMBERS,
     OVER_ALL,
     PAIRWISE,
+    PICKING,
     PRODUCTS,
     QUOTIENTS,
     REFILLS,
@@ -75,6 +79,8 @@ class Tensors(Numbers, Sizes):
         others = [self.look(values) for values in given.positional()]
         if plain in TENSOR_TYPES and self.is_size(value):
             return self.made(plain, tensor, value, name)
+        if plain in LISTING and self.lists_places(handed(value)):
+            return domain.sample(content="place")
         if plain in NEUTRAL_METHODS:
             return domain.equal(tensor=False)
         if word in ("size",) or plain in ("numel", "nelement"):
@@ -88,9 +94,11 @@ class Tensors(Numbers, Sizes):
         if plain in LIKE or (plain in FACTORIES and (name or tensor.kind is not Kind.PART)):
             return self.made(plain, tensor, value, name)
         if plain in RESHAPES:
-            if tensor.kind is Kind.SAMPLE:
-                return reshaped(plain, tensor, given, self.look)
-            return tensor
+            if tensor.kind is not Kind.SAMPLE:
+                return tensor
+            if plain in ("view", "reshape") and self.regroups(tensor, given, value):
+                return domain.unknown(GROUPED.format(plain))
+            return reshaped(plain, tensor, given, self.look)
         if plain in REORDERS:
             return reordered(plain, tensor, given)
         if plain == "mean" and tensor.selection and is_plain_mean(value, given):
@@ -143,8 +151,10 @@ class Tensors(Numbers, Sizes):
             found = self.put_together(plain, value, given)
             if found is not None:
                 return found
+        if tensor.kind is Kind.SAMPLE and couples(plain, tensor, given):
+            return domain.unknown(ACROSS.format(plain))
         if plain in ELEMENTWISE or word in ELEMENTWISE:
-            return self.elementwise(plain, tensor, others, value)
+            return self.elementwise(plain, tensor, others, value, given)
         if tensor.independent and all(one.independent for one in self.given(value)):
             return domain.equal(gradient=tensor.gradient)
         if tensor.kind is Kind.UNKNOWN:
@@ -179,10 +189,16 @@ class Tensors(Numbers, Sizes):
         return algebra.divide(tensor, self.look(ordered[0].values), pending)
 
     def elementwise(
-        self, word: str, tensor: Quantity, others: list[Quantity], value: Opaque
+        self, word: str, tensor: Quantity, others: list[Quantity], value: Opaque, given: Given
     ) -> Quantity:
         """What is applied to each element."""
         if word in ("gather", "index_select", "take_along_dim", "scatter", "scatter_add"):
+            along = integer(given.get("dim", 0))
+            picks = others[1] if len(others) > 1 else domain.equal()
+            if word in PICKING and along is not None and tensor.kind is Kind.SAMPLE:
+                if tensor.may_count_along(along) and picks.kind is not Kind.SAMPLE:
+                    return domain.unknown(ACROSS.format(word))
+                tensor = replace(tensor, rank=max(tensor.rank, picks.rank, along + 1))
             others = others[1:]
         if word == "embedding" and others:
             return (

@@ -97,6 +97,22 @@ TENSOR_TYPES = words("""
     Tensor FloatTensor DoubleTensor HalfTensor LongTensor IntTensor ShortTensor ByteTensor
     BoolTensor
     """)
+#: Work along one dimension, the last where none is given: where `dim` stands behind the tensor.
+LAST_BY_DEFAULT = {
+    "glu": 0, "softmin": 0, "gumbel_softmax": 3, "fft": 1, "ifft": 1, "rfft": 1, "irfft": 1,
+}  # fmt: skip
+#: Take what stands at places along a dimension.
+PICKING = words("gather index_select take_along_dim")
+#: Look at what stands side by side along the last dimensions.
+SPATIAL = words("""
+    conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d unfold fold
+    max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d
+    adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d
+    adaptive_max_pool2d adaptive_max_pool3d lp_pool1d lp_pool2d interpolate upsample pad
+    layer_norm instance_norm group_norm rms_norm local_response_norm
+    """)
+#: Make tensors of lists.
+LISTING = words("tensor as_tensor array asarray") | TENSOR_TYPES
 #: Make tensors of a shape.
 FACTORIES = words("""
     zeros ones full empty rand randn randint normal eye arange linspace randperm new_zeros
