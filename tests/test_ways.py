@@ -256,3 +256,31 @@ def test_gradients_of_parameters_in_a_loss_are_those_of_own_rows(of: str, refuse
 def test_what_needs_shares_is_never_answered_with_split_calls(choices: dict[str, str]) -> None:
     result = convert(script(COUPLED), Options(**choices))  # type: ignore[arg-type]
     assert "SplitCalls" not in result.text
+
+
+def test_a_model_that_is_given_a_batch_unpacked_may_take_its_samples_together() -> None:
+    net = """\
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(4, 3)
+
+    def forward(self, inputs, labels=None):
+        scores = self.head(inputs)
+        if labels is None:
+            return None, scores
+        return nn.CrossEntropyLoss()(scores, labels), scores
+
+
+def collate(samples):
+    return dict(inputs=torch.stack([x for x, _ in samples]), labels=torch.tensor([-100, 1, 2, 0, 1, 2]))
+
+
+loader = DataLoader(TensorDataset(x, y), batch_size=6, collate_fn=collate)
+model = Net()
+"""
+    rest = REST.replace("for inputs, targets in loader:", "for batch in loader:")
+    rest = rest.replace("outputs = model(inputs)", "loss, outputs = model(**batch)")
+    result = convert(script(net=net, rest=rest.replace("    loss = {loss}\n", "")))
+    assert "SplitCalls" not in result.text
+    assert {"DT016", "PT403"} <= codes(result)

@@ -28,6 +28,7 @@ from .domain import (
     Coupled,
     Group,
     Held,
+    Input,
     Known,
     Local,
     Method,
@@ -357,11 +358,10 @@ class Calls(Statements):
                 default = PLAIN
             if given.more and (given.keywords.get("**") is not None or one.default is None):
                 rest = given.keywords.get("**", Number())
-                default = (
-                    choice(default, self.unknown("its arguments are unpacked", "arguments"))
-                    if (self.sampled(rest) or one.default is None)
-                    else default
-                )
+                if self.sampled(rest) or one.default is None:
+                    others_known = (rest,) if isinstance(rest, Input) else ()
+                    unknown = self.unknown("its arguments are unpacked", "arguments")
+                    default = choice(default, unknown, *others_known)
             bound[name] = default
         if isinstance(parameters.star_arg, cst.Param):
             bound[parameters.star_arg.name.value] = Group(given.items[len(positional) :])

@@ -286,6 +286,9 @@ def seeded(arguments: Arguments, axes: dict[str, int]) -> Given:
         for one in arguments.items
         if one.keyword is not None
     }
+    if arguments.unknown_because is not None:
+        # Whatever else it is given may be of the samples, too.
+        keywords["**"] = Input("**", 0)
     return Given(items, keywords, arguments.unknown_because is not None)
 
 
