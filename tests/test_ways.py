@@ -273,7 +273,8 @@ class Net(nn.Module):
 
 
 def collate(samples):
-    return dict(inputs=torch.stack([x for x, _ in samples]), labels=torch.tensor([-100, 1, 2, 0, 1, 2]))
+    labels = torch.tensor([-100, 1, 2, 0, 1, 2])
+    return dict(inputs=torch.stack([x for x, _ in samples]), labels=labels)
 
 
 loader = DataLoader(TensorDataset(x, y), batch_size=6, collate_fn=collate)
