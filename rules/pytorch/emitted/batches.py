@@ -2,7 +2,6 @@
 
 import io
 import pickle
-import random
 import sys
 
 import torch
@@ -17,11 +16,14 @@ def batches_of_main_process(batches):
         yield from batches
         return
     iterator = iter(batches if dist.get_rank() == 0 else ())
-    numpy = sys.modules.get("numpy")
+    # Not imported: a script that draws from neither need not seed them.
+    random, numpy = sys.modules["random"], sys.modules.get("numpy")
     while True:
         drawn = list(next(zip(iterator), ()))
-        states = [random.getstate(), torch.get_rng_state(), numpy and numpy.random.get_state()]
-        states += [torch.cuda.get_rng_state()] if torch.cuda.is_available() else []
+        states = [random.getstate(), torch.get_rng_state()]
+        states.append(numpy and numpy.random.get_state())
+        if torch.cuda.is_available():
+            states.append(torch.cuda.get_rng_state())
         stream = io.BytesIO()
         torch.save((drawn, states), stream)
         streams = [stream.getvalue()]

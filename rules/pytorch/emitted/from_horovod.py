@@ -33,7 +33,8 @@ def all_gathered(tensor):
     """Return the rows of all processes, which may have different numbers of them, in order."""
     if not dist.is_initialized():
         return tensor.clone()
-    tensor = tensor.detach().reshape(1) if tensor.dim() == 0 else tensor.detach().contiguous()
+    tensor = tensor.detach().contiguous()
+    tensor = tensor.reshape(1) if tensor.dim() == 0 else tensor
     counts = [None] * dist.get_world_size()
     dist.all_gather_object(counts, len(tensor))
     padded = tensor.new_zeros((max(counts), *tensor.shape[1:]))
