@@ -90,6 +90,9 @@ OPTIMIZER = "optimizer, named_parameters=model.named_parameters(), op=hvd.Averag
         ("import horovod.torch as hvd", "from horovod.torch import init, rank", "one by one"),
         ("hvd.join()", "last = hvd.join()", "last process to arrive"),
         ("batch_size=8, sampler=train_sampler", "batch_size=8", "may end at different times"),
+        ("batch_size=8, sampler=train_sampler",
+         "batch_size=8, sampler=torch.utils.data.RandomSampler(data)",
+         "may end at different times"),
     ],
 )  # fmt: skip
 def test_what_has_no_counterpart_is_refused(before: str, after: str, why: str) -> None:

@@ -61,9 +61,10 @@ class Facts:
     @cached_property
     def places_called(self) -> tuple[Event, ...]:
         """The first of these calls at each place."""
-        return tuple({id(event.node): event for event in reversed(self.reached_calls)}.values())[
-            ::-1
-        ]
+        first: dict[int, Event] = {}
+        for event in self.reached_calls:
+            first.setdefault(id(event.node), event)
+        return tuple(first.values())
 
     @cached_property
     def stores(self) -> tuple[Event, ...]:

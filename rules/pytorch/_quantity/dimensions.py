@@ -146,7 +146,7 @@ def concatenated(word: str, tensor: Quantity, given: Given) -> Quantity:
     return replace(tensor, content="")
 
 
-PIECES = "'{}' takes pieces of a batch: a share of it has others"
+OTHER_PIECES = "'{}' takes pieces of a batch: a share of it has others"
 
 
 def split(word: str, tensor: Quantity, given: Given, joined: bool) -> Quantity:
@@ -165,7 +165,7 @@ def split(word: str, tensor: Quantity, given: Given, joined: bool) -> Quantity:
     dims = given.dims(0 if word == "unbind" else 1)
     at = 0 if dims == () else dims[0] if dims else None
     if at == tensor.dim and word != "unbind":
-        return tensor if joined else domain.unknown(PIECES.format(word))
+        return tensor if joined else domain.unknown(OTHER_PIECES.format(word))
     if at is None or at == tensor.dim:
         return replace(tensor, dim=None)
     moved = word == "unbind" and 0 <= at < tensor.dim

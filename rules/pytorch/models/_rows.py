@@ -179,7 +179,10 @@ def rows_along(plan: Plan, model: Value, event: Event, axes: dict[str, int]) -> 
 
 @query
 def _followed_along(plan: Plan, model: Value) -> list[tuple[object, Along]]:
-    """What was told of the calls of a model that keep samples apart, by their inputs."""
+    """What was told of calls of a model that keep samples apart, by their inputs.
+
+    It grows with every such call: inputs are compared by value, which no key of a query does.
+    """
     return []
 
 

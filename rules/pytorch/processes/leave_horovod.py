@@ -48,6 +48,7 @@ from transpile.facts.module import Module
 from transpile.finding import Level
 from transpile.layout.arguments import remove_argument
 from transpile.layout.statements import remove_statement
+from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.records import dataclass
 from transpile.result import Verdict
@@ -156,15 +157,23 @@ def decide(plan: Plan) -> Iterator[Answer]:
     if len(learning) > handed:
         event = learning[-1].event
         yield refusal(event.module, event.node, "an optimizer that learns is not Horovod's")
-    if "join" in names and not all(
-        "sampler" in str([argument.keyword for argument in loader.event.node.args])
-        for loader in plan.training_loaders
-        if isinstance(loader.event.node, cst.Call)
-    ):
+    if "join" in names and not end_together(plan):
         for module, use in found:
             if use.name == "join":
                 why = "loaders may end at different times, and processes that are done would not "
                 yield refusal(module, use.node, f"{why}take part in what the others average")
+
+
+def end_together(plan: Plan) -> bool:
+    """Whether all loaders that train are shown to give every process the same number of batches."""
+    loaders = plan.training_loaders
+    samplers = [loader.event.arguments.get("sampler", 3) for loader in loaders]
+    return bool(loaders) and all(
+        sampler is not None
+        and sampler.values
+        and all(not plan.table.rank_samplers.isdisjoint(called_names(v)) for v in sampler.values)
+        for sampler in samplers
+    )
 
 
 def answers(plan: Plan, module: Module, use: Use) -> Iterator[Answer]:
