@@ -71,6 +71,39 @@ def walk_back(
                 stack.extend(group)
 
 
+class Search:
+    """Asks of many values whether they came from one that fits.
+
+    What was walked without finding any is not walked again, so that all questions together cost
+    one walk where none fits.
+
+    Args:
+        fits: whether a value is what is looked for; of the value alone.
+    """
+
+    def __init__(self, fits: Callable[[Value], bool]) -> None:
+        self.fits = fits
+        #: What came from nothing that fits, by identity; the values are kept, so that no other
+        #: takes over theirs.
+        self.without: dict[int, Value] = {}
+
+    def finds(self, values: Values) -> bool:
+        """Whether values are, or came from, one that fits."""
+        walked: dict[int, Value] = {}
+        stack = list(values)
+        while stack:
+            value = stack.pop()
+            if id(value) in walked or id(value) in self.without:
+                continue
+            if self.fits(value):
+                return True
+            walked[id(value)] = value
+            for group in parents(value):
+                stack.extend(group)
+        self.without.update(walked)
+        return False
+
+
 def called_names(value: Value) -> tuple[str, ...]:
     """The external names that a call node calls; empty for anything else."""
     if not isinstance(value, Opaque) or value.kind != "call":

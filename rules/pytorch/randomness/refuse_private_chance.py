@@ -89,20 +89,23 @@ def refusal(event: Event, name: str) -> Ruling:
 
 def reseeds(plan: Plan, event: Event, reached: set[int]) -> str:
     """What seeds a generator anew, with another number in every process; empty where nothing."""
-    private = not event.arguments.items or any(
-        is_chance(one.values) for one in event.arguments.items
-    )
     for callee in event.callee:
         name = callee.name if isinstance(callee, External) else ""
-        if name in ALWAYS or (name in RESEEDING and private):
+        if name in ALWAYS or (name in RESEEDING and by_chance_alone(event)):
             return name if stays_private(plan, event) else ""
     for value in event.result:
         for method, receiver in method_calls(value):
             made = [one for one in receiver if OBJECTS & {*called_names(one)}]
-            if method in ("seed", "manual_seed") and private:
+            if method in ("seed", "manual_seed") and by_chance_alone(event):
                 if any(id(one) in reached for one in made):
                     return f"{called_names(made[0])[0]}.{method}"
     return ""
+
+
+def by_chance_alone(event: Event) -> bool:
+    """Whether a call is given nothing, or what differs between processes by chance."""
+    items = event.arguments.items
+    return not items or any(is_chance(one.values) for one in items)
 
 
 def stays_private(plan: Plan, event: Event) -> bool:

@@ -21,6 +21,7 @@ from transpile.facts.values import (
     join,
 )
 from transpile.plan.graph import (
+    Search,
     called_names,
     is_instance_of,
     method_calls,
@@ -170,6 +171,7 @@ def updated_by_hand(plan: Plan) -> list[Value]:
     """The models whose parameters the script changes itself, one by one."""
     found: list[Value] = []
     switches = {"requires_grad", "grad", *plan.table.gradient_switches}
+    gradients = Search(is_gradient)
     for event in plan.facts.events:
         if event.kind == "call":
             bases = [
@@ -184,7 +186,7 @@ def updated_by_hand(plan: Plan) -> list[Value]:
             bases = [event.callee]
         else:
             continue
-        if event.kind == "store" and descends(event.result):
+        if event.kind == "store" and descends(event.result, gradients):
             # One parameter after the other, as ``model.weight.data -= rate * model.weight.grad``.
             for owner in (top_module(one, plan.table) for one in event.callee):
                 module = is_instance_of(owner, plan.table.module_bases)
@@ -224,18 +226,20 @@ def is_cut_off(event: Event) -> bool:
     )
 
 
-def descends(values: Values) -> bool:
+def descends(values: Values, gradients: Search) -> bool:
     """Whether a gradient is added to something, or taken from it."""
     return any(
         isinstance(value, Opaque)
         and value.kind == "operation"
         and value.name in ("Add", "Subtract")
-        and any(
-            isinstance(part, Opaque) and part.kind == "attribute" and part.name == "grad"
-            for part in walk_back(value.operands[-1])
-        )
+        and gradients.finds(value.operands[-1])
         for value in values
     )
+
+
+def is_gradient(value: Value) -> bool:
+    """Whether a value is the gradient of a tensor."""
+    return isinstance(value, Opaque) and value.kind == "attribute" and value.name == "grad"
 
 
 def bound_receivers(values: Values) -> tuple[Value, ...]:

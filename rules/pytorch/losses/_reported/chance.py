@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from transpile.facts.module import Module
 from transpile.facts.values import Opaque, Sequence, Value, Values
-from transpile.plan.graph import called_names, method_calls, parents, walk_back
+from transpile.plan.graph import Search, called_names, method_calls, parents, walk_back
 from transpile.rules.pytorch._quantity import Kind, Pending
 
 from .counts import computes
@@ -42,9 +42,10 @@ class Chance:
         filling = inquiry.plan.table.filling_methods
         #: The calls that give each process a number of its own, by the identity of their node.
         self.private: set[int] = set()
+        sources = Sources(filling)
         for event in inquiry.plan.facts.calls:
             for value in event.result:
-                source = source_of(value, filling)
+                source = sources.of(value)
                 if source is not None and (not source or not draws.equal(event, source)):
                     self.private.add(id(value))
 
@@ -118,22 +119,36 @@ def passes_on(value: Value) -> bool:
     )
 
 
-def source_of(value: Value, filling: frozenset[str]) -> str | None:
-    """The source that a call draws from: torch, numpy, random; empty for its own; else None."""
-    from transpile.rules.pytorch.randomness._early_draws import DRAWS, NO_DRAWS
-    from transpile.rules.pytorch.randomness._private_chance import differs
+class Sources:
+    """Finds what calls draw from.
 
-    for name in called_names(value):
-        for start, source in (*DRAWS, *FURTHER):
-            if name.startswith(start) and not name.startswith(NO_DRAWS):
-                return str(source)
-    for word, receivers in method_calls(value):
-        behind = list(walk_back(receivers))
-        if any(differs(one) for one in behind):
-            return ""
-        if word in filling or (
-            word in DRAWING
-            and any(name.startswith("torch.distr") for one in behind for name in called_names(one))
-        ):
-            return "torch"
-    return None
+    Args:
+        filling: the methods that fill a tensor with random numbers.
+    """
+
+    def __init__(self, filling: frozenset[str]) -> None:
+        from transpile.rules.pytorch.randomness._private_chance import differs
+
+        self.filling = filling
+        self.own = Search(differs)
+        self.described = Search(is_distribution)
+
+    def of(self, value: Value) -> str | None:
+        """The source that a call draws from: torch, numpy, random; empty for its own; else None."""
+        from transpile.rules.pytorch.randomness._early_draws import DRAWS, NO_DRAWS
+
+        for name in called_names(value):
+            for start, source in (*DRAWS, *FURTHER):
+                if name.startswith(start) and not name.startswith(NO_DRAWS):
+                    return str(source)
+        for word, receivers in method_calls(value):
+            if self.own.finds(receivers):
+                return ""
+            if word in self.filling or (word in DRAWING and self.described.finds(receivers)):
+                return "torch"
+        return None
+
+
+def is_distribution(value: Value) -> bool:
+    """Whether a call makes an object that describes a distribution."""
+    return any(name.startswith("torch.distr") for name in called_names(value))
