@@ -109,6 +109,34 @@ class Facts:
         found = {event.order: event for name in names for event in self.calls_by_name.get(name, ())}
         return [found[order] for order in sorted(found)]
 
+    @cached_property
+    def calls_by_word(self) -> dict[str, list[Event]]:
+        """The calls of names and of attributes, in order, by the last word of what is called."""
+        found: dict[str, list[Event]] = {}
+        for event in self.calls:
+            words = {str(getattr(callee, "name", "")).rpartition(".")[2] for callee in event.callee}
+            for word in words:
+                found.setdefault(word, []).append(event)
+        return found
+
+    @cached_property
+    def calls_within(self) -> dict[int, list[Event]]:
+        """The calls that happen within each call of a project function, by that call's node."""
+        found: dict[int, list[Event]] = {}
+        for event in self.calls:
+            for node in {id(call.node) for call in event.calls()}:
+                found.setdefault(node, []).append(event)
+        return found
+
+    @cached_property
+    def first_within(self) -> dict[int, int]:
+        """The order of the first event inside each loop, by the loop's node."""
+        found: dict[int, int] = {}
+        for event in self.events:
+            for loop in event.loops():
+                found.setdefault(id(loop.node), event.order)
+        return found
+
     def values_of(self, node: object) -> Values:
         """What an expression may be, over all contexts; empty where it never ran."""
         return self.values.get(id(node), ())

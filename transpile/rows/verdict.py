@@ -220,13 +220,15 @@ def hook_problems(run: Run) -> list[Problem]:
 
 def hook(facts: Facts) -> Unknown | None:
     """The first hook that sees what a layer is given or gives."""
-    for event in facts.calls:
-        for callee in event.callee:
-            word = getattr(callee, "name", "")
-            if isinstance(word, str) and word.rpartition(".")[2] in HOOKS:
-                reason = f"'{word.rpartition('.')[2]}' lets other code change what a layer gives"
-                return Unknown(reason, event.module, event.node)
-    return None
+    found = [
+        (event, word)
+        for word in sorted(HOOKS & facts.calls_by_word.keys())
+        for event in facts.calls_by_word[word][:1]
+    ]
+    if not found:
+        return None
+    event, word = min(found, key=lambda one: one[0].order)
+    return Unknown(f"'{word}' lets other code change what a layer gives", event.module, event.node)
 
 
 #: Words of code that reads attributes by their names as strings.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.facts.events import Call, Event
+from transpile.facts.events import Event
 from transpile.facts.values import BoundMethod, External, Instance, Opaque, Value
 from transpile.plan.graph import called_names, method_calls, origins, walk_back
 from transpile.plan.model import Model, Plan
@@ -110,9 +110,7 @@ def part_base(value: Opaque) -> Value | None:
 
 def calls_layers(plan: Plan, event: Event) -> bool:
     """Whether a method of a model, called at an event, runs layers."""
-    for other in plan.facts.calls:
-        if not any(isinstance(frame, Call) and frame.node is event.node for frame in other.stack):
-            continue
+    for other in plan.facts.calls_within.get(id(event.node), ()):
         for callee in other.callee:
             if isinstance(callee, Instance):
                 return True

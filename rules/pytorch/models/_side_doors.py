@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.facts.events import Call, Event
+from transpile.facts.events import Event
 from transpile.facts.values import BoundMethod, External, Instance, Opaque, Value
 from transpile.plan.graph import called_names, origins, walk_back
 from transpile.plan.model import Model, Plan
@@ -93,10 +93,8 @@ def is_layer_of(value: Value, model: Model) -> bool:
 
 def calls_layers(plan: Plan, event: Event) -> bool:
     """Whether a method of a model, called at an event, runs layers or reads parameters."""
-    for other in plan.facts.calls:
+    for other in plan.facts.calls_within.get(id(event.node), ()):
         if other.order <= event.order and other is not event:
-            continue
-        if not any(isinstance(frame, Call) and frame.node is event.node for frame in other.stack):
             continue
         for callee in other.callee:
             if isinstance(callee, Instance):

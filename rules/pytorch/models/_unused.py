@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.events import Branch, Call, Event
-from transpile.facts.values import Constant, External, Instance, ModuleValue, Opaque, Value, Values
+from transpile.facts.values import Constant, Instance, ModuleValue, Opaque, Value, Values
 from transpile.plan.graph import called_names, parents, walk_back
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.frozen import frozen_later
@@ -137,13 +137,10 @@ def checkpoints_reentrantly(plan: Plan) -> bool:
 
     The search for unused parameters then fails on every parameter there, used or not.
     """
-    for event in plan.facts.calls:
-        if any(
-            isinstance(callee, External) and callee.name in CHECKPOINTS for callee in event.callee
-        ):
-            reentrant = event.arguments.get("use_reentrant", None)
-            if reentrant is None or reentrant.values != (Constant(False),):
-                return True
+    for event in plan.facts.calls_to(*CHECKPOINTS):
+        reentrant = event.arguments.get("use_reentrant", None)
+        if reentrant is None or reentrant.values != (Constant(False),):
+            return True
     return False
 
 

@@ -10,6 +10,7 @@ from transpile.plan.graph import method_calls, origin
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.learning import training_forwards
 from transpile.plan.models.parts import part_of
+from transpile.plan.query import query
 
 
 def unfrozen_later(plan: Plan, model: Model, wrapped: int) -> Event | None:
@@ -41,14 +42,20 @@ def frozen_later(plan: Plan, model: Model) -> bool:
 
 def switches_of(plan: Plan, model: Model) -> Iterator[tuple[Event, bool, bool]]:
     """The events that freeze or unfreeze parameters of a model: each, and whether it may do so."""
-    for event in plan.facts.events:
-        if event.detached:
-            continue
-        for targets, values, learns in switched(plan, event):
+    for event, each in all_switches(plan):
+        for targets, values, learns in each:
             if any(part_of(plan, target, model) for target in targets):
                 off = any(value != Constant(learns) for value in values)
                 on = any(value != Constant(not learns) for value in values)
                 yield event, off, on
+
+
+@query
+def all_switches(plan: Plan) -> list[tuple[Event, list[tuple[Values, Values, bool]]]]:
+    """The events that switch gradients of anything, with what they switch."""
+    reached = (event for event in plan.facts.events if not event.detached)
+    found = ((event, list(switched(plan, event))) for event in reached)
+    return [(event, each) for event, each in found if each]
 
 
 def switched(plan: Plan, event: Event) -> Iterator[tuple[Values, Values, bool]]:

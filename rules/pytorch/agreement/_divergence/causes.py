@@ -59,9 +59,5 @@ def worst(causes: Iterator[Cause | None] | list[Cause | None] | set[Cause]) -> C
 
 def loop_position(plan: Plan, loop: Loop | None) -> int:
     """The position of the first event inside a loop."""
-    if loop is not None:
-        for event in plan.facts.events:
-            for frame in event.stack:
-                if isinstance(frame, Loop) and frame.node is loop.node:
-                    return event.order
-    return len(plan.facts.events)
+    nowhere = len(plan.facts.events)
+    return nowhere if loop is None else plan.facts.first_within.get(id(loop.node), nowhere)
