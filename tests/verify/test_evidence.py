@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from transpile.verify.evidence import Checkpoint, Ending, Touch, Write, read_rank
+from transpile.verify.evidence import Checkpoint, Ending, Touch, Write
+from transpile.verify.evidence_reading import read_rank
 from transpile.verify.places import innermost_place
 from transpile.verify.report import (
     AuditReport,

@@ -14,7 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from transpile.verify.evidence import Ending, RunEvidence, read_rank
+from transpile.verify.evidence import Ending, RunEvidence
+from transpile.verify.evidence_reading import read_rank
 from transpile.verify.places import innermost_place
 
 _ROOT = Path(__file__).resolve().parents[2]

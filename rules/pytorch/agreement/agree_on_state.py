@@ -36,7 +36,7 @@ from transpile.plan.models.learning import reached_by_losses
 from transpile.plan.models.parts import walk_parts
 from transpile.plan.roles.surroundings import inside_module
 from transpile.rule import Answer, Remark
-from transpile.rules.pytorch.agreement.agree_on_order import all_numbers
+from transpile.rules.pytorch.agreement._unordered import all_numbers
 from transpile.rules.pytorch.randomness._random_draws import Draws
 
 CODES = {

@@ -42,7 +42,8 @@ from transpile.plan.flow.ranks import Ranks
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Remark, Ruling
-from transpile.rules.pytorch.agreement._together import EXITS, Step, passed_by, steps_of
+from transpile.rules.pytorch.agreement._steps import Step
+from transpile.rules.pytorch.agreement._together import EXITS, passed_by, steps_of
 
 CODES = {
     "PT721": "a training step is reached by some ranks only",

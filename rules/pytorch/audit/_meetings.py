@@ -18,7 +18,7 @@ from transpile.facts.values import (
 from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off
-from transpile.rules.pytorch.agreement._together import has_buffers
+from transpile.rules.pytorch.agreement._steps import has_buffers
 from transpile.rules.pytorch.audit import COLLECTIVES, FSDP
 
 #: What every process must call, whatever group it is about.

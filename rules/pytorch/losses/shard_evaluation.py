@@ -44,7 +44,7 @@ from transpile.layout import insert_before
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.pytorch.agreement._together import has_buffers
+from transpile.rules.pytorch.agreement._steps import has_buffers
 from transpile.rules.pytorch.losses._evaluation import evaluations
 
 #: Where calls are sharded, every rank has the whole batch.

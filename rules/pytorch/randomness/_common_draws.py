@@ -23,7 +23,7 @@ from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off
 from transpile.records import dataclass
 from transpile.rules.pytorch._quantity import Kind, quantity
-from transpile.rules.pytorch.agreement.agree_on_decisions import Decisions
+from transpile.rules.pytorch.agreement._decisions import Decisions
 from transpile.rules.pytorch.agreement.agree_on_splits import places_cut_out, splitting
 from transpile.rules.pytorch.data._data import Data
 from transpile.rules.pytorch.effects._vocabulary import VOCABULARY

@@ -34,7 +34,7 @@ from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
-from transpile.rules.pytorch.agreement.agree_on_decisions import Decisions
+from transpile.rules.pytorch.agreement._decisions import Decisions
 from transpile.rules.pytorch.data._handed_out import handed_out
 from transpile.rules.pytorch.randomness._private_chance import GENERATORS, differs, is_chance
 from transpile.rules.pytorch.randomness._seeds import by_chance, seeds_everything

@@ -23,7 +23,8 @@ from transpile.rules.pytorch._quantity import Kind, analysis
 from transpile.rules.pytorch._quantity.contents import COUNTED
 from transpile.rules.pytorch._quantity.vocabulary import NEUTRAL_ATTRIBUTES
 from transpile.rules.pytorch.agreement._conditions import controls_of
-from transpile.rules.pytorch.agreement._together import agreed_values, schedules
+from transpile.rules.pytorch.agreement._steps import schedules
+from transpile.rules.pytorch.agreement._together import agreed_values
 from transpile.rules.pytorch.devices._model_places import model_place
 from transpile.rules.pytorch.effects._written_paths import writes_into
 from transpile.rules.pytorch.randomness._private_chance import differs

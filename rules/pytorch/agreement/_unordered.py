@@ -1,0 +1,171 @@
+"""Which values of sets and listings are in an order of their own on each process."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from transpile.facts.events import Loop
+from transpile.facts.module import Module
+from transpile.facts.values import Constant, Opaque, Sequence, Value, Values
+from transpile.facts.walk import descendants
+from transpile.plan.flow.places import ancestors, function_of
+from transpile.plan.graph import called_names, method_calls
+from transpile.plan.model import Plan
+from transpile.rules.pytorch.agreement._together import steps_of
+from transpile.rules.pytorch.data._data import names_called
+
+#: What does not care for an order.
+CARELESS = frozenset(
+    f"builtins.{word}"
+    for word in ("sorted", "len", "set", "frozenset", "sum", "max", "min", "any", "all", "dict")
+)
+
+
+STRING_METHODS = frozenset(
+    {
+        "join", "lower", "upper", "strip", "lstrip", "rstrip", "replace", "read", "readline",
+        "decode", "title", "capitalize", "casefold", "zfill", "read_text", "strftime", "group",
+    }
+)  # fmt: skip
+
+
+STRING_FUNCTIONS = frozenset(
+    {"builtins.str", "builtins.chr", "builtins.input", "os.path.basename", "os.path.join"}
+)
+
+
+#: Methods that give lists of strings.
+TEXT_METHODS = frozenset({"split", "rsplit", "splitlines", "readlines", "findall", "tokenize"})
+
+
+#: Listings that are lists, and so can be sent to other processes.
+LISTS = frozenset({"os.listdir", "glob.glob"})
+
+
+def all_strings(values: Values) -> bool:
+    """Whether values are certainly strings, which can be sorted."""
+    return bool(values) and all(is_string(value) for value in values)
+
+
+def is_string(value: Value, depth: int = 0) -> bool:
+    """Whether a value is certainly a string."""
+    if isinstance(value, Constant):
+        return isinstance(value.value, str)
+    if not isinstance(value, Opaque) or depth > 8:
+        return False
+    if value.kind in ("element", "item"):
+        return any(is_text(source, depth + 1) for source in value.operands[0])
+    if value.kind == "operation":
+        return value.name in ("format", "concatenate") or (
+            value.name in ("Add", "Modulo")
+            and any(is_string(v, depth + 1) for v in value.operands[0])
+        )
+    if any(name in STRING_FUNCTIONS for name in called_names(value)):
+        return True
+    return any(name in STRING_METHODS for name, _ in method_calls(value))
+
+
+def is_text(value: Value, depth: int) -> bool:
+    """Whether the elements of a value are strings."""
+    if is_string(value, depth):
+        return True
+    if isinstance(value, Sequence):
+        return all_strings(value.every())
+    if any(name in LISTS or name in ("builtins.open",) for name in called_names(value)):
+        return True
+    return any(name in TEXT_METHODS for name, _ in method_calls(value))
+
+
+def all_numbers(values: Values) -> bool:
+    """Whether values are certainly numbers, whose hashes are the same everywhere."""
+    return bool(values) and all(is_number(value) for value in values)
+
+
+def is_number(value: Value) -> bool:
+    """Whether a value is certainly a number."""
+    if isinstance(value, Constant):
+        return isinstance(value.value, (int, float))
+    if not isinstance(value, Opaque):
+        return False
+    if value.kind == "element":
+        return any(
+            "builtins.range" in called_names(source) or from_tensor(source)
+            for source in value.operands[0]
+        )
+    if value.kind == "operation":
+        return value.name in ("len", "index")
+    return any(
+        name in ("builtins.int", "builtins.float", "builtins.hash", "builtins.id")
+        for name in called_names(value)
+    ) or from_tensor(value)
+
+
+def from_tensor(value: Value) -> bool:
+    """Whether a value holds the numbers of a tensor or an array."""
+    return any(name in ("tolist", "item", "numpy") for name, _ in method_calls(value)) or any(
+        name.startswith(("numpy.", "torch.")) for name in called_names(value)
+    )
+
+
+def ignored(plan: Plan, module: Module, node: cst.CSTNode) -> bool:
+    """Whether what an expression is given to does not care for its order."""
+    outer = module.source.parent(node)
+    if isinstance(outer, cst.Arg):
+        call = module.source.parent(outer)
+        if isinstance(call, cst.Call):
+            return bool(names_called(plan, call) & CARELESS)
+    if isinstance(outer, cst.ComparisonTarget):
+        return isinstance(outer.operator, (cst.In, cst.NotIn))
+    return isinstance(outer, cst.Comparison) or (
+        isinstance(outer, cst.CompFor)
+        and isinstance(module.source.parent(outer), (cst.SetComp, cst.DictComp))
+    )
+
+
+def sorted_later(plan: Plan, module: Module, node: cst.CSTNode) -> bool:
+    """Whether the list is sorted in place wherever it goes, or only looked at without order."""
+    statement = module.source.parent(node)
+    if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+        return False
+    target = statement.targets[0].target
+    if not isinstance(target, (cst.Name, cst.Attribute)):
+        return False
+    text = module.source.code(target)
+    scope = function_of(module, node) or module.source.tree
+    for other in descendants(scope):
+        if isinstance(other, cst.Attribute) and other.attr.value == "sort":
+            if module.source.code(other.value) == text:
+                return True
+    if not isinstance(target, cst.Name):
+        return False
+    uses = [
+        other
+        for other in descendants(scope)
+        if isinstance(other, cst.Name) and other.value == text and other is not target
+    ]
+    return bool(uses) and all(ignored(plan, module, use) for use in uses)
+
+
+def order_matters(plan: Plan, module: Module, node: cst.For | cst.CompFor) -> bool:
+    """Whether a loop over a set makes something that depends on the order."""
+    if isinstance(node, cst.CompFor):
+        made = module.source.parent(node)
+        if isinstance(made, (cst.SetComp, cst.DictComp)):
+            return False
+        return made is not None and not ignored(plan, module, made)
+    if any(
+        isinstance(frame, Loop) and frame.node is node
+        for step in steps_of(plan)
+        for frame in step.event.stack
+    ):
+        return True
+    for inner in descendants(node.body):
+        if isinstance(inner, cst.Call) and isinstance(inner.func, cst.Attribute):
+            if inner.func.attr.value in ("append", "extend", "insert"):
+                return True
+        if isinstance(inner, cst.Call) and "builtins.len" in names_called(plan, inner):
+            if any(isinstance(outer, cst.Assign) for outer in ancestors(module, inner)):
+                return True
+        if isinstance(inner, cst.AugAssign) and isinstance(inner.value, cst.Integer):
+            return True
+    return False
