@@ -42,6 +42,7 @@ FILES = (
     ("evaluation", ("join_lists", "join_tensors", "join_arrays")),
     ("processes", ("main_process_first",)),
     ("from_horovod", ("get_local_rank", "get_local_size", "all_reduced", "all_gathered")),
+    ("from_horovod", ("refuse_choice",)),
     ("from_horovod", ("broadcast_in_place", "broadcast_tensor", "broadcast_object")),
     ("from_horovod", ("gather_objects", "broadcast_parameters", "broadcast_optimizer_state")),
     ("sharding", ("shard_model", "gathered", "whole_norm", "own_parts", "own_shards")),
@@ -53,7 +54,7 @@ FILES = (
 WITHOUT_GROUP = frozenset(
     {
         "own_gpu", "get_rank", "is_main_process", "print_once", "next_epoch", "own_device",
-        "own_gpus", "own_location", "get_local_rank", "get_local_size",
+        "own_gpus", "own_location", "get_local_rank", "get_local_size", "refuse_choice",
     }
 )  # fmt: skip
 #: What loaders give one process of a batch, and what they take where each has a whole one.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ import transpile
 from transpile import Outcome
 
 HERE = Path(__file__).parent
-SCRIPTS = ("metrics", "accumulated")
+SCRIPTS = ("metrics", "accumulated", "options")
 LEAVE = transpile.Options(leave="horovod")
 SCRIPT = (HERE / "scripts/metrics.py").read_text()
 
@@ -36,7 +38,7 @@ def test_without_being_asked_it_is_left_alone(name: str) -> None:
 def test_nothing_of_horovod_is_left_and_nothing_is_left_to_do(name: str) -> None:
     result = left((HERE / f"scripts/{name}.py").read_text())
     assert (result.outcome, result.findings) == (Outcome.CONVERTED, ())
-    assert "horovod" not in result.text and "hvd" not in result.text
+    assert "import horovod" not in result.text and "hvd" not in result.text
     assert "model = DistributedDataParallel(" in result.text
     again = left(result.text)
     assert (again.outcome, again.text) == (Outcome.UNCHANGED, result.text)
@@ -50,8 +52,9 @@ def test_batch_norm_keeps_the_statistics_of_its_process() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "world_size"), [("metrics", 1), ("metrics", 2), ("accumulated", 1), ("accumulated", 3)]
-)
+    ("name", "world_size"), [("metrics", 1), ("metrics", 2), ("accumulated", 1), ("accumulated", 3),
+     ("options", 1), ("options", 2)],
+)  # fmt: skip
 def test_it_trains_the_same(name: str, world_size: int, tmp_path: Path) -> None:
     with_it, without = tmp_path / "with", tmp_path / "without"
     for folder in (with_it, without):
@@ -68,6 +71,49 @@ def test_it_trains_the_same(name: str, world_size: int, tmp_path: Path) -> None:
         torch.testing.assert_close(states[1][key], value, rtol=1e-5, atol=1e-7)
 
 
+OPTIONS = (HERE / "scripts/options.py").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--adasum"], "reducing gradients other than by their mean"),
+        (["--fp16"], "compressing gradients"),
+        (["--predivide", "2"], "dividing gradients before they are added up"),
+        (["--processes", "2"], "start this script with torchrun"),
+    ],
+)
+def test_an_option_without_a_counterpart_stops_the_output(
+    words: list[str], said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_text(left(OPTIONS).text)
+    done = subprocess.run(
+        [sys.executable, "train.py", *words], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 1 and said in done.stderr, done.stderr
+    assert not (tmp_path / "model.pt").exists()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        ("    compression = hvd", "    compression = None\n    compression = hvd", "compressed"),
+        ("    hvd.init()\n", "    hvd.init()\n    print(compression)\n", "compressed"),
+        ("        horovod.run(", "        found = horovod.run(", "not imported as"),
+        ("import horovod\n", "import horovod as h\n", "not imported as"),
+        ("gradient_predivide_factor=args.predivide", "gradient_predivide_factor=2.0", "no counter"),
+    ],
+)
+def test_a_choice_that_cannot_be_followed_is_refused(before: str, after: str, why: str) -> None:
+    assert before in OPTIONS
+    result = left(OPTIONS.replace(before, after))
+    assert result.outcome is Outcome.REFUSED
+    assert any(one.code == "PT122" and why in one.message for one in result.findings), [
+        one.message for one in result.findings
+    ]
+
+
 OPTIMIZER = "optimizer, named_parameters=model.named_parameters(), op=hvd.Average\n"
 
 
@@ -76,7 +122,8 @@ OPTIMIZER = "optimizer, named_parameters=model.named_parameters(), op=hvd.Averag
     [
         ("op=hvd.Average", "op=hvd.Adasum", "Adasum adds gradients up"),
         ("op=hvd.Average", "compression=hvd.Compression.fp16", "not be rounded as Horovod"),
-        ("op=hvd.Average", "op=hvd.Adasum if args.lr else hvd.Average", "Adasum"),
+        ("op=hvd.Average", "op=hvd.Adasum if args.lr else hvd.Sum", "Adasum"),
+        ("op=hvd.Average", "op=hvd.Adasum if hvd.rank() else hvd.Average", "Adasum"),
         ("op=hvd.Average", "sparse_as_dense=True", "`sparse_as_dense=True` has no counterpart"),
         ("op=hvd.Average", "process_set=mine", "`process_set=mine` has no counterpart"),
         ("name=name", "op=hvd.Max", "`op=hvd.Max` has no counterpart"),

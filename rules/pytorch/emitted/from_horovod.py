@@ -17,6 +17,12 @@ def get_local_size():
     return int(os.environ.get("LOCAL_WORLD_SIZE", 1))
 
 
+def refuse_choice(chosen, what):
+    """Stop where an option asks for what Horovod did and torch.distributed does not do."""
+    if chosen:
+        raise SystemExit(f"an option asks for {what}, which took Horovod")
+
+
 def all_reduced(tensor, average=True):
     """Return the mean of a tensor over the processes, or its sum."""
     if not dist.is_initialized():

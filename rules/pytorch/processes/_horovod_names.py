@@ -45,12 +45,46 @@ def imports(module: Module) -> Iterator[tuple[cst.CSTNode, str]]:
             names = [module.source.code(alias.name) for alias in node.names]
             if any(name.split(".")[0] == LIBRARY for name in names):
                 is_known = names == [PACKAGE] and node.names[0].asname is not None
+                is_known |= names == [LIBRARY] and only_starts(module, node)
                 yield node, "" if is_known else "it is not imported as `horovod.torch as ...` alone"
         elif isinstance(node, cst.ImportFrom) and node.module is not None and not node.relative:
             name = module.source.code(node.module)
             if name.split(".")[0] == LIBRARY:
                 is_known = name == LIBRARY and len(alias_of(node)) == 1
                 yield node, "" if is_known else "its functions are imported one by one"
+
+
+def only_starts(module: Module, node: cst.Import) -> bool:
+    """Whether the library itself is imported for nothing but ``horovod.run(...)``."""
+    if node.names[0].asname is not None:
+        return False
+    said = [one for one in module.source.nodes_of(cst.Name) if one.value == LIBRARY]
+    of_import = module.source.span(node)
+    said = [one for one in said if not of_import.contains(module.source.span(one))]
+    known = {id(call.func.value) for call in starts(module) if isinstance(call.func, cst.Attribute)}
+    others = (cst.ImportAlias, cst.Attribute)
+    return all(
+        id(one) in known
+        or (
+            isinstance(module.source.parent(one), others)
+            and isinstance(around_import(module, one), (cst.Import, cst.ImportFrom))
+        )
+        for one in said
+    )
+
+
+def around_import(module: Module, node: cst.CSTNode) -> cst.CSTNode | None:
+    """The import that a name stands in; None where it stands in none."""
+    kinds = (cst.Import, cst.ImportFrom)
+    return next((one for one in module.source.parents(node) if isinstance(one, kinds)), None)
+
+
+def starts(module: Module) -> Iterator[cst.Call]:
+    """The calls of ``horovod.run``, whose results nobody uses."""
+    for call in module.source.nodes_of(cst.Call):
+        if module.source.code(call.func) == f"{LIBRARY}.run":
+            if isinstance(module.source.parent(call), cst.Expr):
+                yield call
 
 
 def aliases(module: Module) -> set[str]:

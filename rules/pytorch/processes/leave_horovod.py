@@ -29,9 +29,10 @@ After:
 
 Refuses when:
     something of Horovod has no counterpart that does exactly the same: Adasum, elastic jobs,
-    compression, sparse gradients made dense, sets of processes, calls that return at once; an
-    optimizer is not Horovod's; loaders may end at different times and ``hvd.join`` waits for them;
-    a function of Horovod is handed on instead of being called.
+    compression, sparse gradients made dense, sets of processes, calls that return at once. Where
+    the script chooses such a thing by an option when it runs, the output stops if it is chosen.
+    It refuses, too, where an optimizer is not Horovod's; loaders may end at different times and
+    ``hvd.join`` waits for them; a function of Horovod is handed on instead of being called.
 
 Source:
     https://horovod.readthedocs.io/en/stable/pytorch.html,
@@ -54,7 +55,16 @@ from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.devices._model_places import model_place
-from transpile.rules.pytorch.processes._horovod_names import Use, imports, misused, text_of, uses
+from transpile.rules.pytorch.processes._horovod_choices import Choice, choice_of, guards
+from transpile.rules.pytorch.processes._horovod_names import (
+    Use,
+    aliases,
+    imports,
+    misused,
+    starts,
+    text_of,
+    uses,
+)
 from transpile.rules.pytorch.processes._set_up_helper import call_of
 from transpile.rules.pytorch.processes._variants import variants
 from transpile.text.changes import Edit, Replace
@@ -87,6 +97,12 @@ COUNTERPARTS = {
     "broadcast_optimizer_state": "broadcast_optimizer_state",
     "join": "barrier",
     "barrier": "barrier",
+}
+#: Questions of what was built, to those of torch.distributed.
+BUILT = {
+    "nccl_built": "is_nccl_available",
+    "gloo_built": "is_gloo_available",
+    "mpi_built": "is_mpi_available",
 }
 #: Arguments that are left out where they have these values, of any function; None for any value.
 LEFT_OUT = {
@@ -124,6 +140,8 @@ class Leaving:
         dropped: the arguments that go.
         is_sum: a reduction adds up.
         context: it is a method of the optimizer that only opens a block.
+        choices: what is chosen when the script runs.
+        start: a call that starts the processes.
     """
 
     use: Use | None
@@ -131,6 +149,8 @@ class Leaving:
     dropped: tuple[cst.Arg, ...] = ()
     is_sum: bool = False
     context: cst.Call | None = None
+    choices: tuple[Choice, ...] = ()
+    start: cst.Call | None = None
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -148,13 +168,19 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 what = "Horovod is not imported any more"
                 yield applied(module, statement, what, data, claims)
         yield from (refusal(module, node, why) for node, why in misused(module))
+        for call in starts(module):
+            yield applied(
+                module, call, "a launcher starts the processes", Leaving(None, start=call)
+            )
     names = {use.name for _, use in found}
+    chosen = {id(node) for each in found for one in choices(*each).values() for node in one.nodes}
     for module, use in found:
-        yield from answers(plan, module, use)
+        if id(use.node) not in chosen:
+            yield from answers(plan, module, use)
     yield from of_optimizers(found)
     handed = sum(use.name == OPTIMIZER for _, use in found)
     learning = [one for one in plan.optimizers if one.steps and not one.event.detached]
-    if len(learning) > handed:
+    if len({id(one.event.node) for one in learning}) > handed:
         event = learning[-1].event
         yield refusal(event.module, event.node, "an optimizer that learns is not Horovod's")
     if "join" in names and not end_together(plan):
@@ -162,6 +188,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
             if use.name == "join":
                 why = "loaders may end at different times, and processes that are done would not "
                 yield refusal(module, use.node, f"{why}take part in what the others average")
+
+
+def choices(module: Module, use: Use) -> dict[int, Choice]:
+    """What the arguments of an optimizer's call choose when the script runs, by their places."""
+    if use.name != OPTIMIZER or use.call is None:
+        return {}
+    known = aliases(module)
+    found = ((at, choice_of(module, one, known)) for at, one in enumerate(use.call.args))
+    return {at: choice for at, choice in found if choice is not None}
 
 
 def end_together(plan: Plan) -> bool:
@@ -185,13 +220,17 @@ def answers(plan: Plan, module: Module, use: Use) -> Iterator[Answer]:
         elif not use.is_argument:
             yield refusal(module, use.node, f"`{use.name}` is handed on instead of being called")
         return
-    if use.name not in COUNTERPARTS and use.name != OPTIMIZER:
+    if use.name not in COUNTERPARTS and use.name not in BUILT and use.name != OPTIMIZER:
         yield refusal(module, use.node, WHY.get(first, f"`{use.name}` has no counterpart"))
         return
     kept = KEPT.get(use.name, ())
     dropped: list[cst.Arg] = []
     is_sum = False
+    chosen = choices(module, use)
     for index, argument in enumerate(use.call.args):
+        if index in chosen:
+            dropped.append(argument)
+            continue
         keyword = argument.keyword.value if argument.keyword is not None else ""
         if argument.star or (not keyword and index >= len(kept)):
             yield refusal(module, use.node, "what is passed here is not told by names")
@@ -217,7 +256,8 @@ def answers(plan: Plan, module: Module, use: Use) -> Iterator[Answer]:
         return
     statement = use.same if use.name == OPTIMIZER else None
     what = f"`{use.name}` of Horovod is replaced"
-    yield applied(module, use.node, what, Leaving(use, statement, tuple(dropped), is_sum))
+    data = Leaving(use, statement, tuple(dropped), is_sum, choices=tuple(chosen.values()))
+    yield applied(module, use.node, what, data)
 
 
 def of_optimizers(found: list[tuple[Module, Use]]) -> Iterator[Answer]:
@@ -274,9 +314,16 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The statement that goes, or the call of the counterpart."""
     data: Leaving = ruling.data
     module, source = ruling.module, ruling.module.source
+    if data.start is not None:
+        text = 'raise SystemExit("start this script with torchrun")'
+        yield In(module, Replace(source.span(data.start), text))
+        return
+    call = data.use.call if data.use is not None else None
+    yield from guards(plan, module, data.choices, data.statement, call)
     if data.statement is not None:
-        for edit in remove_statement(source, data.statement):  # type: ignore[arg-type]
-            yield In(module, edit)
+        if all(one.statement is not None for one in data.choices):
+            for edit in remove_statement(source, data.statement):  # type: ignore[arg-type]
+                yield In(module, edit)
         return
     if data.context is not None:
         contextlib = plan.names_in(module).imported("contextlib", "contextlib")
@@ -287,6 +334,10 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     if use.name == OPTIMIZER:
         for edit in within(module, use.call):
             yield In(module, edit)
+        return
+    if use.name in BUILT:
+        dist = plan.names_in(module).imported("torch.distributed", "dist")
+        yield In(module, Replace(source.span(use.call.func), f"{dist}.{BUILT[use.name]}"))
         return
     name = COUNTERPARTS[use.name]
     if use.name == "init":
@@ -313,6 +364,9 @@ def left_out(rulings: Rulings, module: Module) -> Iterator[Span]:
         data: Leaving = ruling.data
         if ruling.module is not module:
             continue
+        for one in data.choices:
+            if one.statement is not None:
+                yield source.span(one.statement)
         if data.statement is not None:
             yield source.span(data.statement)
         elif data.use is not None and data.use.call is not None and data.dropped:

@@ -36,6 +36,14 @@ def local_rank():
     return int(os.environ.get("LOCAL_RANK", 0))
 
 
+def local_size():
+    return int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+
+
+def nccl_built():
+    return 0
+
+
 def size():
     return int(os.environ.get("WORLD_SIZE", 1))
 
@@ -83,7 +91,12 @@ def join():
 
 
 def DistributedOptimizer(
-    optimizer, named_parameters=None, compression=None, backward_passes_per_step=1, op=Average
+    optimizer,
+    named_parameters=None,
+    compression=None,
+    backward_passes_per_step=1,
+    op=Average,
+    gradient_predivide_factor=1.0,
 ):
     class Distributed(type(optimizer)):
         skips = False
