@@ -97,7 +97,17 @@ def rule_page(framework: str, own: Sequence[Entry]) -> str:
             lines += [plain(text), ""]
     lines += ["## Findings", "", "| code | says |", "|---|---|"]
     lines += [f"| `{entry.code}` | {cell(entry.title)} |" for entry in own]
+    for entry in own:
+        if entry.advice:
+            lines += ["", f"### {entry.code}: {entry.title}", "", *advice(entry.advice)]
     return "\n".join(lines) + "\n"
+
+
+def advice(text: str) -> Iterator[str]:
+    """The lines of what is said of a single code."""
+    for heading, below in sections(text):
+        shown = ["```text", below, "```"] if heading in CODE else [plain(below)]
+        yield from [f"**{heading}**", "", *shown, ""]
 
 
 def framework_page(framework: str, own: Sequence[Entry]) -> str:
@@ -129,9 +139,7 @@ def codes_page(known: Sequence[Entry]) -> str:
     for entry in known:
         if not entry.rule and entry.text:
             lines += ["", f"## {entry.code}: {entry.title}", ""]
-            for heading, text in sections(entry.text):
-                shown = ["```text", text, "```"] if heading in CODE else [plain(text)]
-                lines += [f"**{heading}**", "", *shown, ""]
+            lines += advice(entry.text)
     return "\n".join(lines) + "\n"
 
 

@@ -9,12 +9,12 @@ import pytest
 from cases import Case, cases
 
 from transpile import Options, Outcome, catalog, convert
-from transpile.engine import all_edits, changes_of
 from transpile.facts.interpreter import interpret
 from transpile.layout.long_lines import with_short_lines
 from transpile.layout.quotes import with_own_quotes
 from transpile.plan.roles.build import build_plan
 from transpile.project import Project
+from transpile.requested import all_edits, changes_of
 from transpile.rule import Ruling, Rulings
 from transpile.text.edit import apply_with_inverse
 from transpile.text.source import read_source

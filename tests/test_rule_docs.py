@@ -14,12 +14,12 @@ import rule_examples_tensorflow
 from rule_examples import ABOVE, BY_HAND, EXAMPLES, OPTIONS, TOGETHER
 
 from transpile import Options, catalog
-from transpile.engine import changes_of
 from transpile.facts.interpreter import interpret
 from transpile.plan.model import Plan, Way
 from transpile.plan.roles.build import build_plan
 from transpile.prelude import prelude_edits
 from transpile.project import Project
+from transpile.requested import changes_of
 from transpile.rule import Helper, In, Rule, Ruling, Rulings
 from transpile.text.edit import apply_edits
 from transpile.text.source import read_source

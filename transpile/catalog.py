@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from transpile.plan.table import Table
     from transpile.rule import Change, Rule, Ruling, Rulings
 
-#: Folders of a framework that hold no rules: its audit, its tables, the files it writes.
-_NOT_SUBJECTS = {"audit", "operations", "emitted"}
+#: Folders of a framework that hold no rules: its audit, its tables, its files, what it advises.
+_NOT_SUBJECTS = {"advice", "audit", "operations", "emitted"}
 
 #: Where a table names its packages.
 _PACKAGES = re.compile(r"^    packages=frozenset\((\{[^}]*\})\),$", re.MULTILINE)
@@ -128,6 +128,21 @@ def rules(framework: str | None = None) -> tuple[Rule, ...]:
             )
         )
     return tuple(sorted(found, key=lambda rule: rule.name))
+
+
+@cache
+def advice() -> dict[str, str]:
+    """Why a finding matters and what to do about it, by the codes that have words of their own."""
+    from transpile.once.advice import ADVICE as ONCE
+
+    found: dict[str, str] = {}
+    for framework in frameworks():
+        prefix = table(framework).prefix
+        found.update({f"{prefix}{number}": text for number, text in ONCE.items()})
+        package = import_module(f"transpile.rules.{framework}")
+        if any(info.name == "advice" for info in pkgutil.iter_modules(package.__path__)):
+            found.update(import_module(f"{package.__name__}.advice").ADVICE)
+    return found
 
 
 @cache

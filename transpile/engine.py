@@ -11,7 +11,7 @@ import libcst as cst
 
 from transpile import asking, catalog
 from transpile.astray import astray
-from transpile.closing import Asked, among_imports, met_by_some, too_early, unclaimed
+from transpile.closing import among_imports, met_by_some, too_early, unclaimed
 from transpile.describe import describe
 from transpile.distributed.verdict import Verdict as Sight
 from transpile.distributed.verdict import hidden_training, look
@@ -35,7 +35,6 @@ from transpile.plan.model import Plan
 from transpile.plan.roles.build import build_plan
 from transpile.plan.table import Table
 from transpile.plan.versions import unmet
-from transpile.prelude import prelude_edits
 from transpile.project import Project
 from transpile.project_files import (
     Changed,
@@ -47,12 +46,12 @@ from transpile.project_files import (
     place_of,
     users_elsewhere,
 )
-from transpile.result import Decision, Origin, Outcome, Result, Verdict
+from transpile.requested import all_edits, changes_of, origins_of
+from transpile.result import Decision, Outcome, Result
 from transpile.roles import with_roles
-from transpile.rule import Answer, Helper, In, Remark, Rule, Ruling, Rulings, finding_of, place
+from transpile.rule import Answer, Remark, Rule, Ruling, Rulings, finding_of, place
 from transpile.self_audit import checked
-from transpile.shared_helpers import HelperModule, shared_helpers
-from transpile.text.changes import ChangeList, Insert
+from transpile.shared_helpers import HelperModule
 from transpile.text.edit import Edit, apply_edits
 from transpile.text.source import Source, read_source
 from transpile.unreached import unreached
@@ -314,57 +313,6 @@ def decisive(answers: Iterable[tuple[Rule, Answer]]) -> list[tuple[Rule, Answer]
     return [
         (rule, answer) for rule, answer in answers if isinstance(answer, Ruling) and answer.decisive
     ]
-
-
-def changes_of(plan: Plan, rulings: Rulings, chosen: Iterable[Rule]) -> Asked:
-    """What every ruling to apply asks for."""
-    return [
-        (ruling, tuple(rule.edits(plan, ruling, rulings)))
-        for rule in chosen
-        for ruling in rulings.of(rule.name, Verdict.APPLY)
-    ]
-
-
-def all_edits(
-    plan: Plan, project: Project, asked: Asked
-) -> tuple[dict[Module, list[Edit]], HelperModule | None]:
-    """The edits that are asked for, with helpers and imports, by module."""
-    edits: dict[Module, list[Edit]] = {}
-    helpers: dict[Module, set[str]] = {}
-    for _, changes in asked:
-        for change in changes:
-            if isinstance(change, Helper):
-                helpers.setdefault(change.module, set()).add(change.name)
-            else:
-                edits.setdefault(change.module, []).append(change.edit)
-    shared = shared_helpers(plan, project, helpers)
-    for module in {**edits, **helpers}:
-        own = edits.setdefault(module, [])
-        wanted = helpers.get(module, set())
-        if shared is not None and module in shared.users:
-            own.extend(shared.edits(plan, module, wanted))
-            wanted = set()
-        own.extend(prelude_edits(plan, module, wanted))
-    return edits, shared
-
-
-def origins_of(asked: Asked) -> tuple[Origin, ...]:
-    """Where the changes that were asked for begin, each with the code of its ruling."""
-    found = set()
-    for ruling, changes in asked:
-        for change in changes:
-            if isinstance(change, In):
-                edit, source = change.edit, change.module.source
-                start = _start(edit)
-                found.add(Origin(source.path, source.position(start)[0], ruling.code))
-    return tuple(sorted(found, key=lambda origin: (origin.path, origin.line, origin.code)))
-
-
-def _start(edit: Edit) -> int:
-    """Where a change begins in the original."""
-    if isinstance(edit, Insert):
-        return edit.offset
-    return edit.target.opening if isinstance(edit, ChangeList) else edit.span.start
 
 
 def public_decisions(answers: Iterable[tuple[Rule, Any]]) -> tuple[Decision, ...]:

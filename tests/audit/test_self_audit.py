@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from cases import Case, cases, converted
 
-from transpile import Level, Options, Outcome, Result, convert, engine, self_audit
+from transpile import Level, Options, Outcome, Result, convert, engine, requested, self_audit
 from transpile.auditing import audit
 from transpile.facts.state import TooComplex
 from transpile.finding import Finding
@@ -40,7 +40,7 @@ for epoch in range(3):
 
 def without_wrap(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the conversion forget what wraps the model."""
-    changes = engine.changes_of
+    changes = requested.changes_of
 
     def forgetful(plan: object, rulings: object, chosen: object) -> object:
         asked = changes(plan, rulings, chosen)  # type: ignore[arg-type]

@@ -21,6 +21,7 @@ from transpile.cli.inputs import Input
 from transpile.cli.interrupted import undo_interrupted
 from transpile.cli.job import Job, Mode
 from transpile.cli.kept import Kept
+from transpile.cli.launching.command_line import SCRIPT_ARGUMENTS, WORDS, LaunchingCommand
 from transpile.cli.project.configured import Configured
 from transpile.cli.project.options import complete_files, findings_options
 from transpile.cli.targets import TargetError, is_folder
@@ -50,8 +51,6 @@ if TYPE_CHECKING:
     from transpile.cli.launching.launch_request import LaunchRequest
 
 _DEFAULTS = Options()
-_SCRIPT_ARGUMENTS = "disttranspile.script_arguments"
-_WORDS = "disttranspile.words"
 _EPILOG = """\b
 Other commands (a file of such a name is ./verify):
   disttranspile config [FILE...]              what is configured for a script, and where
@@ -72,40 +71,8 @@ Exit status:
 """
 
 
-class _Command(click.Command):
-    """A command with the options of a launch, and the script's arguments, where one is asked for.
-
-    Without one they would cost every conversion the time to make them. The words of the command
-    line are kept: a script with a configuration has them read once more, with that behind them.
-    """
-
-    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        context.meta[_WORDS] = tuple(args)
-        end = args.index("--") if "--" in args else len(args)
-        launches = any(word.partition("=")[0] == "--launch" for word in args[:end])
-        context.meta[_SCRIPT_ARGUMENTS] = tuple(args[end + 1 :]) if launches else None
-        try:
-            return super().parse_args(context, args[:end] if launches else args)
-        except click.NoSuchOption as error:
-            from transpile.cli.launching.launch_options import NAMES
-
-            if launches or error.option_name.lstrip("-").replace("-", "_") not in NAMES:
-                raise
-            raise click.UsageError(
-                f"{error.option_name} describes a job to launch: it needs --launch.", context
-            ) from error
-
-    def get_params(self, context: click.Context) -> list[click.Parameter]:
-        params = super().get_params(context)
-        if context.meta.get(_SCRIPT_ARGUMENTS) is None:
-            return params
-        from transpile.cli.launching.launch_options import options
-
-        return [*params, *options()]
-
-
 @click.command(
-    cls=_Command,
+    cls=LaunchingCommand,
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -390,7 +357,7 @@ def command(context: click.Context, /, **choices: Any) -> int:
         raise click.UsageError(f"{error}.") from error
     if mode is Mode.IN_PLACE:
         undo_interrupted(scripts)
-    configured = Configured(context, context.meta[_WORDS])
+    configured = Configured(context, context.meta[WORDS])
     tasks = configured.tasks(scripts, targets, mode)
     job = Job(
         tasks=tasks,
@@ -422,7 +389,7 @@ def _launch(context: click.Context, names: tuple[str, ...], mode: Mode) -> Launc
         raise click.UsageError("--launch writes files beside an output: it needs -o or --in-place.")
     from transpile.cli.launching.launch_request import LaunchRequest
 
-    return LaunchRequest(context, names, context.meta[_SCRIPT_ARGUMENTS])
+    return LaunchRequest(context, names, context.meta[SCRIPT_ARGUMENTS])
 
 
 def _check_rules(framework: str) -> None:

@@ -20,24 +20,15 @@ def _codes_and_rules(context: click.Context, parameter: click.Parameter, word: s
     return sorted(name for name in codes if name.upper().startswith(word.upper()))
 
 
-_OF_A_RULE = """\
+#: Of codes without words of their own, which say what an output does, or what is worth knowing.
+_OF_A_NOTE = """\
 How to fix:
-    A note tells what was done. Below a warning or an error stands what to do in that line; Before
-    and After show what the rule makes of a script once nothing is in its way.
+    Nothing has to be done: it says what the output does, or what is worth knowing of it. Before
+    and After show the change, and --diff the lines of a script.
 
 When to ignore:
-    A warning, once somebody has looked at the line and what it names is meant:
-    `# disttranspile: ignore[{code}] reason` there. An error never, as nothing is written then;
-    what --allow-partial writes in spite of it is not the same training.
-"""
-_OF_A_CHECK = """\
-How to fix:
-    Below the finding stands what to do in that line: what is under Before becomes what is under
-    After. Where the change is mechanical, `disttranspile audit --fix` makes it.
-
-When to ignore:
-    Where the processes are known to do the same there, or to differ on purpose:
-    `# disttranspile: ignore[{code}] reason` on that line.
+    Always, once it is read. `# disttranspile: ignore[{code}] reason` on the line leaves it out of
+    what is told.
 """
 
 
@@ -77,10 +68,10 @@ def _explain(subject: str, known: Sequence[Entry]) -> str:
 def _of_code(entry: Entry) -> str:
     head = f"{entry.code}: {entry.title}"
     if entry.rule:
-        what = "check" if entry.kind == "check" else "rule"
-        after = _OF_A_CHECK if entry.kind == "check" else _OF_A_RULE
-        text = f"{entry.text}\n\n{after.format(code=entry.code)}"
-        return f"{head}\n\nFrom the {what} {entry.rule}:\n\n{text}"
+        manual = f"From the {entry.kind} {entry.rule}:\n\n{entry.text}"
+        if entry.advice:
+            return f"{head}\n\n{entry.advice}\n\n{manual}\n"
+        return f"{head}\n\n{manual}\n\n{_OF_A_NOTE.format(code=entry.code)}"
     return f"{head}\n\n{entry.text}\n" if entry.text else f"{head}.\n"
 
 

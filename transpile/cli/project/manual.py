@@ -21,6 +21,7 @@ class Entry:
         framework: that of the rule; empty for the tool itself.
         kind: ``rule``, ``check`` of the audit, or ``tool``.
         text: the manual of the rule, or the explanation of the code.
+        advice: what the rule's manual does not say of this code: why it matters, what to do.
     """
 
     code: str
@@ -29,14 +30,25 @@ class Entry:
     framework: str = ""
     kind: str = "tool"
     text: str = ""
+    advice: str = ""
 
 
 def entries() -> tuple[Entry, ...]:
     """All of them, in the order of the codes."""
+    from transpile.catalog import advice as advice_of
     from transpile.catalog import checks, rules
 
+    own = advice_of()
     found = [
-        Entry(code, title, one.name, one.framework, kind, inspect.cleandoc(one.doc))
+        Entry(
+            code,
+            title,
+            one.name,
+            one.framework,
+            kind,
+            inspect.cleandoc(one.doc),
+            own.get(code, "").strip(),
+        )
         for kind, documented in (("rule", rules()), ("check", checks()))
         for one in documented
         for code, title in one.codes.items()
@@ -63,7 +75,10 @@ def own_entries() -> list[Entry]:
 def description(code: str) -> Description | None:
     """What a report says of a code; None where there is no such one."""
     found = next((entry for entry in entries() if entry.code == code), None)
-    return Description(found.title, found.text, found.rule) if found is not None else None
+    if found is None:
+        return None
+    text = "\n\n".join(part for part in (found.advice, found.text) if part)
+    return Description(found.title, text, found.rule)
 
 
 def _engine_codes() -> dict[str, str]:

@@ -1,0 +1,136 @@
+"""What to do about findings on data and batches."""
+
+from __future__ import annotations
+
+ADVICE = {
+    "MX202": """\
+Why:
+    The data is given in a way that cannot be parted by rank.
+
+How to fix:
+    Give each worker its part by hand, by the rank and num_workers of the store.
+
+Before:
+    data = mylib.batches()
+
+After:
+    data = mx.io.NDArrayIter(x, y, batch_size=8)
+
+When to ignore:
+    Never: all workers would train on the same samples.
+""",
+    "MX203": """\
+Why:
+    No loader or iterator is seen behind the backward pass.
+
+How to fix:
+    Draw the batches from a DataLoader or an iterator that the script makes itself.
+
+Before:
+    for step in range(100):
+        loss = criterion(net(x), y)
+
+After:
+    for x, y in gluon.data.DataLoader(data, 8):
+        loss = criterion(net(x), y)
+
+When to ignore:
+    Never: nothing is written.
+""",
+    "MX212": """\
+Why:
+    The batch of the script is divided among the workers, and its size is not told.
+
+How to fix:
+    Write the size where the data is made, or choose --batch-size per-device.
+
+Before:
+    data = mx.io.NDArrayIter(x, y, **settings)
+
+After:
+    data = mx.io.NDArrayIter(x, y, batch_size=8)
+
+When to ignore:
+    Never: nothing is written.
+""",
+    "MX214": """\
+Why:
+    Something else than the data takes the batch size, and would not fit one worker's.
+
+How to fix:
+    Use -1 or 0 in shapes, or choose --batch-size per-device.
+
+Before:
+    mx.sym.reshape(x, shape=(batch_size, 16))
+
+After:
+    mx.sym.reshape(x, shape=(-1, 16))
+
+When to ignore:
+    Never: shapes would not fit.
+""",
+    "MX222": """\
+Why:
+    Workers that draw whole batches and take rows of them must draw the same ones.
+
+How to fix:
+    Seed what draws them alike, or give each worker its part by hand.
+
+Before:
+    batches = draw(random.SystemRandom())
+
+After:
+    batches = draw(random.Random(0))
+
+When to ignore:
+    Never: rows would not belong together.
+""",
+    "MX232": """\
+Why:
+    Adaptive optimizers often diverge with a rate that grows with the number of workers.
+
+How to fix:
+    Use --scale-lr sqrt, or none.
+
+Before:
+    disttranspile train.py --scale-lr linear
+
+After:
+    disttranspile train.py --scale-lr sqrt
+
+When to ignore:
+    Where the linear rate was tried.
+""",
+    "MX234": """\
+Why:
+    The number counts batches of the script's size, and each step takes N of them.
+
+How to fix:
+    Divide the number by the number of workers where it means samples.
+
+Before:
+    mx.lr_scheduler.FactorScheduler(step=1000)
+
+After:
+    mx.lr_scheduler.FactorScheduler(step=1000 // workers)
+
+When to ignore:
+    Where steps are meant.
+""",
+    "MX235": """\
+Why:
+    --scale-lr finds no rate that it could multiply.
+
+How to fix:
+    Write the rate out, or multiply it by hand.
+
+Before:
+    gluon.Trainer(net.collect_params(), "sgd", settings)
+
+After:
+    gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+
+When to ignore:
+    Where the rate stays on purpose.
+""",
+}

@@ -1,0 +1,70 @@
+"""What to do about findings on numbers and evaluation."""
+
+from __future__ import annotations
+
+ADVICE = {
+    "MX602": """\
+Why:
+    The number was read off one worker's part of the data.
+
+How to fix:
+    Report a metric, which counts the samples of all workers.
+
+Before:
+    print(total / count)
+
+After:
+    print(metric.get())
+
+When to ignore:
+    Where a number of about the right size is enough.
+""",
+    "MX604": """\
+Why:
+    fit() logs the metric of its own worker.
+
+How to fix:
+    Take it for what one worker has seen, or score behind the training.
+
+Before:
+    module.fit(data, eval_metric=custom)
+
+After:
+    module.fit(data, eval_metric="acc")
+
+When to ignore:
+    Where it is only looked at.
+""",
+    "MX607": """\
+Why:
+    The script gives this data to workers in parts.
+
+How to fix:
+    Leave num_parts and part_index out of what is evaluated.
+
+Before:
+    mx.io.ImageRecordIter(path_imgrec="val.rec", num_parts=n, part_index=i)
+
+After:
+    mx.io.ImageRecordIter(path_imgrec="val.rec")
+
+When to ignore:
+    Where the parts are put together elsewhere.
+""",
+    "MX611": """\
+Why:
+    Each worker evaluates everything: right, and as long as before.
+
+How to fix:
+    Convert with --eval shard.
+
+Before:
+    disttranspile train.py
+
+After:
+    disttranspile train.py --eval shard
+
+When to ignore:
+    Always where evaluation is short.
+""",
+}

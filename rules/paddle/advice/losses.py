@@ -1,0 +1,158 @@
+"""What to do about findings on losses and gradients."""
+
+from __future__ import annotations
+
+ADVICE = {
+    "PD403": """\
+Why:
+    The mean of the processes' losses is that of the batch only where all divide by the same
+    number.
+
+How to fix:
+    Divide by what all processes have, or gather what the loss compares.
+
+Before:
+    loss = (losses * mask).sum() / mask.sum()
+
+After:
+    loss = (losses * mask).mean()
+
+When to ignore:
+    Once a run was compared with one process.
+""",
+    "PD404": """\
+Why:
+    A sum has to be multiplied by the number of processes, and there is no place where it stands
+    alone.
+
+How to fix:
+    Call backward() on the loss itself.
+
+Before:
+    backward_of(losses.sum())
+
+After:
+    loss = losses.sum()
+    loss.backward()
+
+When to ignore:
+    Never: gradients would be N times too small.
+""",
+    "PD407": """\
+Why:
+    Random numbers that go into parameters or averaged gradients differ by process.
+
+How to fix:
+    Make the noise on one process and broadcast it.
+
+Before:
+    parameter.grad.add_(paddle.randn(parameter.shape))
+
+After:
+    noise = paddle.randn(parameter.shape)
+    paddle.distributed.broadcast(noise, 0)
+
+When to ignore:
+    Never: the replicas would go apart.
+""",
+    "PD573": """\
+Why:
+    Before the processes have joined none can wait for another, which may still be writing.
+
+How to fix:
+    Read it behind the call of setup_distributed.
+
+Before:
+    state = paddle.load("model.pdparams")
+    main()
+
+After:
+    def main():
+        state = paddle.load("model.pdparams")
+
+When to ignore:
+    Where the file is there before the job is started.
+""",
+    "PD603": """\
+Why:
+    The number is that of one process's share.
+
+How to fix:
+    Reduce it over the processes, or report it from an evaluation.
+
+Before:
+    print(correct / masked)
+
+After:
+    print(evaluate(model, loader))
+
+When to ignore:
+    Where a number of about the right size is enough.
+""",
+    "PD611": """\
+Why:
+    Each process evaluates everything: right, and as long as before.
+
+How to fix:
+    Convert with --eval shard.
+
+Before:
+    disttranspile train.py
+
+After:
+    disttranspile train.py --eval shard
+
+When to ignore:
+    Always where evaluation is short.
+""",
+    "PD722": """\
+Why:
+    Processes that decide by their own shares go different ways, and those that go on wait for
+    ever.
+
+How to fix:
+    Decide on a number that is reduced over the processes.
+
+Before:
+    if float(loss) < 10:
+        loss.backward()
+
+After:
+    loss.backward()
+
+When to ignore:
+    Never: the job would hang.
+""",
+    "PD802": """\
+Why:
+    A numbered GPU would be the same one in every process.
+
+How to fix:
+    Leave the choice to the launcher.
+
+Before:
+    paddle.set_device("gpu:1")
+
+After:
+    paddle.set_device("gpu")
+
+When to ignore:
+    Never: all processes would share one GPU.
+""",
+    "PD803": """\
+Why:
+    The launcher gives each process its GPU by the same variable, which the script overwrites.
+
+How to fix:
+    Choose the GPUs when launching.
+
+Before:
+    os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"
+
+After:
+    python -m paddle.distributed.launch --devices 0,1 train_dist.py
+
+When to ignore:
+    Never: processes would see the wrong GPUs.
+""",
+}

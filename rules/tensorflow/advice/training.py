@@ -1,0 +1,173 @@
+"""What to do about findings on training."""
+
+from __future__ import annotations
+
+ADVICE = {
+    "TF102": """\
+Why:
+    All workers draw the same batches, so that neither option has a meaning.
+
+How to fix:
+    Leave the options out, and give the script a larger batch.
+
+Before:
+    disttranspile train.py --batch-size per-device
+
+After:
+    disttranspile train.py
+
+When to ignore:
+    Never: nothing is written.
+""",
+    "TF202": """\
+Why:
+    What fit() calls is not seen, because the model overrides it or is of unknown origin.
+
+How to fix:
+    Call fit() of the model, and put what else is to happen into a callback.
+
+Before:
+    helpers.fit(model, data)
+
+After:
+    model.fit(data, callbacks=[Report()])
+
+When to ignore:
+    Never: nothing is written.
+""",
+    "TF302": """\
+Why:
+    Calls under the tape are split by rows, and no call of a model is seen there.
+
+How to fix:
+    Build the model as a keras.Model, and call it under the tape.
+
+Before:
+    with tf.GradientTape() as tape:
+        out = tf.matmul(x, weight)
+
+After:
+    with tf.GradientTape() as tape:
+        out = model(x)
+
+When to ignore:
+    Never: nothing is written.
+""",
+    "TF401": """\
+Why:
+    A call that keeps something of its samples would keep that of a share on each worker.
+
+How to fix:
+    Keep it in the training step, from what the model returns.
+
+Before:
+    def call(self, x):
+        self.seen.assign_add(tf.shape(x)[0])
+
+After:
+    seen.assign_add(tf.shape(x)[0])
+
+When to ignore:
+    Never: workers would keep other values.
+""",
+    "TF402": """\
+Why:
+    Each worker computes a share of the rows, and this looks at the others.
+
+How to fix:
+    Look at other samples in the loss, which has the whole batch.
+
+Before:
+    def call(self, x):
+        return x - tf.reduce_mean(x, 0)
+
+After:
+    loss = criterion(out - tf.reduce_mean(out, 0), y)
+
+When to ignore:
+    Never: outputs would be others.
+""",
+    "TF411": """\
+Why:
+    Workers draw whole batches and take rows of them, which must be those of the same batch.
+
+How to fix:
+    Seed what draws them.
+
+Before:
+    data = data.shuffle(1000)
+
+After:
+    tf.random.set_seed(0)
+    data = data.shuffle(1000)
+
+When to ignore:
+    Never: rows would not belong together.
+""",
+    "TF412": """\
+Why:
+    A decision of one worker must come to the others, which takes a place where all of them are.
+
+How to fix:
+    Decide by what all workers have, such as the number of the epoch.
+
+Before:
+    if random.random() < 0.5:
+        model.fit(data)
+
+After:
+    model.fit(data)
+
+When to ignore:
+    Never: workers would go different ways.
+""",
+    "TF602": """\
+Why:
+    Workers that write to one folder overwrite each other, and where this writes is not told.
+
+How to fix:
+    Give the callback its folder by name.
+
+Before:
+    callbacks.TensorBoard(*settings)
+
+After:
+    callbacks.TensorBoard(log_dir="logs")
+
+When to ignore:
+    Never: files would be overwritten.
+""",
+    "TF603": """\
+Why:
+    A report from each worker shows one job as several.
+
+How to fix:
+    Add the callback on one worker alone.
+
+Before:
+    callbacks = [RemoteMonitor()]
+
+After:
+    callbacks = [RemoteMonitor()] if index == 0 else []
+
+When to ignore:
+    Where a report of each worker is wanted.
+""",
+    "TF901": """\
+Why:
+    Sessions, estimators and variables that are updated by hand are ways of training that are
+    not converted.
+
+How to fix:
+    Train by fit() or with a tape over a keras.Model.
+
+Before:
+    estimator.train(input_fn)
+
+After:
+    model.fit(data)
+
+When to ignore:
+    Never: nothing is written.
+""",
+}
