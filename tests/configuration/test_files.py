@@ -84,6 +84,7 @@ def test_of_several_outputs_of_a_script_the_one_that_is_written_counts(
         ("target-python = 3.10", "target-python: expected str, got float"),
         ("target-python = '2.7'", "target-python: '2.7' is no version of Python"),
         ("scale-lr = 'linear'", "scale_lr needs batch_size='per-device'"),
+        ("launch = ['torchrun']", "expected table, got list, as in launch = { targets ="),
         ("select = 'PT'", "select: expected list, got str"),
         ("select = ['XY1']", "select: there is no code 'XY1'"),
         ("output = 'x.py'", "output: there is no such key"),
@@ -244,3 +245,21 @@ def test_a_run_without_a_configuration_loads_no_library_for_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd="/")
     assert done.stdout == "[]\n", done.stderr
+
+
+def test_a_role_whose_data_set_is_a_text_is_not_believed(command: Callable[..., Any]) -> None:
+    """A function that takes a name is no loader's class, whatever it is said to stand for."""
+    Path("disttranspile.toml").write_text(
+        '[roles]\n"mylab.loader" = "torch.utils.data.DataLoader"\n'
+    )
+    Path("train.py").write_text(
+        "import torch\nfrom mylab import loader\n\ntorch.manual_seed(0)\n"
+        "model = torch.nn.Linear(4, 1)\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        'for x, y in loader("clicks", 8):\n    optimizer.zero_grad()\n'
+        "    torch.nn.functional.mse_loss(model(x), y).backward()\n    optimizer.step()\n"
+    )
+    run = command("train.py", "-o", "train_dist.py", "--shard", "data")
+    assert run.status == 3 and "is a text or a number, and no data set" in run.errors
+    assert command("train.py", "-o", "train_dist.py").status == 0
+    assert "DistributedSampler" not in Path("train_dist.py").read_text()

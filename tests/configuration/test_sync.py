@@ -115,7 +115,9 @@ def test_a_refused_script_leaves_its_output(project: Callable[..., Any]) -> None
     assert "[error]" in run.errors
     assert Path("src/train_dist.py").read_bytes() == before
     Path("src/train.py").unlink()
-    assert project("sync").status == 2
+    run = project("sync")
+    assert run.status == 2
+    assert "where it was moved or renamed, say so in `source` of its table" in run.errors
 
 
 def test_single_scripts_and_wrong_states(project: Callable[..., Any]) -> None:

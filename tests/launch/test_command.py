@@ -230,3 +230,12 @@ def test_two_processes_train_to_the_end(command: Command) -> None:
     assert [Path(f"rank{rank}").read_text() for rank in range(2)] == ["2", "2"]
     assert not Path("rank2").exists()
     assert len(re.findall("train loss", done.stdout)) == 1
+
+
+def test_a_script_of_one_process_is_pointed_out(command: Command) -> None:
+    Path("train.py").write_bytes(TRAINING)
+    run = command("launch", "train.py", "--target", "torchrun")
+    assert run.status == 1 and "DT806 the script is not distributed" in run.errors
+    assert command("train.py", "-o", "train_dist.py").status == 0
+    run = command("launch", "train_dist.py", "--target", "torchrun")
+    assert run.status == 0 and "DT806" not in run.errors

@@ -201,4 +201,23 @@ After:
 When to ignore:
     Where workers mostly wait, as for a network.
 """,
+    "DT806": """\
+What:
+    A launcher starts the script in several processes, and nothing in it joins them.
+
+Why:
+    Each process would train the whole model by itself, and write the same files as the others.
+
+How to fix:
+    Convert the script, and launch the output.
+
+Before:
+    disttranspile launch train.py --target slurm
+
+After:
+    disttranspile train.py -o train_dist.py --launch slurm
+
+When to ignore:
+    Where a single process is started, or the script is joined by something that is not seen.
+""",
 }

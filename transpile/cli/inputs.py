@@ -117,6 +117,12 @@ def read(script: Input) -> Content:
         return _script_in(script, Content(*read_with_mode(script.path, MAXIMUM_BYTES)))
     except UnsuitableFile as error:
         raise InputError(_unsuitable(script.path, error)) from error
+    except FileNotFoundError as error:
+        from transpile.astray_words import meant_file
+
+        near = meant_file(script.path)
+        hint = f"; did you mean {near}?" if near else ""
+        raise InputError(f"cannot be read: {error.strerror}{hint}") from error
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}") from error
     except ValueError as error:

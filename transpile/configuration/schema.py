@@ -148,6 +148,8 @@ def _message(
     known = {option.name: option for option in (*options, *launch)}.get(key)
     if known is not None and known.kind == "choice" and not known.several:
         reason = f"it is one of {', '.join(known.choices)}"
+    if key == "launch":
+        reason += ', as in launch = { targets = ["torchrun"] }'
     reason = reason.replace("`", "").replace("array", "list").replace("object", "table")
     return f"{called}: {reason[:1].lower()}{reason[1:]}."
 

@@ -19,6 +19,7 @@ NETWORK_BOUND = "DT802"
 UNEVEN_BATCH = "DT803"
 OLD_IMAGE = "DT804"
 MANY_LOADERS = "DT805"
+NOT_DISTRIBUTED = "DT806"
 
 CODES = {
     SMALL_SERVERS: "the servers' memory is smaller than the model that they hold",
@@ -26,6 +27,7 @@ CODES = {
     UNEVEN_BATCH: "the batch size does not divide by the number of processes",
     OLD_IMAGE: "the image has an MXNet whose workers cannot share a store",
     MANY_LOADERS: "more workers load data on a machine than it has CPUs",
+    NOT_DISTRIBUTED: "the script that is launched trains in one process",
 }
 _BYTES_OF_A_PARAMETER = 4
 # A forward pass multiplies and adds once with each parameter of a dense layer, a backward pass
@@ -46,6 +48,7 @@ class Workload:
         step_seconds: how long one process computes a step; None where nobody has said.
         network: what connects the machines, one of `NETWORKS`; empty where nobody has said.
         loader_workers: what each process starts to load its data; None where it is not known.
+        is_single: the script trains in one process.
     """
 
     parameters: int | None = None
@@ -53,6 +56,7 @@ class Workload:
     step_seconds: float | None = None
     network: str = ""
     loader_workers: int | None = None
+    is_single: bool = False
 
     @property
     def size(self) -> int:
@@ -72,6 +76,15 @@ def advice(job: Job, workload: Workload, path: str) -> Iterator[Finding]:
     def finding(code: str, level: Level, message: str, todo: str = "") -> Finding:
         return Finding(code, level, path, 0, 0, message, todo)
 
+    if workload.is_single:
+        yield finding(
+            NOT_DISTRIBUTED,
+            Level.WARNING,
+            "the script is not distributed: every process that is started would train the whole "
+            "model by itself, and write the same files",
+            "Convert it first, and launch what is written: disttranspile SCRIPT -o OUTPUT --launch "
+            "TARGET does both.",
+        )
     server = job.role("server")
     held = workload.size // max(job.server_count, 1)
     if server and workload.parameters and server.resources.memory is not None:

@@ -35,7 +35,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.facts.values import Instance, Mapping, Unknown
+from transpile.facts.values import Constant, Instance, Mapping, Unknown
 from transpile.finding import Level
 from transpile.layout import add_argument, insert_before, replace_argument_value
 from transpile.layout.calls import LINE_LENGTH, written_call
@@ -213,6 +213,8 @@ def obstacle(plan: Plan, site: Site) -> str:
         isinstance(dataset.node, cst.BaseExpression) or is_indirect(plan, site)
     ):
         return "it is not clear which dataset this loader draws from"
+    if dataset.values and all(isinstance(value, Constant) for value in dataset.values):
+        return "what is given for its dataset is a text or a number, and no data set"
     if is_iterable_dataset(dataset.values):
         return "the dataset is iterated, not indexed, and the loader is made together with others"
     if is_indirect(plan, site):

@@ -48,7 +48,8 @@ def _overview(project: ProjectSettings) -> Iterator[str]:
 
 
 def _lines(script: str, settings: Settings) -> Iterator[str]:
-    yield f"{script}: {settings.file.path if settings.file else 'no configuration'}"
+    there = "" if os.path.lexists(script) else " (there is no such file)"
+    yield f"{script}{there}: {settings.file.path if settings.file else 'no configuration'}"
     rows = [
         *(_row(key, option, settings) for key, option in conversion_options().items()),
         *((f"launch.{key}", said.value, said.where) for key, said in settings.launch.items()),

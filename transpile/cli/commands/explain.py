@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 import click
 
+from transpile.astray_words import spelled
 from transpile.cli.project.manual import Entry, entries, own_entries
 from transpile.cli.terminal import put, wants_colour
 
@@ -37,8 +38,8 @@ When to ignore:
 def command(subject: str | None) -> int:
     """Say what a finding or a rule is about.
 
-    CODE is that of a finding, such as PT101; RULE is the name of a rule. Without either, all rules
-    and their codes are listed.
+    CODE is that of a finding, such as PT101, or the beginning of several, such as PT10, which are
+    listed; RULE is the name of a rule. Without either, all rules and their codes are listed.
     """
     own = [entry for entry in own_entries() if subject and entry.code == subject.upper()]
     known = own or entries()
@@ -57,6 +58,9 @@ def _explain(subject: str, known: Sequence[Entry]) -> str:
     found = [entry for entry in known if entry.code == code]
     if found:
         return "\n".join(map(_of_code, found))
+    begun = [entry for entry in known if len(code) > 1 and entry.code.startswith(code)]
+    if begun:
+        return _list(begun)
     rules = dict.fromkeys((entry.rule, entry.framework) for entry in known if entry.rule == name)
     if not rules:
         raise click.UsageError(_unknown(subject, known))
@@ -82,9 +86,8 @@ def _of_rule(own: Sequence[Entry]) -> str:
 
 def _unknown(subject: str, known: Sequence[Entry]) -> str:
     every = sorted({entry.code for entry in known})
-    spelled = subject.upper()
-    spelled = spelled[:2] + spelled[2:].translate(str.maketrans("OIL", "011"))
-    codes = [spelled] if spelled in every else get_close_matches(spelled, every, 3, 0.7)
+    code = spelled(subject)
+    codes = [code] if code in every else get_close_matches(code, every, 3, 0.7)
     names = sorted({entry.rule for entry in known if entry.rule})
     near = [*codes, *get_close_matches(subject.lower().replace("_", "-"), names, 3, 0.6)]
     stems = {word[:4] for word in subject.lower().replace("_", "-").split("-") if len(word) > 2}

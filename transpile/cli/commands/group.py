@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,13 @@ class Commands(click.Group):
         """The command that is named, or the one that goes without."""
         if args and args[0] in COMMANDS:
             return args[0], self.get_command(ctx, args[0]), args[1:]
+        if args and args[0].isalpha() and not os.path.lexists(args[0]):
+            from transpile.astray_words import meant
+
+            near = meant(args[0], COMMANDS)
+            if near:
+                known = f"There is no command or file {args[0]!r}"
+                raise click.UsageError(f"{known}; did you mean {near}?", ctx)
         return IMPLICIT, self.get_command(ctx, IMPLICIT), args
 
     def invoke(self, ctx: click.Context) -> Any:

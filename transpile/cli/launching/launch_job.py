@@ -82,7 +82,11 @@ def make_job(
 
 
 def make_workload(
-    choices: Mapping[str, Any], batch_size: int | None, loader_workers: int | None = None
+    choices: Mapping[str, Any],
+    batch_size: int | None,
+    loader_workers: int | None = None,
+    *,
+    is_single: bool = False,
 ) -> Workload:
     """Return what is known of the training itself."""
     return Workload(
@@ -91,6 +95,7 @@ def make_workload(
         step_seconds=float(choices["step_time"]) if "step_time" in choices else None,
         network=choices.get("network", ""),
         loader_workers=loader_workers,
+        is_single=is_single,
     )
 
 

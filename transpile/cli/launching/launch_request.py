@@ -110,7 +110,12 @@ class LaunchRequest:
             )
             for target in self.targets
         }
-        workload = make_workload(choices, facts.samples(arguments), facts.workers(arguments))
+        workload = make_workload(
+            choices,
+            facts.samples(arguments),
+            facts.workers(arguments),
+            is_single=facts.is_single,
+        )
         job = next(iter(jobs.values()))
         texts = tuple(targets()[target](job) for target, job in jobs.items())
         return Launch(job.total, texts, tuple(advice(job, workload, script)))

@@ -35,12 +35,14 @@ class ScriptFacts:
         batch_size: what its processes divide among them, as the plan tells it.
         loader_workers: what each process starts to load its data, as the plan tells it.
         names_nccl2: it holds the text by which Fluid's transpiler is told to do without servers.
+        is_single: it trains in one process, and could be converted.
     """
 
     framework: Framework | None = None
     batch_size: Mapping[str, Any] = field(default_factory=dict)
     names_nccl2: bool = False
     loader_workers: Mapping[str, Any] = field(default_factory=dict)
+    is_single: bool = False
 
     def has_servers(self, framework: Framework, mode: str | None) -> bool:
         """Whether a run of the script needs parameter servers.
@@ -98,13 +100,16 @@ def facts_of_script(path: str, framework: str | None) -> ScriptFacts:
     from transpile import catalog
     from transpile.engine import convert
     from transpile.options import Options
+    from transpile.result import Outcome
     from transpile.text.decoding import SourceError
 
     named = cast("Framework | None", framework)
     try:
         data = read_regular(path)
         options = Options(framework=named or "auto", allow_partial=True)
-        found = facts_of_plan(convert(data, options, path=path, folder=_folder(path)).plan)
+        result = convert(data, options, path=path, folder=_folder(path))
+        found = facts_of_plan(result.plan)
+        is_single = result.outcome is Outcome.CONVERTED
         imported = _imported(data, path)
         names_nccl2 = _NCCL2.search(data) is not None
     except (OSError, SourceError):
@@ -112,7 +117,9 @@ def facts_of_script(path: str, framework: str | None) -> ScriptFacts:
     if named is None and imported in catalog.frameworks():
         named = found.framework
     framework_found = named or imported or found.framework
-    return ScriptFacts(framework_found, found.batch_size, names_nccl2, found.loader_workers)
+    return ScriptFacts(
+        framework_found, found.batch_size, names_nccl2, found.loader_workers, is_single
+    )
 
 
 def _folder(path: str) -> Path:

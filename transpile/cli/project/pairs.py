@@ -154,6 +154,8 @@ class Synchroniser:
         self.counts["failed"] += 1
         _tell_findings(findings)
         tell(f"{source}: is not converted, so that its output is as it was\n")
+        if not os.path.lexists(source):
+            tell("    where it was moved or renamed, say so in `source` of its table\n")
         return _FAILED
 
 

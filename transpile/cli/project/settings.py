@@ -168,15 +168,15 @@ def check_codes(prefixes: Iterable[str], where: str = "") -> None:
         click.UsageError: one is none.
     """
     for prefix in prefixes:
-        from difflib import get_close_matches
-
         from transpile.acceptance.codes import unknown
+        from transpile.astray_words import meant, spelled
         from transpile.cli.project.manual import entries
 
         codes = sorted({entry.code for entry in entries()})
         if not prefix or unknown((prefix,), codes):
-            near = get_close_matches(prefix.upper(), codes, 1)
-            hint = f"; did you mean {near[0]}?" if near else "."
+            code = spelled(prefix)
+            near = code if code in codes else meant(code, codes, 0.6)
+            hint = f"; did you mean {near}?" if near else "."
             raise click.UsageError(f"{where}there is no code {prefix!r}{hint}")
 
 
