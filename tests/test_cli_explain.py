@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -154,6 +155,21 @@ def test_near_misses_are_suggested(
     assert (status, output) == (2, "")
     assert f"no code or rule '{subject}'. Near are" in errors
     assert near in errors
+
+
+def test_the_beginning_of_a_code_lists_those_that_have_it(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    status, output, _ = explain(capfd, "pt20")
+    lines = output.splitlines()
+    assert status == 0 and len(lines) > 5
+    assert all(line.startswith("PT20") for line in lines)
+
+
+def test_letters_for_digits_in_a_code(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "train.py").touch()
+    assert main(["--check", str(tmp_path / "train.py"), "--select", "PT4O3"]) == 2
+    assert "there is no code 'PT4O3'; did you mean PT403?" in capfd.readouterr().err
 
 
 class TestRules:

@@ -31,16 +31,5 @@ def test_a_file_that_is_misspelled(command: Command) -> None:
     assert "did you mean" not in command("jobs/other.py").errors
 
 
-def test_letters_for_digits_in_a_code(command: Command) -> None:
-    Path("train.py").touch()
-    run = command("--check", "train.py", "--select", "DT9O1")
-    assert "there is no code 'DT9O1'; did you mean DT901?" in run.errors
-
-
-def test_the_beginning_of_a_code_lists_those_that_have_it(command: Command) -> None:
-    listed = command("explain", "dt90").output.decode().splitlines()
-    assert len(listed) > 5 and all(line.startswith("DT90") for line in listed)
-
-
 def test_the_configuration_of_a_missing_file_says_so(command: Command) -> None:
     assert b"gone.py (there is no such file):" in command("config", "gone.py").output
