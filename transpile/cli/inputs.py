@@ -118,7 +118,7 @@ def read(script: Input) -> Content:
     except UnsuitableFile as error:
         raise InputError(_unsuitable(script.path, error)) from error
     except FileNotFoundError as error:
-        from transpile.astray_words import meant_file
+        from transpile.cli.astray_words import meant_file
 
         near = meant_file(script.path)
         hint = f"; did you mean {near}?" if near else ""

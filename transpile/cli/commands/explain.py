@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 import click
 
-from transpile.astray_words import spelled
+from transpile.cli.astray_words import spelled
 from transpile.cli.project.manual import Entry, entries, own_entries
 from transpile.cli.terminal import put, wants_colour
 

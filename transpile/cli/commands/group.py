@@ -52,7 +52,7 @@ class Commands(click.Group):
         if args and args[0] in COMMANDS:
             return args[0], self.get_command(ctx, args[0]), args[1:]
         if args and args[0].isalpha() and not os.path.lexists(args[0]):
-            from transpile.astray_words import meant
+            from transpile.cli.astray_words import meant
 
             near = meant(args[0], COMMANDS)
             if near:

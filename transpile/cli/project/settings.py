@@ -169,7 +169,7 @@ def check_codes(prefixes: Iterable[str], where: str = "") -> None:
     """
     for prefix in prefixes:
         from transpile.acceptance.codes import unknown
-        from transpile.astray_words import meant, spelled
+        from transpile.cli.astray_words import meant, spelled
         from transpile.cli.project.manual import entries
 
         codes = sorted({entry.code for entry in entries()})
