@@ -33,6 +33,9 @@ def source_of(text: str, path: str = "train.py") -> Source:
         ("sys.path.append(os.path.join(os.getcwd(), os.pardir))", ".."),
         ("sys.path.append(os.path.split(os.path.abspath(__file__))[0])", "."),
         ("def main():\n    sys.path.append('lib')\n    import model", "lib"),
+        ("import sys as system\nsystem.path.insert(0, 'lib')", "lib"),
+        ("from sys import path\npath.append('lib')", "lib"),
+        ("from sys import path as places\nplaces += ['lib']", "lib"),
     ],
 )
 def test_a_folder_that_is_added_to_the_search_path_is_found(text: str, folder: str) -> None:
@@ -50,6 +53,8 @@ def test_a_folder_that_is_added_to_the_search_path_is_found(text: str, folder: s
         "sys.path.remove('lib')",
         "def f():\n    sys.path.append(name)",
         "print('sys.path')",
+        "path = []\npath.append('lib')",
+        "from os import path\npath.append('lib')",
     ],
 )
 def test_what_cannot_be_told_is_left_out(text: str) -> None:

@@ -35,7 +35,8 @@ def added_folders(
     """
     front: list[Path] = []
     behind: list[Path] = []
-    if "sys.path" not in source.text and "from sys import" not in source.text:
+    names = _names_of_sys(source)
+    if not names:
         return front, behind
     known: dict[str, str] = {}
     for statement in _statements(source.tree, by_functions):
@@ -45,7 +46,7 @@ def added_folders(
             if isinstance(target, cst.Name) and value is not None:
                 known[target.value] = value
             continue
-        for places, node in _added(statement, front, behind):
+        for places, node in _added(statement, names, front, behind):
             value = _text(node, file, known)
             if value is not None:
                 places.append(Path(os.path.normpath(file.parent / value)))
@@ -61,23 +62,47 @@ def _statements(node: cst.CSTNode, of_functions: bool) -> Iterator[cst.CSTNode]:
             yield from _statements(child, of_functions)
 
 
+def _names_of_sys(source: Source) -> frozenset[str]:
+    """What ``sys.path`` is called in a module; nothing where it is not named."""
+    if "sys" not in source.text:
+        return frozenset()
+    found = set()
+    for imported in source.nodes_of(cst.Import):
+        for alias in imported.names:
+            if _dotted(alias.name) == "sys":
+                found.add(f"{_bound_name(alias)}.path")
+    for taken in source.nodes_of(cst.ImportFrom):
+        if taken.module is None or _dotted(taken.module) != "sys":
+            continue
+        if not isinstance(taken.names, cst.ImportStar):
+            found |= {_bound_name(each) for each in taken.names if _dotted(each.name) == "path"}
+    return frozenset(found)
+
+
+def _bound_name(alias: cst.ImportAlias) -> str:
+    """What an import calls what it imports."""
+    return _dotted(alias.name if alias.asname is None else alias.asname.name)
+
+
 def _added(
-    statement: cst.CSTNode, front: list[Path], behind: list[Path]
+    statement: cst.CSTNode, names: frozenset[str], front: list[Path], behind: list[Path]
 ) -> Iterator[tuple[list[Path], cst.BaseExpression]]:
     """The expressions that a statement adds to the search path, and at which end."""
-    if isinstance(statement, cst.AugAssign) and _dotted(statement.target) == "sys.path":
+    if isinstance(statement, cst.AugAssign) and _dotted(statement.target) in names:
         if isinstance(statement.value, (cst.List, cst.Tuple)):
             yield from ((behind, element.value) for element in statement.value.elements)
     if not isinstance(statement, cst.Expr) or not isinstance(statement.value, cst.Call):
         return
     call = statement.value
-    word = _dotted(call.func)
+    path, _, word = _dotted(call.func).rpartition(".")
     given = [argument.value for argument in call.args]
-    if word == "sys.path.append" and len(given) == 1:
+    if path not in names:
+        return
+    if word == "append" and len(given) == 1:
         yield behind, given[0]
-    elif word == "sys.path.insert" and len(given) == 2:
+    elif word == "insert" and len(given) == 2:
         yield front, given[1]
-    elif word == "sys.path.extend" and len(given) == 1:
+    elif word == "extend" and len(given) == 1:
         if isinstance(given[0], (cst.List, cst.Tuple)):
             yield from ((behind, element.value) for element in given[0].elements)
 

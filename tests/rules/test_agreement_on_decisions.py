@@ -311,6 +311,7 @@ def test_what_is_equal_or_harmless_stays(parts: dict[str, str]) -> None:
         ({"batch": "error = nn.functional.mse_loss(model(x), y)\nif torch.isfinite(error):\n"
           "    error.backward()"},
          "if all_ranks(torch.isfinite(error)):"),
+        ({"batch": "bad = torch.isnan(x).any()\nif bad:\n    continue"}, "if any_rank(bad):"),
     ],
 )  # fmt: skip
 def test_a_check_for_nan_holds_on_all_ranks_as_soon_as_it_does_on_one(
@@ -325,6 +326,7 @@ def test_a_check_for_nan_holds_on_all_ranks_as_soon_as_it_does_on_one(
     "batch",
     [
         "if x[0, 0] > 0:\n    continue",
+        "bad = torch.isnan(x).any()\nif epoch:\n    bad = x[0, 0] > 0\nif bad:\n    continue",
         "if y.size(1) > 3:\n    continue",
         "for _ in range(int(x[0, 0])):\n    optimizer.step()",
     ],

@@ -75,6 +75,27 @@ def test_a_counter_raised_by_hand_is_asked_for_its_later_value(body: str, expect
     assert condition(body) == expected
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (f"{MICRO}full = (i + 1) % steps == 0\nif full:\n{STEP}", "(i + 1) % steps == 0"),
+        (f"full = (i + 1) % steps == 0\n{MICRO}if full:\n{STEP}", "full"),
+        (f"{MICRO}full = i > 5\nfull = i % 2 == 1\nif full:\n{STEP}", "i % 2 == 1"),
+        (f"{MICRO}full = i % 2 == 1\nif i > 6:\n    full = True\nif full:\n{STEP}", None),
+    ],
+)
+def test_a_test_with_a_name_is_what_the_name_was_given(body: str, expected: str | None) -> None:
+    assert condition(body) == expected
+
+
+def test_a_test_that_decides_on_the_backward_pass_too_is_no_window() -> None:
+    body = f"if i % 2:\n    {MICRO.strip().replace(chr(10), chr(10) + '    ')}\n{STEP}"
+    both = f"{body}\nelse:\n    criterion(model(x), y).backward()\n{STEP}"
+    for each in (body, both):
+        assert condition(each) is None
+        assert not findings(script(each), "PT322")
+
+
 def test_both_arms_of_a_choice_are_in_the_micro_step() -> None:
     body = (
         "if epoch > 0:\n    loss = criterion(model(x), y)\n    loss.backward()\n"

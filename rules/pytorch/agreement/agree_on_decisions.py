@@ -39,6 +39,7 @@ from transpile.facts.values import External
 from transpile.facts.walk import descendants
 from transpile.finding import Level
 from transpile.layout import wrap_expression
+from transpile.plan.flow.places import spelled_out
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
@@ -166,9 +167,10 @@ GOOD = frozenset({"isfinite"})
 def flag_for(decision: Decision) -> str | None:
     """The helper for a check for NaN, or for selected samples; None for other conditions."""
     condition = decision.condition
+    asked = spelled_out(decision.module, decision.test)
     if condition is not None and chooses_selection(condition):
-        return "any_rank" if asks_for_any(decision.test) else None
-    bad = bad_when(decision.test)
+        return "any_rank" if asks_for_any(asked) else None
+    bad = bad_when(asked)
     if condition is None or bad is None:
         return None
     skipping = {arm for arm, _, _ in condition.exits}

@@ -38,7 +38,13 @@ from transpile.facts.walk import descendants
 from transpile.finding import Level
 from transpile.layout import insert_after
 from transpile.plan.data.sources import Site, given, holds_others, is_indirect, sites, variables
-from transpile.plan.flow.places import Statement, ancestors, function_of, statement_of
+from transpile.plan.flow.places import (
+    Statement,
+    ancestors,
+    function_of,
+    spelled_out,
+    statement_of,
+)
 from transpile.plan.model import Loader, Plan
 from transpile.plan.models.holders import Holder, bindings, parameters
 from transpile.plan.models.wrap_sites import binding_nodes
@@ -134,8 +140,11 @@ def rebuildings(plan: Plan, site: Site) -> list[Rebuilding]:
             if len(bindings) != 1:
                 continue
             statement = statement_of(holder.module, bindings[0])
-            test = training_test(plan, loader, holder) if holds_others(plan, holder) else ""
-            if statement is not None and test is not None:
+            if statement is None:
+                continue
+            others = holds_others(plan, holder)
+            test = training_test(plan, loader, holder, statement) if others else ""
+            if test is not None:
                 chosen = Rebuilding(holder.module, statement, text, site, test)
         if chosen is None:
             return []
@@ -146,11 +155,11 @@ def rebuildings(plan: Plan, site: Site) -> list[Rebuilding]:
     return found
 
 
-def training_test(plan: Plan, loader: Loader, holder: Holder) -> str | None:
+def training_test(plan: Plan, loader: Loader, holder: Holder, made: Statement) -> str | None:
     """The test that tells training from evaluation where one variable serves both.
 
     It is that of the only ``if`` around the backward pass in the function of the variable, and
-    looks at parameters of that function alone, so that it holds where the loader is made, too.
+    looks at what the function knows before the loader is made, so that it holds there, too.
     """
     function = holder.function
     tests: set[str] = set()
@@ -163,21 +172,29 @@ def training_test(plan: Plan, loader: Loader, holder: Holder) -> str | None:
         around = [each for each in ancestors(module, node) if isinstance(each, cst.If)]
         if len(around) != 1 or node not in within(around[0].body):
             return None
-        names = {n.value for n in within(around[0].test) if isinstance(n, cst.Name)}
-        if not all(is_settled(function, name) for name in names):
+        test = around[0].test
+        if isinstance(test, cst.Name) and not is_settled(function, test.value, made):
+            test = spelled_out(module, test)
+        names = {n.value for n in within(test) if isinstance(n, cst.Name)}
+        if not all(is_settled(function, name, made) for name in names):
             return None
-        if any(isinstance(n, (cst.Call, cst.Await)) for n in within(around[0].test)):
+        if any(isinstance(n, (cst.Call, cst.Await)) for n in within(test)):
             return None
-        tests.add(module.source.code(around[0].test))
+        tests.add(module.source.code(test))
     return tests.pop() if len(tests) == 1 else None
 
 
-def is_settled(function: cst.FunctionDef, name: str) -> bool:
-    """Whether a name is a parameter, or bound once by the first statement of a function."""
+def is_settled(function: cst.FunctionDef, name: str, made: Statement) -> bool:
+    """Whether a name is a parameter, or bound once and always before a loader is made."""
     bound = bindings(function).get(name, [])
     if name in parameters(function):
         return not bound
-    return len(bound) == 1 and bound[0] is not None and bound[0] in within(function.body.body[0])
+    body = list(function.body.body)
+    before = next((n for n, statement in enumerate(body) if made in within(statement)), 0)
+    lines = [line for line in body[:before] if isinstance(line, cst.SimpleStatementLine)]
+    return (
+        len(bound) == 1 and bound[0] is not None and any(bound[0] in within(line) for line in lines)
+    )
 
 
 def within(node: cst.CSTNode) -> set[cst.CSTNode]:

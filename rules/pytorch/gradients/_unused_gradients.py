@@ -23,7 +23,8 @@ from transpile.plan.models.parts import parts_of, walk_parts
 from transpile.plan.models.second_passes import used_by
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
 from transpile.records import dataclass
-from transpile.rules.pytorch.gradients._accumulation import GRADIENT_READERS, assigned
+from transpile.rules.pytorch.gradients._accumulation import GRADIENT_READERS
+from transpile.rules.pytorch.gradients._window_tests import assigned
 from transpile.rules.pytorch.processes._script_arguments import is_path
 
 #: What computes parts of the forward pass anew in the backward pass, or looks into both.

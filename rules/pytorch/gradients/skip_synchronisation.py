@@ -57,10 +57,10 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.gradients._accumulation import (
     MicroStep,
-    Window,
     find_micro_step,
     windows,
 )
+from transpile.rules.pytorch.gradients._window_tests import Window
 
 CODES = {
     "PT321": "gradients are averaged only where the optimizer steps",

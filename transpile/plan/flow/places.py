@@ -8,6 +8,7 @@ import libcst as cst
 
 from transpile.facts.events import Call, Event, Stack
 from transpile.facts.module import Module
+from transpile.facts.walk import descendants
 
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 STATEMENTS = (cst.SimpleStatementLine, cst.BaseCompoundStatement)
@@ -72,6 +73,41 @@ def function_of(module: Module, node: cst.CSTNode) -> cst.FunctionDef | None:
         if isinstance(ancestor, cst.FunctionDef) and ancestor is not node:
             return ancestor
     return None
+
+
+def spelled_out(module: Module, test: cst.BaseExpression) -> cst.BaseExpression:
+    """What a test asks: for a name that was given its value above in the same block, that value."""
+    statement = statement_of(module, test)
+    block = module.source.parent(statement) if statement is not None else None
+    if not isinstance(test, cst.Name) or not isinstance(block, (cst.IndentedBlock, cst.Module)):
+        return test
+    assert statement is not None
+    for above in reversed(block.body[: index_in(block, statement)]):
+        line = above.body if isinstance(above, cst.SimpleStatementLine) else ()
+        if len(line) == 1 and isinstance(line[0], cst.Assign) and len(line[0].targets) == 1:
+            target = line[0].targets[0].target
+            if isinstance(target, cst.Name) and target.value == test.value:
+                return line[0].value
+        if any(_binds(node, test.value) for node in (above, *descendants(above))):
+            break
+    return test
+
+
+def _binds(node: cst.CSTNode, name: str) -> bool:
+    """Whether a node gives a name another value, or may."""
+    if isinstance(node, (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For, cst.NamedExpr)):
+        targets: tuple[cst.CSTNode, ...] = (node.target,)
+    elif isinstance(node, (cst.AsName, cst.FunctionDef, cst.ClassDef)):
+        targets = (node.name,)
+    elif isinstance(node, (cst.Import, cst.ImportFrom, cst.Del, cst.Global, cst.Nonlocal)):
+        targets = (node,)
+    else:
+        return False
+    return any(
+        isinstance(found, cst.Name) and found.value == name
+        for target in targets
+        for found in (target, *descendants(target))
+    )
 
 
 def index_in(block: cst.CSTNode, statement: cst.CSTNode) -> int:
