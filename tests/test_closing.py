@@ -8,7 +8,7 @@ import libcst as cst
 import pytest
 
 from transpile import Options, Verdict, catalog
-from transpile.closing import met_by_some
+from transpile.checks.unclaimed import met_by_some
 from transpile.facts.interpreter import interpret
 from transpile.facts.module import Module
 from transpile.plan.effects.treatment import Run

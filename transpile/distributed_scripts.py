@@ -11,6 +11,7 @@ from transpile.facts.interpreter import interpret
 from transpile.facts.module import Module
 from transpile.facts.state import TooComplex
 from transpile.finding import Finding, Level
+from transpile.helpers.modules import NAME
 from transpile.options import Options
 from transpile.plan.model import Plan
 from transpile.plan.roles.build import build_plan
@@ -20,7 +21,6 @@ from transpile.project_files import bound_to_place, copied, place_of
 from transpile.records import replace
 from transpile.result import Outcome, Result
 from transpile.rule import Rulings
-from transpile.shared_helpers import NAME
 from transpile.text.import_words import imported_words
 from transpile.text.source import Source
 

@@ -10,8 +10,10 @@ from typing import Any
 import libcst as cst
 
 from transpile import asking, catalog
-from transpile.astray import astray
-from transpile.closing import among_imports, met_by_some, too_early, unclaimed
+from transpile.checks.astray import astray
+from transpile.checks.self_audit import checked
+from transpile.checks.unclaimed import among_imports, met_by_some, too_early, unclaimed
+from transpile.checks.unreached import unreached
 from transpile.describe import describe
 from transpile.distributed.verdict import Verdict as Sight
 from transpile.distributed.verdict import hidden_training, look
@@ -27,6 +29,7 @@ from transpile.facts.module import Module
 from transpile.facts.state import TooComplex
 from transpile.finding import Finding, Level
 from transpile.frameworks import framework_of
+from transpile.helpers.modules import HelperModule
 from transpile.layout.long_lines import with_short_lines
 from transpile.layout.quotes import with_own_quotes
 from transpile.options import Options
@@ -50,11 +53,8 @@ from transpile.requested import all_edits, changes_of, origins_of
 from transpile.result import Decision, Outcome, Result
 from transpile.roles import with_roles
 from transpile.rule import Answer, Remark, Rule, Ruling, Rulings, finding_of, place
-from transpile.self_audit import checked
-from transpile.shared_helpers import HelperModule
 from transpile.text.edit import Edit, apply_edits
 from transpile.text.source import Source, read_source
-from transpile.unreached import unreached
 from transpile.ways import Attempt, choose, first_way, may_split_calls, settles
 
 #: Codes of findings that belong to no framework.

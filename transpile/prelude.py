@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from string import Template
 
 from transpile.facts.module import Module
-from transpile.helper_text import HelperText, import_order
+from transpile.helpers.text import HelperText, import_order
 from transpile.layout import insert_after_imports, insert_import
 from transpile.options import Options
 from transpile.plan.model import Plan

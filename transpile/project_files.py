@@ -15,12 +15,12 @@ from transpile.distributed.modules import Text
 from transpile.distributed.verdict import MOST_MODULES, texts
 from transpile.facts.module import Module
 from transpile.finding import Finding, Level
+from transpile.helpers.modules import HelperModule
 from transpile.plan.model import Plan
 from transpile.project import Project
 from transpile.reading import read_regular
 from transpile.result import ProjectFile
 from transpile.search_path import added_folders
-from transpile.shared_helpers import HelperModule
 from transpile.text.import_words import imported_words, may_change_search_path
 from transpile.text.source import SourceError, read_source
 

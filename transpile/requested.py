@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from transpile.closing import Asked
+from transpile.checks.unclaimed import Asked
 from transpile.facts.module import Module
+from transpile.helpers.modules import HelperModule, shared_helpers
 from transpile.plan.model import Plan
 from transpile.prelude import prelude_edits
 from transpile.project import Project
 from transpile.result import Origin, Verdict
 from transpile.rule import Helper, In, Rule, Rulings
-from transpile.shared_helpers import HelperModule, shared_helpers
 from transpile.text.changes import ChangeList, Insert
 from transpile.text.edit import Edit
 

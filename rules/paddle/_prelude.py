@@ -6,7 +6,7 @@ Each works in one process without a launcher, so that the script stays a plain s
 
 from __future__ import annotations
 
-from transpile.helper_files import from_file
+from transpile.helpers.files import from_file
 from transpile.prelude import HelperTemplate
 from transpile.rules.paddle._helpers.data import DATA
 from transpile.rules.paddle._helpers.evaluation import EVALUATION

@@ -5,7 +5,7 @@ Each works in one process without a process group, so that the script stays a pl
 
 from __future__ import annotations
 
-from transpile.helper_files import from_file
+from transpile.helpers.files import from_file
 from transpile.options import Options
 from transpile.prelude import HelperSource, HelperTemplate
 from transpile.records import replace

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from cases import Case, cases, converted
 
-from transpile import Level, Options, Outcome, Result, convert, engine, requested, self_audit
+from transpile import Level, Options, Outcome, Result, convert, engine, requested
 from transpile.auditing import audit
+from transpile.checks import self_audit
 from transpile.facts.state import TooComplex
 from transpile.finding import Finding
 from transpile.project import Project

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from transpile.helper_text import DOCSTRING, read_helpers
+from transpile.helpers.text import DOCSTRING, read_helpers
 
 TRAINING = """\
 import torch

@@ -8,7 +8,7 @@ import pytest
 from single_rule import Made, made, plan_of
 
 from transpile import Verdict
-from transpile.closing import unclaimed
+from transpile.checks.unclaimed import unclaimed
 from transpile.rule import Ruling, Rulings
 from transpile.rules.pytorch.losses import scale_loss
 

@@ -193,7 +193,7 @@ class Delivery:
         """A module as it will be; one of helpers keeps those that other scripts have in it."""
         if not file.helpers:
             return NewFile(path, file.data, None, mode)
-        from transpile.helper_text import united
+        from transpile.helpers.text import united
         from transpile.output.files import read_existing
 
         try:

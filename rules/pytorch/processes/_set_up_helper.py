@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from transpile.helper_files import from_file
+from transpile.helpers.files import from_file
 from transpile.options import Options
 from transpile.prelude import HelperSource
 from transpile.records import replace

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transpile.helper_files import from_file
+from transpile.helpers.files import from_file
 from transpile.options import Options
 from transpile.plan.model import Plan
 from transpile.prelude import HelperSource

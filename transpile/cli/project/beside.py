@@ -102,7 +102,7 @@ def _has(path: Path, module: ProjectFile) -> bool:
     """Whether a file holds a module; with helpers, perhaps those of other scripts, too."""
     if not module.helpers:
         return _holds(path, module.data)
-    from transpile.helper_text import united
+    from transpile.helpers.text import united
 
     try:
         before = read_regular(path)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import libcst as cst
 
+from transpile.checks.unreached import calls_in
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Function
@@ -17,7 +18,6 @@ from transpile.plan.model import Plan
 from transpile.prelude import HelperSource, closed, sources_of
 from transpile.result import Verdict
 from transpile.rule import Change, Helper, Remark, Ruling, Rulings, place
-from transpile.unreached import calls_in
 
 #: The rulings that are carried out, with the changes that they ask for.
 Asked = Sequence[tuple[Ruling, Sequence[Change]]]

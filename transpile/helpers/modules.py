@@ -7,7 +7,7 @@ from pathlib import Path
 
 from transpile import asking
 from transpile.facts.module import Module
-from transpile.helper_text import HelperText, read_helpers
+from transpile.helpers.text import HelperText, read_helpers
 from transpile.layout import insert_import
 from transpile.layout.calls import LINE_LENGTH
 from transpile.layout.long_lines import limit_of

@@ -1,0 +1,1 @@
+"""What is looked at once more before a conversion is handed over."""
