@@ -112,7 +112,7 @@ def agree_on_orders() -> None:
     def order(count: int, turn: int) -> list[int]:
         generator = torch.Generator()
         generator.manual_seed(1000 + turn)
-        return torch.randperm(count, generator=generator).tolist()  # type: ignore[no-any-return]
+        return torch.randperm(count, generator=generator, device="cpu").tolist()  # type: ignore[no-any-return]
 
     def iterate(self: Any) -> Iterator[int]:
         count = len(self.data_source)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from on_gpus import ran, said
 
 from transpile import Options, convert
-from transpile.verify.evidence import RunEvidence
 from transpile.verify.launcher import Launcher
 
 SCRIPT = Path(__file__).parent / "scripts" / "on_gpu.py"
-Run = Callable[..., RunEvidence]
 
 
 @pytest.fixture(scope="module")
@@ -31,29 +30,6 @@ def noisy() -> Iterator[Launcher]:
 def output() -> str:
     """What the script is converted to, for NCCL alone."""
     return convert(SCRIPT.read_bytes(), Options(backend="nccl"), path="train.py").text
-
-
-def ran(
-    launcher: Launcher, folder: Path, text: str, world_size: int = 2, seconds: float = 60
-) -> RunEvidence:
-    """What becomes of a script."""
-    for name in ("run", "evidence"):
-        (folder / name).mkdir()
-    script = folder / "run" / "train.py"
-    script.write_text(text)
-    return launcher.run(
-        script,
-        (),
-        world_size=world_size,
-        working_directory=script.parent,
-        evidence=folder / "evidence",
-        folders={script.parent: ""},
-        timeout_seconds=seconds,
-    )
-
-
-def said(run: RunEvidence) -> str:
-    return "\n".join(rank.errors for rank in run.ranks)
 
 
 def test_script_and_output_run(launcher: Launcher, tmp_path: Path, output: str) -> None:

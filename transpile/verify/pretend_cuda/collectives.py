@@ -95,8 +95,10 @@ def meet(group: Any, number: int, what: str) -> None:
     if (group, number) in met:
         return
     met.add((group, number))
-    own = torch.tensor([machine.physical(number)])
-    found = [torch.zeros(1, dtype=torch.long) for _ in range(dist.get_world_size(group))]
+    own = torch.tensor([machine.physical(number)], device="cpu")
+    found = [
+        torch.zeros(1, dtype=torch.long, device="cpu") for _ in range(dist.get_world_size(group))
+    ]
     before, inside[0] = inside[0], True
     try:
         with torch.utils._python_dispatch._disable_current_modes():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from transpile.verify.pretend_cuda.machine import machine, torch
@@ -27,7 +29,7 @@ class Kind(type):
 
 
 def install() -> None:
-    """Replace the classes, the generator and ``DataParallel``; compiled models run as they are."""
+    """Replace the classes and ``DataParallel``; compiled models run as they are."""
     for kind in KINDS:
         name = f"{kind}Tensor"
         setattr(torch.cuda, name, Kind(name, (), {"__module__": "torch.cuda"}))
@@ -35,7 +37,7 @@ def install() -> None:
     set_stance = getattr(torch.compiler, "set_stance", None)
     if set_stance is not None:
         set_stance("force_eager")
-    torch.Generator = type("Generator", (torch.Generator,), {"__new__": generator})
+    torch.set_default_tensor_type = by_default(torch.set_default_tensor_type)
 
 
 def forward_on_first(wrapper: Any, *inputs: Any, **named: Any) -> Any:
@@ -55,8 +57,13 @@ def forward_on_first(wrapper: Any, *inputs: Any, **named: Any) -> Any:
     return wrapper.module(*inputs, **named)
 
 
-def generator(cls: Any, device: Any = "cpu") -> Any:
-    """A generator for a GPU, which is one of the CPU."""
-    if torch.device(device).type == "cuda":
-        machine.resolve(device)
-    return super(torch.Generator, cls).__new__(cls)
+def by_default(choose: Callable[..., Any]) -> Callable[..., Any]:
+    """``set_default_tensor_type``, which chooses a device, too."""
+
+    @functools.wraps(choose)
+    def chosen(kind: Any) -> None:
+        name = kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__name__}"
+        torch.set_default_device("cuda" if ".cuda." in name else "cpu")
+        choose("torch." + name.rpartition(".")[2])
+
+    return chosen

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import threading
 from contextlib import nullcontext
 from typing import Any
 
 from transpile.verify.pretend_cuda.machine import CPU, machine, torch
-from transpile.verify.pretend_cuda.randomness import Drawing, making
+from transpile.verify.pretend_cuda.randomness import Drawing, check_generator, making
 from transpile.verify.pretend_cuda.stamps import (
     ANY_DEVICE,
     is_on_gpu,
@@ -43,7 +44,7 @@ noise = torch.Generator()
 
 
 def install() -> None:
-    """Watch every operation of this thread from here on."""
+    """Watch every operation from here on, in this thread and in those that are started."""
     noise.manual_seed(int.from_bytes(os.urandom(6), "big"))
     mode = torch.utils._python_dispatch.TorchDispatchMode
     rules = type("DeviceRules", (mode,), {"__torch_dispatch__": dispatched})
@@ -52,6 +53,13 @@ def install() -> None:
         rules.__torch_dispatch__, "__wrapped__", rules.__torch_dispatch__  # type: ignore[attr-defined]
     )
     rules().__enter__()
+    begin = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
+
+    def begin_with_rules(thread: threading.Thread) -> None:
+        with rules():
+            begin(thread)
+
+    threading.Thread._bootstrap_inner = begin_with_rules  # type: ignore[attr-defined]
 
 
 def dispatched(self: Any, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -65,15 +73,23 @@ def dispatched(self: Any, operation: Any, types: Any, args: Any = (), kwargs: An
         kwargs["device"] = CPU
     tensors = [one for one in leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
     in_backward = torch._C._current_autograd_node() is not None
-    gpu = common_gpu(operation, name, tensors, in_backward)
+    gpus = gpus_of_each(operation, name, (*args, *kwargs.values()), in_backward)
+    gpu = None if gpus else common_gpu(operation, name, tensors, in_backward)
     if name in MIXING and tensors:
         gpu = where(tensors[0])
     drawn_on = gpu if is_gpu(gpu) else getattr(making, "device", None)
+    if wanted is not None and torch.device(wanted).type == "cuda":
+        drawn_on = machine.resolve(wanted)
     draws = torch.Tag.nondeterministic_seeded in operation.tags
-    with Drawing(drawn_on.index) if draws and drawn_on is not None else nullcontext():
+    for given in leaves((args, kwargs)) if draws else ():
+        if isinstance(given, torch.Generator):
+            check_generator(given, drawn_on if is_gpu(drawn_on) else None)
+    with Drawing(drawn_on) if draws else nullcontext():
         result = operation(*args, **kwargs)
     if machine.noise and is_gpu(gpu) and name in SUMS:
         blur(result[0] if isinstance(result, tuple) else result)
+    for one, device in zip(result if gpus and result else (), gpus, strict=False):
+        stamp(one, device)
     device = gpu
     if wanted is not None and (tensors or torch.device(wanted).type == "cuda"):
         device = machine.resolve(wanted)
@@ -87,6 +103,23 @@ def dispatched(self: Any, operation: Any, types: Any, args: Any = (), kwargs: An
             ):
                 stamp(one, device)
     return result
+
+
+def gpus_of_each(operation: Any, name: str, given: Any, in_backward: bool) -> list[Any]:
+    """The device of each part of an operation on lists, whose parts may be on several devices."""
+    if not name.startswith("_foreach_") or name in MIXING:
+        return []
+    lists = [one for one in given if isinstance(one, (list, tuple)) and is_of_tensors(one)]
+    alone = [one for one in given if isinstance(one, torch.Tensor)]
+    return [
+        common_gpu(operation, name, [*parts, *alone], in_backward) or where(parts[0])
+        for parts in zip(*lists, strict=False)
+    ]
+
+
+def is_of_tensors(values: Any) -> bool:
+    """Whether a list is one of tensors."""
+    return bool(values) and all(isinstance(value, torch.Tensor) for value in values)
 
 
 def is_gpu(device: Any) -> bool:

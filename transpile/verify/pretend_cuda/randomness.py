@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
-from transpile.verify.pretend_cuda.machine import machine, torch
+from transpile.verify.pretend_cuda.machine import CPU, machine, torch
 from transpile.verify.pretend_cuda.stamps import stamp
 
 MAKERS = (
@@ -19,6 +21,13 @@ MAKERS = (
 #: The state of the generator of each GPU.
 states: dict[int, Any] = {}
 making = threading.local()
+#: What makes tensors on the default device.
+constructors: set[Any] = set()
+#: Held while the state of a generator stands in for that of another.
+drawing = threading.RLock()
+PlainGenerator = torch.Generator
+#: The generators that scripts make for GPUs.
+of_gpus: weakref.WeakSet[Any] = weakref.WeakSet()
 
 get_plain_state = torch.get_rng_state
 set_plain_state = torch.set_rng_state
@@ -26,6 +35,12 @@ set_plain_state = torch.set_rng_state
 
 def install() -> None:
     """Replace what makes tensors and what seeds generators."""
+    defaults = importlib.import_module("torch.utils._device")
+    # What default devices are for is looked up once: before it is replaced.
+    for make in defaults._device_constructors():
+        constructors.add(make)
+    context = defaults.DeviceContext
+    context.__torch_function__ = by_maker(context.__torch_function__)
     plain_seed = torch.manual_seed
 
     def manual_seed(seed: int) -> Any:
@@ -35,6 +50,7 @@ def install() -> None:
     torch.manual_seed = torch.random.manual_seed = manual_seed
     for name in MAKERS:
         setattr(torch, name, on_its_device(getattr(torch, name)))
+    torch.Generator = Generator
     seed_all(int.from_bytes(os.urandom(6), "big"))
 
 
@@ -50,18 +66,101 @@ def seed_one(number: int, seed: int) -> None:
 
 
 class Drawing:
-    """While this is entered, random numbers come from the generator of a GPU."""
+    """While this is entered, random numbers come from the generator of a GPU, or of the CPU."""
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+    def __init__(self, device: Any) -> None:
+        self.number = None if device is None else device.index
 
     def __enter__(self) -> None:
-        self.before = get_plain_state()
-        set_plain_state(states[self.number])
+        drawing.acquire()
+        if self.number is not None:
+            self.before = get_plain_state()
+            set_plain_state(states[self.number])
 
     def __exit__(self, *error: object) -> None:
-        states[self.number] = get_plain_state()
-        set_plain_state(self.before)
+        if self.number is not None:
+            states[self.number] = get_plain_state()
+            set_plain_state(self.before)
+        drawing.release()
+
+
+def belongs(cls: Any, value: Any) -> bool:
+    """Whether a value is a generator: those that PyTorch itself makes are, too."""
+    return isinstance(value, PlainGenerator)
+
+
+Kind: Any = type("Kind", (type(PlainGenerator),), {"__instancecheck__": belongs})
+
+
+def generator(cls: Any, device: Any = "cpu") -> Any:
+    """A generator of a GPU, which computes on the CPU."""
+    made = PlainGenerator.__new__(cls)
+    device = torch.device(device)
+    made.pretended_device = machine.resolve(device) if device.type == "cuda" else device
+    if device.type == "cuda":
+        of_gpus.add(made)
+    return made
+
+
+Generator = Kind(
+    "Generator",
+    (PlainGenerator,),
+    {
+        "__module__": "torch",
+        "__new__": generator,
+        "device": property(lambda made: getattr(made, "pretended_device", CPU)),
+    },
+)
+
+
+def check_generator(given: Any, device: Any) -> None:
+    """Whether random numbers of a device come from a generator of it.
+
+    Raises:
+        RuntimeError: the generator is one of another device.
+    """
+    wanted = CPU if device is None else device
+    found = next((one.device for one in list(of_gpus) if is_same(one, given)), CPU)
+    if found.type != wanted.type:
+        raise RuntimeError(
+            f"Expected a '{wanted.type}' device type for generator but found '{found.type}'"
+        )
+    if found != wanted:
+        raise RuntimeError(f"Expected a '{wanted}' generator device but found '{found}'")
+
+
+def is_same(one: Any, given: Any) -> bool:
+    """Whether two objects stand for one generator: operations see another object than scripts."""
+    seed = one.initial_seed()
+    if given.initial_seed() != seed:
+        return False
+    state = one.get_state()
+    try:
+        one.manual_seed(seed ^ 1)
+        return bool(given.initial_seed() == one.initial_seed())
+    finally:
+        one.set_state(state)
+
+
+def by_maker(choose: Callable[..., Any]) -> Callable[..., Any]:
+    """What a default device does to a call; those of :data:`MAKERS` see to it themselves."""
+
+    @functools.wraps(choose)
+    def chosen(self: Any, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if self.device.type == "cuda" and getattr(function, "__name__", "") in MAKERS:
+            return function(*args, **(kwargs or {}))
+        return choose(self, function, types, args, kwargs)
+
+    return chosen
+
+
+def default_device() -> Any:
+    """The GPU that tensors of this thread are made on by default; None where they are not."""
+    for mode in reversed(torch.overrides._get_current_function_mode_stack()):
+        device = getattr(mode, "device", None)
+        if isinstance(device, torch.device):
+            return device if device.type == "cuda" else None
+    return None
 
 
 def on_its_device(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,6 +169,8 @@ def on_its_device(make: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(make)
     def made(*args: Any, **kwargs: Any) -> Any:
         device = kwargs.get("device")
+        if device is None and make in constructors:
+            device = default_device()
         is_gpu = type(device) is int or (device is not None and torch.device(device).type == "cuda")
         if not is_gpu:
             outer, making.plainly = getattr(making, "plainly", False), True
@@ -77,10 +178,9 @@ def on_its_device(make: Callable[..., Any]) -> Callable[..., Any]:
                 return make(*args, **kwargs)
             finally:
                 making.plainly = outer
-        device = machine.resolve(kwargs.pop("device"))
+        device = machine.resolve(device)
+        kwargs.pop("device", None)
         kwargs.pop("pin_memory", None)
-        if getattr(kwargs.get("generator"), "device", None) is not None:
-            raise RuntimeError("Expected a 'cuda' device type for generator but found 'cpu'")
         before = getattr(making, "device", None)
         making.device = device
         try:

@@ -34,6 +34,14 @@ def install() -> None:
     tensor.numpy = numpy
     tensor.pin_memory = lambda t, device=None: t
     tensor.is_pinned = lambda t, device=None: False
+    tensor.record_stream = lambda t, stream: None
+    parse = torch._C._nn._parse_to
+    torch._C._nn._parse_to = lambda *args, **kwargs: parse(*map(numbered, args), **kwargs)
+
+
+def numbered(given: Any) -> Any:
+    """An argument of ``Module.to``, where a number stands for a GPU."""
+    return torch.device("cuda", given) if type(given) is int else given
 
 
 def kept(get: Callable[[Any], Any]) -> Callable[[Any], Any]:
