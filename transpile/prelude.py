@@ -97,8 +97,17 @@ def closed(names: Iterable[str], sources: Mapping[str, HelperSource]) -> list[st
     return [name for name in sources if name in wanted]
 
 
-def prelude_edits(plan: Plan, module: Module, helpers: Iterable[str]) -> Iterable[Edit]:
-    """The edits that insert helpers into a module, and the imports that its edits need."""
+def prelude_edits(
+    plan: Plan, module: Module, helpers: Iterable[str], used: Iterable[int] = ()
+) -> Iterable[Edit]:
+    """The edits that insert helpers into a module, and the imports that its edits need.
+
+    Args:
+        plan: the plan.
+        module: the module.
+        helpers: the names of the helpers.
+        used: where in the module they are used.
+    """
     sources = sources_of(plan)
     names = plan.names_in(module)
     blocks = []
@@ -112,7 +121,7 @@ def prelude_edits(plan: Plan, module: Module, helpers: Iterable[str]) -> Iterabl
     if lines:
         edits.extend(insert_import(module.source, lines))
     if blocks:
-        edits.extend(insert_after_imports(module.source, "\n\n\n".join(blocks)))
+        edits.extend(insert_after_imports(module.source, "\n\n\n".join(blocks), used=used))
     return edits
 
 

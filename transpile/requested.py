@@ -31,12 +31,16 @@ def all_edits(
     """The edits that are asked for, with helpers and imports, by module."""
     edits: dict[Module, list[Edit]] = {}
     helpers: dict[Module, set[str]] = {}
+    used: dict[Module, list[int]] = {}
     for _, changes in asked:
+        calling = {change.module for change in changes if isinstance(change, Helper)}
         for change in changes:
             if isinstance(change, Helper):
                 helpers.setdefault(change.module, set()).add(change.name)
-            else:
-                edits.setdefault(change.module, []).append(change.edit)
+                continue
+            edits.setdefault(change.module, []).append(change.edit)
+            if change.module in calling:
+                used.setdefault(change.module, []).append(_start(change.edit))
     shared = shared_helpers(plan, project, helpers)
     for module in {**edits, **helpers}:
         own = edits.setdefault(module, [])
@@ -44,7 +48,7 @@ def all_edits(
         if shared is not None and module in shared.users:
             own.extend(shared.edits(plan, module, wanted))
             wanted = set()
-        own.extend(prelude_edits(plan, module, wanted))
+        own.extend(prelude_edits(plan, module, wanted, used.get(module, ())))
     return edits, shared
 
 

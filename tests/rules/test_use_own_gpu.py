@@ -51,6 +51,15 @@ RULE = "use-own-gpu"
             "x = torch.zeros(1, device=own_device(args.device))",
         ),
         ("with torch.cuda.device(0): pass", "with torch.cuda.device(own_device(0)): pass"),
+        (
+            "torch.set_default_device(args.device)",
+            "torch.set_default_device(own_device(args.device))",
+        ),
+        ('with torch.device("cuda:0"): pass', 'with own_device(torch.device("cuda:0")): pass'),
+        (
+            "generator = torch.Generator(args.device)",
+            "generator = torch.Generator(own_device(args.device))",
+        ),
     ],
 )
 def test_numbered_gpu_becomes_the_own_one(before: str, after: str) -> None:
@@ -88,6 +97,55 @@ def test_device_of_the_user_is_taken_over_once() -> None:
     lines = [line for line in new_lines(source) if "own_device" in line]
     assert lines == ["device = own_device(args.device)"]
     assert undone(source, RULE) == []
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        'os.environ["TRAIN_ON"]',
+        'os.environ.get("TRAIN_ON", "cuda:0")',
+        'open("device.txt").read().strip()',
+        "sys.argv[1]",
+        'json.loads(open("c.json").read())["device"]',
+        'configparser.ConfigParser()["train"]["device"]',
+        'getattr(importlib.import_module("settings"), "DEVICE")',
+        'Path("device.txt").read_text().strip()',
+        'yaml.load(open("c.yaml"), Loader=yaml.FullLoader)["device"]',
+        'subprocess.check_output(["choose"], text=True).strip()',
+        'torch.device(os.environ["TRAIN_ON"])',
+    ],
+)
+def test_devices_from_outside_are_the_own_one_where_they_come_in(chosen: str) -> None:
+    source = script(
+        top="import configparser, importlib, json, subprocess, sys, yaml\nfrom pathlib import Path",
+        start=f"device = {chosen}",
+        batch="x, y = x.to(device), y.to(device)",
+        model="model.to(device)",
+    ).replace('default="cuda:0", help="for example cuda:1"', "")
+    lines = [line for line in new_lines(source) if "own_device" in line]
+    assert lines == [f"device = own_device({chosen})"]
+    assert "    setup_distributed()\n" in converted(source).text
+    assert undone(source, RULE) == []
+
+
+def test_devices_of_unreadable_functions_are_the_own_one() -> None:
+    source = script(
+        top="def pick(): return eval('DEVICE')", start="device = pick()", model="model.to(device)"
+    ).replace('default="cuda:0", help="for example cuda:1"', "")
+    text = converted(source).text
+    assert "model.to(own_device(device))" in text
+    assert "    setup_distributed()\n" in text
+
+
+def test_helpers_stand_above_a_try_around_imports_that_uses_them() -> None:
+    source = script(
+        top="try:\n    import apex\n    where = 'cuda:0'\nexcept ImportError:\n    where = 'cpu'",
+        start="device = torch.device(where)",
+        model="model.to(device)",
+    )
+    text = converted(source).text
+    assert text.index("def own_device(") < text.index("where = own_device('cuda:0')")
+    assert text.index("import torch\n") < text.index("def own_device(")
 
 
 def test_both_sides_of_a_comparison_lose_their_number() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import libcst
 
@@ -82,19 +82,30 @@ def last_import(source: Source) -> Statement | None:
     return next(reversed(list(_section(source))), None)
 
 
-def insert_after_imports(source: Source, block: str, order: int = 0) -> tuple[Edit, ...]:
+def insert_after_imports(
+    source: Source, block: str, order: int = 0, used: Iterable[int] = ()
+) -> tuple[Edit, ...]:
     """Put helper functions behind the leading import section, two blank lines around them.
 
     Args:
         source: the script.
         block: definitions, without blank lines at either end.
         order: rank among the blocks that are put there; smaller comes first.
+        used: where the script will use them: a ``try`` around imports may do so.
     """
     order += _BLOCK_ORDER
     newline = source.newline
     lines = block.strip("\n").split("\n")
     text = newline.join(in_file_style(source, lines, "")) + newline
-    place = last_import(source)
+    section = list(_section(source))
+    for number, statement in enumerate(section):
+        span = source.span(statement)
+        if any(span.start <= offset < span.end for offset in used):
+            if not number:
+                return insert_before(source, statement, [*lines, "", ""], order)
+            del section[number:]
+            break
+    place = section[-1] if section else None
     if place is None:
         if not source.tree.body:
             return (Insert(len(source.text), text, order),)

@@ -11,9 +11,9 @@ from transpile.facts.events import Event
 from transpile.facts.values import Constant, External, Function, Opaque, Value, Values
 from transpile.facts.walk import descendants
 from transpile.plan.flow.places import calls_of, function_of
-from transpile.plan.flow.start import PARSERS
-from transpile.plan.graph import called_names, method_calls, walk_back
+from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
+from transpile.rules.pytorch.devices._outside import comes_from_outside
 
 NUMBERED = re.compile(r"cuda:\d+\Z")
 PARTLY_NUMBERED = re.compile(r"cuda:(?=.)", re.DOTALL)
@@ -125,33 +125,6 @@ def is_device_object(value: Value) -> bool:
 def is_parameter(value: Value) -> bool:
     """Whether a value is a parameter that no call in sight gives a value to."""
     return isinstance(value, Opaque) and value.kind == "parameter"
-
-
-def comes_from_outside(value: Value) -> bool:
-    """Whether a value is what the user of the script chose: an argument, a configuration."""
-    current: Value = value
-    for _ in range(20):
-        if not isinstance(current, Opaque):
-            return False
-        if current.kind == "parameter":
-            return current is value
-        if current.kind in ("attribute", "item"):
-            if current.name in ("dtype", "data", "weight"):
-                return False
-            base = current.operands[0]
-            if current.kind == "attribute" and any(
-                isinstance(b, Opaque) and current.name in b.attributes for b in base
-            ):
-                return False
-            if len(base) != 1:
-                return False
-            current = base[0]
-            continue
-        return any(name in PARSERS for name, _ in method_calls(current)) or any(
-            name in ("json.load", "yaml.load", "yaml.safe_load", "toml.load", "os.getenv")
-            for name in called_names(current)
-        )
-    return False
 
 
 def uses_cuda(plan: Plan) -> bool:

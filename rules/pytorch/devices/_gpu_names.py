@@ -12,16 +12,18 @@ from transpile.facts.values import Argument, Constant, External, Function, Opaqu
 from transpile.plan.model import Plan
 from transpile.rules.pytorch.devices._devices import (
     chooses_by_process,
-    comes_from_outside,
     follows_rank,
     is_device_object,
     is_parameter,
     names_numbered_gpu,
 )
+from transpile.rules.pytorch.devices._outside import comes_from_outside
 
 MOVING = frozenset({"to", "cuda"})
 #: Calls outside of the project whose result is on the device that they are given.
 PLACING = ("torch.", "torchvision.", "numpy.")
+#: Calls whose first argument is a device.
+TAKING_DEVICES = frozenset({"torch.cuda.device", "torch.set_default_device", "torch.Generator"})
 #: Looking at a device's name is not using it.
 LOOKING = frozenset({"startswith", "endswith", "split", "find", "count", "add_argument"})
 
@@ -130,17 +132,25 @@ def reads(
     is used.
     """
     found: list[tuple[Module, cst.CSTNode]] = []
-    chosen = [v for v in values if isinstance(v, Opaque) and v.kind == "attribute"]
+    chosen = [v for v in values if isinstance(v, Opaque) and comes_from_outside(v)]
     if isinstance(node, cst.Name) and len(chosen) == len(values) and not takes_number(module, node):
-        for other in plan.facts.modules.values():
-            for place in other.source.nodes:
-                if (
-                    isinstance(place, cst.Attribute)
-                    and any(place.attr.value == value.name for value in chosen)
-                    and any(v is value for v in plan.facts.values_of(place) for value in chosen)
-                    and isinstance(other.source.parent(place), (cst.Assign, cst.AnnAssign))
-                ):
-                    found.append((other, place))
+        places = [(value.module, value.node) for value in chosen]
+        attributes = {value.name for value in chosen if value.kind == "attribute"}
+        places += [
+            (other, place)
+            for other in plan.facts.modules.values()
+            for place in (other.source.nodes_of(cst.Attribute) if attributes else ())
+            if place.attr.value in attributes
+            and any(v is value for v in plan.facts.values_of(place) for value in chosen)
+        ]
+        seen: set[int] = set()
+        for other, place in places:
+            taken = stands_in(other, place) and isinstance(
+                other.source.parent(place), (cst.Assign, cst.AnnAssign)
+            )
+            if taken and id(place) not in seen:
+                seen.add(id(place))
+                found.append((other, place))
     yield from found or [(module, node)]
 
 
@@ -164,7 +174,7 @@ def device_arguments(event: Event) -> Iterator[Argument]:
                 yield found
             return
         if isinstance(callee, External):
-            if callee.name == "torch.cuda.device":
+            if callee.name in TAKING_DEVICES:
                 found = arguments.get("device", 0)
             elif callee.name == "torch.device" or callee.name == "torch.cuda.set_device":
                 return

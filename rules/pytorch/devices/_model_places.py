@@ -14,14 +14,14 @@ import libcst as cst
 
 from transpile.facts.events import Branch, Event
 from transpile.facts.module import Module
-from transpile.facts.values import Constant, External, Opaque, Unknown
+from transpile.facts.values import Constant, External, Opaque
 from transpile.plan.flow.start import is_main_guard
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.moves import is_of, leaves, moved
 from transpile.plan.query import query
-from transpile.rules.pytorch.devices._devices import comes_from_outside
 from transpile.rules.pytorch.devices._gpu_names import device_arguments, in_location, reached
+from transpile.rules.pytorch.devices._outside import is_chosen_outside
 
 Place = Literal["cpu", "cuda", "either"]
 
@@ -67,11 +67,10 @@ def find_place(plan: Plan) -> Place:
 def chosen_outside(plan: Plan) -> bool:
     """Whether something is put onto a device that an argument or a configuration names."""
     return any(
-        isinstance(value, Unknown) or comes_from_outside(value)
+        is_chosen_outside(argument.values)
         for event in plan.facts.calls
         if reached(event)
         for argument in device_arguments(event)
-        for value in argument.values
     )
 
 

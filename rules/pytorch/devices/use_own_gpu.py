@@ -108,8 +108,12 @@ def decide(plan: Plan) -> Iterator[Answer]:
     yield from several(plan, named)
     yield from too_early(plan)
     done: set[int] = set()
-    for module, node in [*named, *made_devices(plan), *positions(plan)]:
-        if id(node) in done or any(id(outer) in done for outer in ancestors(module, node)):
+    places = [*named, *made_devices(plan), *positions(plan)]
+    whole = {id(node) for _, node in places}
+    for module, node in places:
+        if id(node) in done or any(
+            id(outer) in whole and outer is not node for outer in ancestors(module, node)
+        ):
             continue
         done.add(id(node))
         if confined(plan, module, node):
