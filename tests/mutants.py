@@ -205,12 +205,6 @@ MUTANTS = (
         "        if False:\n",
     ),
     Mutant(
-        "a comparison is no mask",
-        QUANTITY + "analysis.py",
-        'return replace(found, content="bool") if found.kind is Kind.SAMPLE else found',
-        "return found",
-    ),
-    Mutant(
         "what never settles is known",
         QUANTITY + "analysis.py",
         "MOST_PASSES = 12",
@@ -261,15 +255,47 @@ MUTANTS = (
     Mutant(
         "unsqueezed before the samples",
         QUANTITY + "shapes.py",
-        "dim=dim + 1 if 0 <= at <= dim else dim)",
-        "dim=dim)",
+        "dim=dim + 1 if 0 <= at <= dim else dim, rank",
+        "dim=dim, rank",
     ),
     Mutant(
         "reduced over the samples",
         QUANTITY + "dimensions.py",
         "    if tensor.dim is not None and tensor.dim in dims:\n"
-        "        return domain.unknown(f\"'{word}' looks",
-        "    if False:\n        return domain.unknown(f\"'{word}' looks",
+        "        return domain.unknown(ACROSS",
+        "    if False:\n        return domain.unknown(ACROSS",
+    ),
+    Mutant(
+        "an unknown axis never counts samples",
+        QUANTITY + "domain.py",
+        "        if self.dim is None:\n            return True\n",
+        "        if self.dim is None:\n            return False\n",
+    ),
+    Mutant(
+        "reduced over an unknown axis",
+        QUANTITY + "dimensions.py",
+        "        return domain.unknown(ANY.format(word))\n    if tensor.dim in dims:",
+        "        return tensor\n    if tensor.dim in dims:",
+    ),
+    Mutant(
+        "samples meet along unknown axes",
+        QUANTITY + "algebra.py",
+        "return first.dim is not None and first.dim == second.dim",
+        "return first.dim is None or first.dim == second.dim",
+    ),
+    Mutant(
+        "the last size is never the batch",
+        QUANTITY + "analysis.py",
+        "            if position is not None and position != tensor.dim:\n"
+        "                return domain.unknown(SOME_SIZE)",
+        "            if position is not None and position != tensor.dim:\n"
+        "                return domain.equal(tensor=False)",
+    ),
+    Mutant(
+        "batches have two dimensions",
+        QUANTITY + "accesses.py",
+        "get(None, 0), rank=1)",
+        "get(None, 0))",
     ),
     Mutant(
         "reduced over everything",
@@ -397,7 +423,7 @@ MUTANTS = (
     Mutant(
         "all that is set learns",
         "transpile/plan/roles/models.py",
-        'if event.kind == "store" and descends(event.result):',
+        'if event.kind == "store" and descends(event.result, gradients):',
         'if event.kind == "store":',
     ),
 )

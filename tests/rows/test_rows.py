@@ -15,6 +15,7 @@ from transpile.finding import Level
 from transpile.options import Options
 from transpile.plan.roles.build import build_plan
 from transpile.project import Project
+from transpile.rows.domain import NONE, Choice, Coupled, Dim, Factor, Tensor, choice
 from transpile.rules.pytorch import TABLE
 from transpile.rules.pytorch.models._rows import CallRows, rows_of
 from transpile.text.source import read_source
@@ -141,6 +142,20 @@ def test_check(small: Small, word: str) -> None:
 def test_attacks(small: Small) -> None:
     """However samples are mixed, they are never taken to be apart."""
     assert rows(definitions(small) + SCRIPT).verdict != "apart"
+
+
+def test_what_meets_a_coupled_value_is_coupled() -> None:
+    coupled = Coupled("'mean' is taken over the samples of the batch")
+    assert choice(NONE, coupled) is coupled
+    assert choice(Choice((NONE, Tensor())), coupled) is coupled
+
+
+def test_tensors_with_their_samples_along_other_axes_stay_two() -> None:
+    samples, features = Dim(Factor(6), True), Dim(Factor(5))
+    rows_first = Tensor((samples, features))
+    rows_last = Tensor((features, samples))
+    assert isinstance(choice(rows_first, rows_last), Choice)
+    assert choice(rows_first, Tensor((samples, Dim(Factor(7))))) == Tensor((samples, Dim(None)))
 
 
 KNOWN = (

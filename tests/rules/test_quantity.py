@@ -536,6 +536,12 @@ def test_what_is_reduced_already(expression: str, expected: str) -> None:
     assert not found.pending
 
 
+@pytest.mark.parametrize("move", ["cuda()", "double()"])
+def test_a_tensor_that_may_be_moved_is_reduced_once(move: str) -> None:
+    body = f"t = m.sum().detach()\nif args.alpha:\n    t = t.{move}\ndist.all_reduce(t)\nq = t"
+    check(body, "independent", REDUCE)
+
+
 def test_an_averaged_denominator_is_right() -> None:
     found = measured("(out.sum(1) * m).sum() / averaged(m.sum())", top=REDUCE)
     assert describe(found) == "mean"
@@ -692,6 +698,25 @@ def handed(values, **more):
         ("(x + torch.arange(len(x))[:, None]).mean()", "unknown (it computes with where each"),
         ("(out * torch.arange(len(x))[:, None]).mean()", "unknown (it computes with where each"),
         ("out[torch.arange(len(y)), y].mean()", "mean"),
+        ("m.sum() / len(x) ** 2", "degree -1"),
+        ("len(x) ** 2", "scaled count"),
+        ("x[torch.arange(len(x) - 1, -1, -1)]", "unknown (it brings the samples"),
+        ("out[torch.arange(1, len(x)), 0].mean()", "unknown (it brings the samples"),
+        ("out[torch.arange(0, len(x)), y].mean()", "mean"),
+        ("out.unsqueeze(0).flatten(0, 1).softmax(1)", "samples"),
+        ("out.t().flatten(1).mean(1).pow(2).mean()", "unknown ('mean' looks along a dimension"),
+        ("out.t().flatten(1).softmax(1).mean()", "unknown ('softmax' looks along a dimension"),
+        ("torch.movedim(out, 0, -1).mean(-1).pow(2)", "unknown ('mean' looks along a dimension"),
+        ("out.unsqueeze(1).transpose(0, -1).flip(-1)", "unknown (it brings the samples"),
+        ("(out.t().flatten(1) - out).mean()", "unknown (it compares the samples"),
+        ("out.sum() / out.t().flatten(1).size(0)", "unknown (the size that it takes may be"),
+        ("m.sum() / y.size(-1)", "unknown (the size that it takes may be"),
+        ("m.sum() / y.shape[-1]", "unknown (the size that it takes may be"),
+        ("m.sum() / y.size(args.alpha)", "unknown (the size that it takes may be"),
+        ("out.sum() / out.size(-1)", "sum"),
+        ("out.sum() / out.shape[-1]", "sum"),
+        ("m.softmax(-1).sum()", "unknown ('softmax' looks along the last dimension"),
+        ("F.log_softmax(out, -1).mean()", "mean"),
         ("sum(x.shape)", "unknown (it computes with the shape"),
         ("x.shape * 2", "unknown (it computes with the shape"),
         ("out.sum() // 2", "unknown (a quotient without its remainder of a number"),

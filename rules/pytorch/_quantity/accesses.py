@@ -27,7 +27,7 @@ from .calls import Calls
 from .domain import Kind, Quantity
 from .orders import takes_several
 from .pieces import BY_PLACE, picks_values, takes_by_place
-from .shapes import PIECES, Given, indexed, piece, reshaped
+from .shapes import PIECES, SOME_SIZE, Given, indexed, piece, reshaped
 from .uses import gives_tensors, tensors_by_use
 from .vocabulary import CUTS, NEUTRAL_ATTRIBUTES
 
@@ -69,7 +69,7 @@ class Accesses(Calls):
         if batch is not None:
             if not batch:
                 return domain.equal()
-            return domain.sample(dim=self.laid_out(value).get(None, 0))
+            return domain.sample(dim=self.laid_out(value).get(None, 0), rank=1)
         found = self.look(value.operands[0])
         if found.kind is Kind.SAMPLE and not self.is_collection(value.operands[0]):
             if found.dim is not None and found.dim > 0:
@@ -209,11 +209,13 @@ class Accesses(Calls):
         base = self.look(value.operands[0])
         laid = self.position_in_batch(value)
         if laid is not None:
-            return domain.sample(dim=laid)
+            return domain.sample(dim=laid, rank=1)
         if base.kind is Kind.SHAPE:
             if isinstance(position, int):
-                if position != (base.dim or 0):
+                if not base.may_count_along(position):
                     return domain.equal(tensor=False)
+                if position != base.dim:
+                    return domain.unknown(SOME_SIZE)
                 return domain.part(1).number() if base.selection else domain.count()
             return sizes_behind(base, value.node, self.plan)
         if base.kind is not Kind.SAMPLE:

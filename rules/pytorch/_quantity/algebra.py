@@ -51,7 +51,7 @@ def of_places(*several: Quantity) -> Quantity | None:
 
 def aligned(first: Quantity, second: Quantity) -> bool:
     """Whether the samples of two tensors meet one by one."""
-    return first.dim is None or second.dim is None or first.dim == second.dim
+    return first.dim is not None and first.dim == second.dim
 
 
 PAIRS = "it compares the samples of a batch with each other"

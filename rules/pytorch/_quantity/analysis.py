@@ -35,7 +35,7 @@ from .in_place import changed_in_place
 from .model_classes import find_model_classes, training_functions
 from .pieces import BY_PLACE, indexed_stores, leaves_out, sets_by_place
 from .products import matrix_product
-from .shapes import PIECES
+from .shapes import PIECES, SOME_SIZE
 
 #: Passes over a cycle after which what still changes counts as unknown.
 MOST_PASSES = 12
@@ -382,7 +382,7 @@ class Supposing(Accesses):
         if self.fit(value.operands):
             return domain.equal(tensor=False)
         found = algebra.nonlinear("a comparison", *several).without_gradient()
-        return replace(found, content="bool") if found.kind is Kind.SAMPLE else found
+        return found
 
     def length(self, value: Opaque) -> Quantity:
         """``len(something)``."""
@@ -421,8 +421,10 @@ class Supposing(Accesses):
     def counted(self, tensor: Quantity, position: int | None) -> Quantity:
         """The size of a tensor along a dimension, or its number of elements (None)."""
         if tensor.kind is Kind.SAMPLE:
-            if position is not None and tensor.dim is not None and position != tensor.dim:
+            if position is not None and not tensor.may_count_along(position):
                 return domain.equal(tensor=False)
+            if position is not None and position != tensor.dim:
+                return domain.unknown(SOME_SIZE)
             if tensor.selection:
                 return domain.part(1).number()
             return domain.count()

@@ -22,6 +22,7 @@ from .vocabulary import (
 )
 
 LAST = "'{}' looks along the last dimension, which may count the samples"
+ANY = "'{}' looks along a dimension that may count the samples"
 ACROSS = "'{}' looks across the samples of a batch"
 
 
@@ -42,7 +43,7 @@ def reduced_over(word: str, tensor: Quantity, given: Given) -> Quantity:
     if dims is None:
         return domain.unknown(f"the dimensions of '{word}' are not known")
     if tensor.dim is None:
-        return replace(tensor, content="")
+        return domain.unknown(ANY.format(word))
     if tensor.dim in dims:
         return reduce(tensor)
     if any(tensor.may_count_along(dim) for dim in dims):
@@ -78,7 +79,7 @@ def reordered(word: str, tensor: Quantity, given: Given) -> Quantity:
         )
     else:
         dims = {"flipud": (0,), "fliplr": (1,)}.get(word) or given.dims(1) or ()
-    if tensor.dim is not None and any(tensor.may_count_along(dim) for dim in dims):
+    if any(tensor.may_count_along(dim) for dim in dims):
         return domain.unknown(REORDERING)
     return tensor
 
@@ -108,7 +109,7 @@ def along(word: str, tensor: Quantity, given: Given, others: list[Quantity]) -> 
     if tensor.dim is not None and tensor.dim in dims:
         return domain.unknown(ACROSS.format(word))
     if any(tensor.may_count_along(dim) for dim in dims):
-        return domain.unknown(LAST.format(word))
+        return domain.unknown((LAST if tensor.dim is not None else ANY).format(word))
     keeps = word in ALONG and word not in ("cosine_similarity", "pairwise_distance")
     moved = 0 if keeps or tensor.dim is None else before(dims, tensor.dim, given)
     found = algebra.nonlinear(word, tensor)

@@ -169,7 +169,9 @@ class Quantity:
 
     def may_count_along(self, dim: int) -> bool:
         """Whether a dimension, which may be counted from the last, may be that of the samples."""
-        if self.dim is None or dim >= 0:
+        if self.dim is None:
+            return True
+        if dim >= 0:
             return dim == self.dim
         return self.rank + dim <= self.dim
 
@@ -204,9 +206,12 @@ def count() -> Quantity:
     return equal(1, tensor=False)
 
 
-def sample(gradient: bool = False, dim: int | None = 0, content: str = "") -> Quantity:
+def sample(
+    gradient: bool = False, dim: int | None = 0, content: str = "", rank: int = 2
+) -> Quantity:
     """A tensor with an entry for each sample."""
-    return Quantity(Kind.SAMPLE, frozenset({Term(0, gradient)}), dim=dim, content=content)
+    terms = frozenset({Term(0, gradient)})
+    return Quantity(Kind.SAMPLE, terms, dim=dim, content=content, rank=max(rank, (dim or 0) + 1))
 
 
 def part(degree: int, gradient: bool = False) -> Quantity:

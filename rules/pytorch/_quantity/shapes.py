@@ -194,6 +194,7 @@ def viewed(tensor: Quantity, shape: list[Values], look: Look) -> int | None:
     return rest[0] if rest and first.value == 1 else None
 
 
+SOME_SIZE = "the size that it takes may be the number of samples"
 PIECES = "it handles the samples of a batch one by one"
 
 

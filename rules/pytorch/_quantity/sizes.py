@@ -14,7 +14,7 @@ from . import algebra, domain
 from .domain import Kind, Quantity
 from .looking import Looking
 from .pieces import handed, is_joined
-from .shapes import Given, integer, layer_widths, regroups
+from .shapes import SOME_SIZE, Given, integer, layer_widths, regroups
 from .vocabulary import COUNTING, LIKE, POSITIONS, SIZES_ONLY
 
 
@@ -31,8 +31,8 @@ class Sizes(Looking):
                 return replace(tensor.without_gradient(), kind=Kind.SHAPE)
             return domain.equal(tensor=False)
         position = integer(values)
-        if tensor.kind is Kind.SAMPLE and tensor.dim is None:
-            return domain.count() if position == 0 else domain.equal(tensor=False)
+        if position is None and tensor.kind is Kind.SAMPLE:
+            return domain.unknown(SOME_SIZE)
         return self.counted(tensor, position)
 
     def made(self, word: str, tensor: Quantity, value: Opaque, name: str) -> Quantity:
