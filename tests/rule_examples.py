@@ -581,6 +581,14 @@ for epoch in range(3):
     + TRAINING
     + '    writer.add_scalar("epoch", epoch)\n',
     "unwrap-model": SETTING + TRAINING + "@\n",
+    "use-own-gpu-in-threads": HEAD.replace("import os\n", "import os\nimport threading\n")
+    + "from queue import Queue\n"
+    + LOADER
+    + "loader, queue = [torch.ones(2)], Queue()\n"
+    + "@\n"
+    + MODEL
+    + CRITERION
+    + TRAINING,
     "use-own-gpu": HEAD.replace('device = "cuda" if torch.cuda.is_available() else "cpu"\n', "@\n")
     + LOADER
     + MODEL

@@ -32,7 +32,7 @@ FILES = (
     ("processes", ("barrier",)),
     ("training", ("gradients_synchronised", "frozen")),
     ("training", ("scale_learning_rate", "scale_learning_rate_by_root")),
-    ("devices", ("own_device", "own_gpus", "own_location")),
+    ("devices", ("own_device", "use_own_gpu", "own_gpus", "own_location")),
     ("numbers", ("from_main_process", "any_rank", "all_ranks", "reduce_sum", "reduce_mean")),
     ("numbers", ("reduce_mean_in_training", "mean_size", "selected_mean", "reduce_number")),
     ("numbers", ("reduce_means", "average_numbers", "average_meters", "sum_numbers")),
@@ -54,7 +54,8 @@ FILES = (
 WITHOUT_GROUP = frozenset(
     {
         "own_gpu", "get_rank", "is_main_process", "print_once", "next_epoch", "own_device",
-        "own_gpus", "own_location", "get_local_rank", "get_local_size", "refuse_choice",
+        "use_own_gpu", "own_gpus", "own_location", "get_local_rank", "get_local_size",
+        "refuse_choice",
     }
 )  # fmt: skip
 #: What loaders give one process of a batch, and what they take where each has a whole one.

@@ -151,4 +151,23 @@ After:
 When to ignore:
     Where the model is on the CPU.
 """,
+    "PT816": """\
+Why:
+    A thread begins with the first GPU, whatever GPU its process uses: what it moves comes there.
+
+How to fix:
+    Start the thread with a function that has lines of its own.
+
+Before:
+    Thread(target=lambda: batches.put(next(rows).cuda())).start()
+
+After:
+    def fetch():
+        batches.put(next(rows).cuda())
+
+    Thread(target=fetch).start()
+
+When to ignore:
+    Where what is moved is not used with the model.
+""",
 }

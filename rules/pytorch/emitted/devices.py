@@ -17,6 +17,12 @@ def own_device(device):
     return device
 
 
+def use_own_gpu():
+    """Let this thread use the GPU of its process: every thread begins with the first one."""
+    if "RANK" in os.environ and torch.cuda.is_available():
+        torch.cuda.set_device(own_gpu())
+
+
 def own_gpus(device_ids=None):
     """Return this process's GPU in place of several, where a launcher started it."""
     if "RANK" in os.environ and torch.cuda.is_available():

@@ -6,8 +6,8 @@ tensor was on, and a group of ``nccl`` runs over Gloo and refuses what NCCL refu
 CPU, two processes on one GPU, types that it does not have.
 
 It does not know streams and timing, memory, kernels of one's own, or NCCL's timeouts; compiled
-models run uncompiled, and ``DataParallel`` computes on its first GPU. With noise, sums differ from process to process in the last
-digits, as on GPUs whose kernels add in an order of their own.
+models run uncompiled, and ``DataParallel`` computes on its first GPU. With noise, sums differ from
+process to process in the last digits, as on GPUs whose kernels add in an order of their own.
 """
 
 from __future__ import annotations
