@@ -14,7 +14,8 @@ CONFIGURATIONS = frozenset(
         "yaml", "ruamel", "toml", "tomli", "tomlkit", "omegaconf", "hydra", "absl", "click",
         "typer", "fire", "docopt", "dotenv", "decouple", "environ", "environs", "munch", "easydict",
         "addict", "ml_collections", "yacs", "dynaconf", "confuse", "jsonargparse",
-        "configargparse", "tap", "simple_parsing", "pydantic", "pydantic_settings", "json5", "hjson", "requests", "wandb",
+        "configargparse", "tap", "simple_parsing", "pydantic", "pydantic_settings", "json5",
+        "hjson", "requests", "wandb",
     }
 )  # fmt: skip
 #: Modules of the standard library that give back what they are given: tensors and models, too.
