@@ -24,7 +24,7 @@ FILES = (
     ("processes", ("own_gpu", "setup_distributed", "cleanup_distributed")),
     ("processes", ("get_rank", "get_world_size", "is_main_process", "print_once")),
     ("shares", ("split_batch", "share_batch", "share_each_batch", "share_streams")),
-    ("shares", ("SharedSampler", "share_sampler", "whole_batches")),
+    ("shares", ("SamplerOnCpu", "SharedSampler", "share_sampler", "whole_batches")),
     ("shares", ("SharedBatches", "share_batches", "SharedStream", "share_stream")),
     ("loaders", ("shard_loader", "shard_loader_with_sampler", "shard_unknown_loader")),
     ("randomness", ("shared_seed", "vary_seed")),

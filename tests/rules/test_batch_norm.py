@@ -90,3 +90,21 @@ def test_models_that_may_go_to_a_gpu() -> None:
 def test_batches_of_each_process_are_those_of_the_script() -> None:
     """With the script's own batch on each process its statistics are of as many samples."""
     assert remarks("nn.BatchNorm1d(3)", batch_size="per-device") == []
+
+
+@pytest.mark.parametrize(
+    ("model", "level"),
+    [
+        (NET, Level.WARNING),
+        (f"{NET}.to('cuda' if os.environ.get('GPU') else 'cpu')", Level.NOTE),
+        (f"{NET}.to(os.environ['PLACE'])", Level.NOTE),
+        (f"{NET}.cuda()", None),
+        (f"{NET}.to('cuda' if torch.cuda.is_available() else 'cpu')", None),
+    ],
+)
+def test_models_that_may_stay_on_the_cpu_are_told(model: str, level: Level | None) -> None:
+    text = SCRIPT.format(body="nn.BatchNorm1d(3)", model=model).replace(
+        "import networks", "import os"
+    )
+    told = [f.level for f in convert(text.encode()).findings if f.code == "PT307"]
+    assert told == ([] if level is None else [level])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from on_gpus import ran, said
 
+from transpile import convert
 from transpile.verify.launcher import Launcher
 
 
@@ -119,3 +120,38 @@ def test_what_is_wrong_is_refused(launcher: Launcher, tmp_path: Path, name: str)
     run = ran(launcher, tmp_path, f"import torch\n{text}\n", world_size=0)
     assert not run.finished
     assert message in said(run)
+
+
+SHUFFLED = """\
+import torch
+import torch.nn as nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.set_default_device("cuda:0")
+torch.manual_seed(0)
+data = TensorDataset(torch.randn(32, 2), torch.randn(32, 1))
+loader = DataLoader(data, batch_size=8, shuffle=True, generator=torch.Generator("cuda"))
+model = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(2):
+    for x, y in loader:
+        assert x.device == model.weight.device if hasattr(model, "weight") else x.is_cuda
+        loss = nn.functional.mse_loss(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    print(loss.item())
+"""
+
+
+def test_outputs_shuffle_where_all_is_made_on_a_gpu(launcher: Launcher, tmp_path: Path) -> None:
+    text = convert(SHUFFLED.encode(), path="train.py").text
+    run = ran(launcher, tmp_path, text)
+    assert run.finished, said(run)
+    assert convert(text.encode(), path="train.py").text == text
+
+
+def test_orders_of_other_scripts_are_drawn_by_the_plain_sampler() -> None:
+    text = convert(SHUFFLED.replace('"cuda:0"', '"cpu"').encode(), path="train.py").text
+    assert " = DistributedSampler(" in text
+    assert "SamplerOnCpu" not in text

@@ -10,7 +10,14 @@ from transpile.facts.values import (
     Values,
 )
 from transpile.plan.data.data_code import makers, root_names
-from transpile.plan.data.sources import Site, constant_of, depends_on_world_size, given, is_indirect
+from transpile.plan.data.sources import (
+    Site,
+    constant_of,
+    depends_on_world_size,
+    given,
+    is_indirect,
+    made_by,
+)
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Plan
 from transpile.plan.roles.loaders import enters_iterator
@@ -93,7 +100,7 @@ def is_distributed_sampler(values: Values) -> bool:
     for value in values:
         if isinstance(value, Constant) and value.value is None:
             continue
-        if SAMPLER not in called_names(value):
+        if SAMPLER not in made_by(value):
             return False
         found = True
     return found

@@ -47,13 +47,13 @@ from transpile.plan.data.sources import (
     holds_others,
     is_indirect,
     iterated_expression,
+    made_by,
     may_lack_sampler,
     sites,
     variables,
 )
 from transpile.plan.flow.places import ancestors, function_of, statement_of
 from transpile.plan.flow.start import is_main_guard
-from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.plan.models.holders import Holder, bindings, parameters
 from transpile.records import dataclass
@@ -195,7 +195,7 @@ def told(plan: Plan, site: Site) -> bool:
             if not isinstance(callee, Opaque) or callee.name != "set_epoch":
                 continue
             for base in callee.operands[0]:
-                if any(name.endswith("DistributedSampler") for name in called_names(base)):
+                if any(name.endswith("DistributedSampler") for name in made_by(base)):
                     return True
                 if isinstance(base, Opaque) and base.name in ("sampler", "batch_sampler"):
                     if any(id(owner) in values for owner in base.operands[0]):

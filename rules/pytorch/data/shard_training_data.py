@@ -57,6 +57,7 @@ from transpile.rules.pytorch.data._loaders import (
 )
 from transpile.rules.pytorch.data._phases import evaluating_phase
 from transpile.rules.pytorch.data.share_sampler import compared, of_the_library
+from transpile.rules.pytorch.devices._model_places import makes_tensors_on_gpu
 from transpile.rules.pytorch.randomness._seeds import seed_text
 from transpile.text.changes import Edit, Insert, Move
 
@@ -312,9 +313,13 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     ]
     yield Helper("get_world_size", data.site.module)
     world_size = f"{plan.names_in(data.site.module).fresh('get_world_size')}()"
-    sampler_class = plan.names_in(data.site.module).imported(
-        "torch.utils.data.distributed.DistributedSampler", "DistributedSampler"
-    )
+    if makes_tensors_on_gpu(plan):
+        yield Helper("SamplerOnCpu", module)
+        sampler_class = plan.names_in(module).fresh("SamplerOnCpu")
+    else:
+        sampler_class = plan.names_in(module).imported(
+            "torch.utils.data.distributed.DistributedSampler", "DistributedSampler"
+        )
     dataset = source.code(data.dataset)
     indentation = source.indentation_of(source.span(statement).start)
     if not is_simple(data.dataset):

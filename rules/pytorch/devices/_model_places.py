@@ -14,7 +14,7 @@ import libcst as cst
 
 from transpile.facts.events import Branch, Event
 from transpile.facts.module import Module
-from transpile.facts.values import Constant, External, Opaque
+from transpile.facts.values import Constant, External, Opaque, Value
 from transpile.plan.flow.start import is_main_guard
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Model, Plan
@@ -38,6 +38,7 @@ HARMLESS = frozenset(
         "pydantic", "tabulate", "termcolor", "colorama", "joblib", "librosa", "soundfile",
     }
 )  # fmt: skip
+CHOOSING_DEFAULTS = frozenset({"torch.set_default_device", "torch.set_default_tensor_type"})
 #: Names that stand for a GPU, or let a library choose one.
 GPU_WORDS = ("cuda", "accelerator", "device_map", "set_default_device")
 #: What merely tells people something.
@@ -72,6 +73,30 @@ def chosen_outside(plan: Plan) -> bool:
         if reached(event)
         for argument in device_arguments(event)
     )
+
+
+@query
+def makes_tensors_on_gpu(plan: Plan) -> bool:
+    """Whether the script may make a GPU the device of all that it does not put anywhere."""
+    return any(
+        may_be_gpu(value)
+        for event in plan.facts.calls
+        if reached(event)
+        and any(isinstance(c, External) and c.name in CHOOSING_DEFAULTS for c in event.callee)
+        for item in event.arguments.items
+        for value in item.values
+    )
+
+
+def may_be_gpu(value: Value) -> bool:
+    """Whether a default device, or a default type of tensors, may be that of a GPU."""
+    if isinstance(value, Constant):
+        return "cuda" in str(value.value)
+    if isinstance(value, External):
+        return ".cuda." in value.name
+    if "torch.device" in called_names(value) and isinstance(value, Opaque):
+        return any(may_be_gpu(one) for item in value.arguments.items for one in item.values)
+    return True
 
 
 def foreign(plan: Plan) -> bool:

@@ -2,6 +2,7 @@
 
 import itertools
 
+import torch
 import torch.distributed as dist
 import torch.utils.data as data
 from torch.utils.data.distributed import DistributedSampler
@@ -40,6 +41,14 @@ def share_streams(streams, dim):
     """Return this process's part of streams that lie beside each other along a dimension."""
     size = split_batch(streams.size(dim))
     return streams.narrow(dim, get_rank() * size, size).contiguous()
+
+
+class SamplerOnCpu(DistributedSampler):
+    """A DistributedSampler that draws on the CPU, whatever the default device is."""
+
+    def __iter__(self):
+        with torch.device("cpu"):
+            return super().__iter__()
 
 
 class SharedSampler(data.Sampler):

@@ -265,15 +265,17 @@ def batch_norm_remarks(plan: Plan, wrap: Wrap) -> Iterator[Remark]:
     if plan.options.leave != "none":
         return
     if plan.options.sync_batch_norm != "off":
-        if synchronises(plan, wrap) and model_place(plan) == "cpu":
+        place = model_place(plan)
+        if synchronises(plan, wrap) and place != "cuda":
             what = "batch norm" if any(has_it) else "batch norm, if this model has any,"
+            stays = "this model stays" if place == "cpu" else "what is chosen may leave this model"
             yield Remark(
                 "PT307",
-                Level.WARNING if any(has_it) else Level.NOTE,
+                Level.WARNING if any(has_it) and place == "cpu" else Level.NOTE,
                 wrap.module,
                 wrap.node,
                 f"{what} takes its statistics from the rows of each process: PyTorch synchronises "
-                "it on GPUs alone, and this model stays on the CPU",
+                f"it on GPUs alone, and {stays} on the CPU",
                 "train on GPUs, or use a norm that looks at one sample, such as GroupNorm",
             )
         return

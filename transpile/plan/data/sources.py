@@ -9,6 +9,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import (
     Argument,
     Constant,
+    Instance,
     Mapping,
     Opaque,
     Sequence,
@@ -72,10 +73,13 @@ def is_shared(plan: Plan, site: Site) -> bool:
     """Whether the loader is given a sampler that shards its data."""
     argument = site.loader.argument("sampler")
     return argument is not None and any(
-        name in plan.table.rank_samplers
-        for value in argument.values
-        for name in called_names(value)
+        name in plan.table.rank_samplers for value in argument.values for name in made_by(value)
     )
+
+
+def made_by(value: Value) -> tuple[str, ...]:
+    """What a value is called by outside of the project: its maker, or the bases of its class."""
+    return value.cls.external_bases() if isinstance(value, Instance) else called_names(value)
 
 
 def takes_unseen(site: Site) -> bool:
@@ -106,9 +110,7 @@ def may_lack_sampler(plan: Plan, site: Site) -> bool:
     own = [value for value in argument.values if value != Constant(None)]
     if not own or len(own) == len(argument.values):
         return False
-    return not any(
-        name in plan.table.rank_samplers for value in own for name in called_names(value)
-    )
+    return not any(name in plan.table.rank_samplers for value in own for name in made_by(value))
 
 
 def holds_others(plan: Plan, holder: Holder) -> bool:
