@@ -60,6 +60,12 @@ with torch.cuda.stream(stream):
 torch.cuda.current_stream().wait_stream(stream)
 x.record_stream(torch.cuda.current_stream())
 """
+PROFILED = """\
+torch.cuda.nvtx.range_push("epoch")
+with torch.cuda.nvtx.range("step"):
+    x = torch.zeros(2, pin_memory=True).cuda(non_blocking=True)
+torch.cuda.nvtx.range_pop()
+"""
 LISTS = """\
 model = torch.nn.Sequential(torch.nn.Linear(2, 2).to(0), torch.nn.Linear(2, 1).to(1))
 optimizer = torch.optim.Adam(model.parameters(), lr=0.1, foreach=True)
@@ -70,7 +76,9 @@ assert {str(parameter.device) for parameter in model.parameters()} == {"cuda:0",
 """
 
 
-@pytest.mark.parametrize("text", [DEFAULT_DEVICE, OLD_DEFAULT, GENERATORS, STREAMS, LISTS])
+@pytest.mark.parametrize(
+    "text", [DEFAULT_DEVICE, OLD_DEFAULT, GENERATORS, STREAMS, PROFILED, LISTS]
+)
 def test_what_is_right_passes(launcher: Launcher, tmp_path: Path, text: str) -> None:
     run = ran(launcher, tmp_path, f"import torch\n{text}", world_size=0)
     assert run.finished, said(run)

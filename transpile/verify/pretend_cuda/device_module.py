@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from transpile.verify.pretend_cuda.machine import machine, torch
@@ -25,6 +25,8 @@ def install() -> None:
     for module in (torch.cuda.random, torch.cuda.memory, torch.cuda.streams):
         for name in replaced.keys() & vars(module).keys():
             setattr(module, name, replaced[name])
+    for name, value in ranges().items():
+        setattr(torch.cuda.nvtx, name, value)
     accelerator = getattr(torch, "accelerator", None)
     if accelerator is not None:
         for name, value in accelerators().items():
@@ -170,6 +172,23 @@ def streams() -> dict[str, Any]:
         "current_stream": Stream,
         "default_stream": Stream,
         "stream": lambda stream: contextlib.nullcontext(),
+    }
+
+
+def ranges() -> dict[str, Any]:
+    """What marks parts of a run for a profiler."""
+
+    @contextlib.contextmanager
+    def within(message: str, *args: Any, **kwargs: Any) -> Iterator[None]:
+        yield
+
+    return {
+        "range_push": constant(0),
+        "range_pop": constant(0),
+        "range_start": constant(0),
+        "range_end": nothing,
+        "mark": nothing,
+        "range": within,
     }
 
 

@@ -172,6 +172,7 @@ def on_its_device(make: Callable[..., Any]) -> Callable[..., Any]:
         if device is None and make in constructors:
             device = default_device()
         is_gpu = type(device) is int or (device is not None and torch.device(device).type == "cuda")
+        kwargs.pop("pin_memory", None)
         if not is_gpu:
             outer, making.plainly = getattr(making, "plainly", False), True
             try:
@@ -180,7 +181,6 @@ def on_its_device(make: Callable[..., Any]) -> Callable[..., Any]:
                 making.plainly = outer
         device = machine.resolve(device)
         kwargs.pop("device", None)
-        kwargs.pop("pin_memory", None)
         before = getattr(making, "device", None)
         making.device = device
         try:
