@@ -84,6 +84,13 @@ OPTIONS = {
 #: Rules that change nothing, to the script around their example, of which the user makes the other.
 BY_HAND = {
     "remark-on-forward-hooks": HEAD + LOADER + MODEL + CRITERION + "@\n",
+    "remark-on-fixed-tensors": SETTING
+    + """\
+@
+    optimizer.zero_grad()
+    criterion(model(static), y).backward()
+    optimizer.step()
+""",
     "remark-on-other-devices": HEAD + "@\n" + LOADER + MODEL + CRITERION + TRAINING,
     "refuse-private-chance": HEAD
     + MODEL

@@ -137,6 +137,19 @@ def test_devices_of_unreadable_functions_are_the_own_one() -> None:
     assert "    setup_distributed()\n" in text
 
 
+def test_devices_of_fields_are_the_own_one_where_they_are_used() -> None:
+    source = script(
+        top="from dataclasses import dataclass, field\n\n@dataclass\nclass Config:\n"
+        "    device: str = field(default_factory=lambda: os.environ['TRAIN_ON'])\n",
+        start="device = Config().device",
+        model="model.to(device)",
+    ).replace('default="cuda:0", help="for example cuda:1"', "")
+    assert [line for line in new_lines(source) if "own_device" in line] == [
+        "model.to(own_device(device))"
+    ]
+    assert undone(source, RULE) == []
+
+
 def test_helpers_stand_above_a_try_around_imports_that_uses_them() -> None:
     source = script(
         top="try:\n    import apex\n    where = 'cuda:0'\nexcept ImportError:\n    where = 'cpu'",

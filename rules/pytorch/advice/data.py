@@ -247,4 +247,23 @@ After:
 When to ignore:
     Never: --shard calls lets every process draw whole batches instead.
 """,
+    "PT237": """\
+Why:
+    Each process draws a share of the batch: the tensor that it is copied into has more rows.
+
+How to fix:
+    Make the tensor as large as the batch that it gets.
+
+Before:
+    inputs = torch.zeros(32, 4, device=device)
+    for x, y in loader:
+        inputs.copy_(x)
+
+After:
+    for x, y in loader:
+        inputs = x.to(device)
+
+When to ignore:
+    Never: the copy fails. --shard calls lets every process draw whole batches.
+""",
 }

@@ -9,6 +9,7 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Argument, Constant, External, Function, Opaque, Unknown, Values
+from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.rules.pytorch.devices._devices import (
     chooses_by_process,
@@ -24,6 +25,10 @@ MOVING = frozenset({"to", "cuda"})
 PLACING = ("torch.", "torchvision.", "numpy.")
 #: Calls whose first argument is a device.
 TAKING_DEVICES = frozenset({"torch.cuda.device", "torch.set_default_device", "torch.Generator"})
+#: Calls that say what an attribute of a class is: they give no value.
+DESCRIBING = frozenset(
+    {"dataclasses.field", "attr.ib", "attr.field", "attrs.field", "pydantic.Field"}
+)
 #: Looking at a device's name is not using it.
 LOOKING = frozenset({"startswith", "endswith", "split", "find", "count", "add_argument"})
 
@@ -134,7 +139,11 @@ def reads(
     found: list[tuple[Module, cst.CSTNode]] = []
     chosen = [v for v in values if isinstance(v, Opaque) and comes_from_outside(v)]
     if isinstance(node, cst.Name) and len(chosen) == len(values) and not takes_number(module, node):
-        places = [(value.module, value.node) for value in chosen]
+        places = [
+            (value.module, value.node)
+            for value in chosen
+            if not DESCRIBING & set(called_names(value))
+        ]
         attributes = {value.name for value in chosen if value.kind == "attribute"}
         places += [
             (other, place)
