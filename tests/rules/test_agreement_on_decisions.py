@@ -202,11 +202,13 @@ def test_decisions_on_results_of_a_copy_are_those_of_rank_0(made: str, use: str)
         "nn.utils.clip_grad_norm_(model.parameters(), 1.0)",
         "torch.norm(torch.stack([p.norm() for p in model.parameters()]))",
         "sum(p.norm() for p in model.parameters())",
+        "sum(p.pow(2).sum() for p in model.parameters()).sqrt()",
+        'model.state_dict()["weight"].std()',
     ],
 )
 def test_decisions_on_norms_are_those_of_rank_0(norm: str) -> None:
     source = script(batch="pass", step=f"if {norm} > 9:\n    break")
-    text = "".join(converted(source).text.split())
+    text = "".join(converted(source).text.split()).replace("unwrap(model)", "model")
     assert "".join(f"if from_main_process({norm} > 9):".split()) in text
     assert len(agreed_lines(source)) == 1
     assert agreed_lines(script(step=f"print({norm})")) == []
@@ -227,6 +229,17 @@ def test_decisions_on_norms_are_those_of_rank_0(norm: str) -> None:
         (
             {"top": "import random\n", "batch": "if random.random() < 0.5:\n    continue"},
             "if from_main_process(random.random() < 0.5):",
+        ),
+        (
+            {
+                "start": "begin, end = torch.cuda.Event(), torch.cuda.Event()",
+                "step": "if begin.elapsed_time(end) > 60:\n    break",
+            },
+            "if from_main_process(begin.elapsed_time(end) > 60):",
+        ),
+        (
+            {"step": "if torch.cuda.utilization() < 5:\n    break"},
+            "if from_main_process(torch.cuda.utilization() < 5):",
         ),
         (
             {"step": "if torch.cuda.memory_allocated() > 1e9:\n    break"},

@@ -40,7 +40,9 @@ CLOCKS = (
 MACHINE = (
     "psutil.", "torch.cuda.mem", "torch.cuda.max_mem", "resource.", "GPUtil.", "os.getpid",
     "socket.", "platform.node", "os.uname", "os.cpu_count", "multiprocessing.cpu_count",
-    "torch.cuda.get_device_properties", "shutil.disk_usage",
+    "torch.cuda.get_device_properties", "shutil.disk_usage", "torch.cuda.utilization",
+    "torch.cuda.temperature", "torch.cuda.power_draw", "torch.accelerator.mem",
+    "torch.accelerator.max_mem",
 )  # fmt: skip
 RANDOM = (
     "random.", "numpy.random.", "torch.rand", "torch.bernoulli", "torch.multinomial",
@@ -72,6 +74,11 @@ NORMS = frozenset(
         "torch.nn.utils.get_total_norm",
     }
 )  # fmt: skip
+#: Methods that add up, and where weights and gradients are had from.
+ADDING_UP = frozenset({"norm", "sum", "mean", "std", "var", "dot", "logsumexp", "prod"})
+WEIGHTS = frozenset({"parameters", "named_parameters", "get_parameter", "state_dict"})
+#: Methods of a GPU's events and streams that tell how far it has come.
+PROGRESS = frozenset({"elapsed_time", "query"})
 #: What gives the same number for every process's part of the batch.
 SIZES = frozenset({"len", "dim", "numel", "ndimension", "isinstance"})
 #: Methods that put what they are given into their object; others end with an underscore.
@@ -83,6 +90,23 @@ FEEDING = frozenset(
 )  # fmt: skip
 #: Objects that stay equal whatever they are given.
 KEPT_EQUAL = ("torch.amp.GradScaler", "torch.utils.data.DataLoader", "torch.utils.tensorboard.")
+
+
+def is_of_weights(values: Values) -> bool:
+    """Whether something is computed from weights of a model, or from their gradients, alone."""
+    current = values
+    for _ in range(20):
+        opaque = [value for value in current if isinstance(value, Opaque)]
+        if len(opaque) != 1 or opaque[0].kind not in ("attribute", "item", "element", "call"):
+            return False
+        value = opaque[0]
+        calls = method_calls(value)
+        if any(name in WEIGHTS for name, _ in calls):
+            return True
+        if value.kind == "attribute" and value.name == "grad":
+            return True
+        current = calls[0][1] if calls else value.operands[0] if value.operands else ()
+    return False
 
 
 class ValueDifferences:
@@ -184,6 +208,14 @@ class ValueDifferences:
             if isinstance(callee, Opaque) and callee.kind == "attribute":
                 if callee.name == "norm" and self.on_gpu:
                     return Cause.NORM
+                if callee.name in ADDING_UP and self.on_gpu and is_of_weights(callee.operands[0]):
+                    return Cause.NORM
+                if callee.name in PROGRESS and any(
+                    name.startswith("torch.")
+                    for receiver in callee.operands[0]
+                    for name in called_names(receiver)
+                ):
+                    return Cause.TIME
                 if callee.name in CHECK_METHODS:
                     written = writes_into(self.plan, callee.operands[0])
                     return Cause.FILES if written else Cause.PRESENCE
