@@ -45,3 +45,43 @@ def test_the_sampler_of_the_branch_that_ran_is_told_the_epoch(branches: str) -> 
 def test_one_loader_is_told_through_its_variable() -> None:
     found = convert(SCRIPT.format(branches=MADE.format(96)))
     assert "    if train_sampler is not None:\n        train_sampler.set_epoch(epoch)" in found.text
+
+
+@pytest.mark.parametrize("branches", [EITHER, ATTEMPT])
+def test_batches_drawn_by_an_iterator_tell_the_sampler_of_the_branch_that_ran(
+    branches: str,
+) -> None:
+    script = SCRIPT.format(branches=branches).replace("in train_loader:", "in iter(train_loader):")
+    found = convert(script)
+    assert found.outcome is Outcome.CONVERTED
+    loop = found.text.partition("for epoch in range(2):")[2]
+    assert "train_sampler" not in loop
+    assert loop.count("train_loader.sampler.set_epoch(") == 1
+
+
+MAPPED = """\
+    list(map(lambda pair: learn(*pair), train_loader))
+"""
+LEARN = """\
+def learn(x, y):
+    optimizer.zero_grad()
+    nn.functional.mse_loss(model(x), y).backward()
+    optimizer.step()
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("order", "outcome"),
+    [(", True", Outcome.REFUSED), (", shuffle=True", Outcome.REFUSED), ("", Outcome.CONVERTED)],
+)
+def test_a_shuffled_loader_whose_passes_are_not_seen_is_refused(
+    order: str, outcome: Outcome
+) -> None:
+    script = SCRIPT.format(branches=MADE.format(48).replace(", 12)", f", 12{order})"))
+    head, _, _ = script.partition("    for x, y")
+    script = head.replace("for epoch", f"{LEARN}for epoch") + MAPPED
+    found = convert(script)
+    assert found.outcome is outcome
+    assert ("PT212" in {finding.code for finding in found.findings}) is (outcome is Outcome.REFUSED)

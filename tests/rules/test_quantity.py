@@ -699,6 +699,12 @@ def handed(values, **more):
         ("(out * torch.arange(len(x))[:, None]).mean()", "unknown (it computes with where each"),
         ("out[torch.arange(len(y)), y].mean()", "mean"),
         ("m.sum() / len(x) ** 2", "degree -1"),
+        ("out[args.alpha :].mean()", "unknown (it takes samples of a batch by their place"),
+        ("out[: int(args.alpha * len(x))].mean()", "unknown (it takes samples of a batch by their"),
+        ("out[: len(x)].mean()", "mean"),
+        ("out[: x.shape[0]].mean()", "mean"),
+        ("out[None][:, 2:].mean()", "unknown (it takes samples of a batch by their place"),
+        ("z = torch.cat([x, out])\nq = (z[: len(x)] - z[len(x) :]).mean()", "mean"),
         ("len(x) ** 2", "scaled count"),
         ("x[torch.arange(len(x) - 1, -1, -1)]", "unknown (it brings the samples"),
         ("out[torch.arange(1, len(x)), 0].mean()", "unknown (it brings the samples"),
@@ -725,6 +731,29 @@ def handed(values, **more):
         ("torch.unique(y).shape[0]", "unknown ('unique' looks at all samples"),
         ("max(range(3), key=lambda c: float(out.max()))", "unknown ('max' looks at all samples"),
         ("kept = torch.zeros(4)\nkept.add_(out.sum(0))\nq = kept.sum()", "sum"),
+        *(
+            (f"kept = {start}\nkept.add_(out.sum(0))\nq = kept.sum()", "sum")
+            for start in (
+                "torch.zeros(4).cuda()",
+                "torch.tensor([0.0] * 4)",
+                "x.new_zeros(4)",
+                "torch.full((4,), 0.0)",
+                "weights.clone().zero_()",
+                "torch.zeros_like(weights).detach()",
+            )
+        ),
+        *(
+            (f"kept = {start}\nkept.add_(out.sum(0))\nq = kept.sum()", "unknown (sums over the")
+            for start in (
+                "torch.ones(4)",
+                "F.normalize(weights, dim=0)",
+                "torch.tensor([0.0, 0.0, 0.0, 1.0])",
+                "torch.full((4,), args.alpha)",
+                "weights.clone()",
+                "torch.randn(4).cuda()",
+            )
+        ),
+        ("kept = torch.ones(4)\nkept.mul_(0.9).add_(out.mean(0))\nq = kept.sum()", "mean"),
         ("kept = torch.zeros(4)\nkept.mul_(0.9).add_(out.mean(0))\nq = kept.sum()", "mean"),
         ("kept = torch.zeros(4)\nkept.copy_(out.max(0)[0])\nq = kept.sum()", "unknown ('max'"),
         ("kept = torch.zeros(4)\nkept[0] += len(x)\nq = kept.sum()", "sum"),

@@ -317,6 +317,23 @@ def shared(result: str) -> Made:
     return numbers("pass", EPOCH.format(result=result))
 
 
+@pytest.mark.parametrize(
+    "mean",
+    [
+        "sum(rows) / len(rows)",
+        "np.mean(rows)",
+        "torch.tensor(rows).mean().item()",
+        "torch.tensor([float(v) for v in rows]).mean().item()",
+        "torch.stack([torch.tensor(v) for v in rows]).mean().item()",
+    ],
+)
+def test_a_count_behind_collected_numbers_is_that_of_all_processes(mean: str) -> None:
+    top = "def step(x, y):\n    return criterion(model(x), y).item() / len(x)\n"
+    found = numbers("rows.append(step(x, y))", f"print({mean})", "rows = []", top)
+    line = "    return reduce_mean(criterion(model(x), y)).item() / (len(x) * get_world_size())"
+    assert line in found.after or [code for code, _ in found.remarks] == ["PT603"]
+
+
 def test_ratios_are_right_in_training_and_evaluation() -> None:
     found = shared("total / seen, right / seen")
     assert found.new == [

@@ -115,6 +115,14 @@ def test_means_stay_as_they_are(body: str) -> None:
             "((out.sum() if len(y) else x.sum()) * get_world_size()).backward()",
         ),
         (
+            "(loss := out.sum()).backward()",
+            "((loss := out.sum()) * get_world_size()).backward()",
+        ),
+        (
+            "torch.autograd.backward((loss := out.sum()))",
+            "torch.autograd.backward(((loss := out.sum()) * get_world_size()))",
+        ),
+        (
             "out.sum(1).backward(torch.ones_like(mask))",
             "(out.sum(1) * get_world_size()).backward(torch.ones_like(mask))",
         ),

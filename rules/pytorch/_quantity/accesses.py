@@ -26,7 +26,7 @@ from . import domain
 from .calls import Calls
 from .domain import Kind, Quantity
 from .orders import takes_several
-from .pieces import BY_PLACE, picks_values, takes_by_place
+from .pieces import BY_PLACE, is_plain_size, picks_values, takes_by_place
 from .shapes import PIECES, SOME_SIZE, Given, indexed, piece, reshaped
 from .uses import gives_tensors, tensors_by_use
 from .vocabulary import CUTS, NEUTRAL_ATTRIBUTES
@@ -193,6 +193,12 @@ class Accesses(Calls):
             return bool(given.unknown_because)
         return any(not self.look(values).independent for values in labels)
 
+    def is_whole(self, bound: Values) -> bool:
+        """Whether a bound is the number of samples of a batch."""
+        if self.is_batch_size(bound):
+            return True
+        return self.look(bound).degree == 1 and all(map(is_plain_size, bound))
+
     def item(self, value: Opaque) -> Quantity:
         """``base[index]`` or one part of what is unpacked."""
         if value.inner:
@@ -224,7 +230,7 @@ class Accesses(Calls):
                 if index.kind is Kind.SAMPLE:
                     return replace(domain.sample(base.gradient), dim=index.dim)
             return base
-        if takes_by_place(base, value, self.plan) and not self.in_model(value):
+        if takes_by_place(base, value, self.plan, self.is_whole) and not self.in_model(value):
             return domain.unknown(BY_PLACE, certain=True)
         index = self.look(value.index)
         picked = (

@@ -36,9 +36,11 @@ from .model_classes import find_model_classes, training_functions
 from .pieces import BY_PLACE, indexed_stores, leaves_out, sets_by_place
 from .products import matrix_product
 from .shapes import PIECES, SOME_SIZE
+from .starts import starts_at_zero
 
 #: Passes over a cycle after which what still changes counts as unknown.
 MOST_PASSES = 12
+FROM_THE_START = "sums over the batch are added to numbers that it starts from"
 #: Constants up to this size only keep a denominator from zero.
 TINY = 1e-3
 
@@ -212,6 +214,8 @@ class Supposing(Accesses):
         found = self.transfer_one(value)
         if id(value) in self.stored and found.independent:
             kept = self.kept_numbers(self.stored[id(value)])
+            if kept.kind is Kind.PART and max(kept.degrees) > 0 and not starts_at_zero(value):
+                kept = domain.unknown(FROM_THE_START, whole=True)
             # Numbers that are kept in an array or a dict of numbers; not what fills up a batch.
             if kept.kind in (Kind.PART, Kind.UNKNOWN) or kept.pending:
                 names = called_names(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from transpile.facts.values import Opaque
 from transpile.records import replace
 
-from .algebra import STATISTIC
+from .algebra import PAIRS, STATISTIC
 from .analysis import Supposing
 from .domain import Quantity
 
@@ -18,7 +18,7 @@ class Analysis(Supposing):
         # What models do is found out with an analysis that supposes what they do.
         from transpile.rules.pytorch.models._rows import are_apart
 
-        # Statistics of the batch are told where they meet the samples.
-        if found.reason == STATISTIC or are_apart(self.plan):
+        # Statistics of the batch, and samples that meet others, are told with the model.
+        if found.reason in (STATISTIC, PAIRS) or are_apart(self.plan):
             return super().in_model_code(value, found)
         return replace(found, certain=True)

@@ -16,11 +16,12 @@ def is_in_place(word: str) -> bool:
 
 
 def receivers_of(values: Values) -> Values:
-    """The tensors behind a chain of methods that change them in place."""
+    """The tensors behind a chain of methods that change them in place, by all of its values."""
     found: list[Value] = []
     for value in values:
         behind = [inner for name, inner in method_calls(value) if name.endswith("_")]
-        found.extend(receivers_of(behind[0]) if behind else (value,))
+        found.append(value)
+        found.extend(receivers_of(behind[0]) if behind else ())
     return tuple(found)
 
 

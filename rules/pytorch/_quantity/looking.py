@@ -48,6 +48,10 @@ class Looking(ABC):
         """The quantity of alternatives, as far as it is settled."""
 
     @abstractmethod
+    def is_batch_size(self, values: Values) -> bool:
+        """Whether a size is what a training loader is given as its batch size."""
+
+    @abstractmethod
     def counted(self, tensor: Quantity, position: int | None) -> Quantity:
         """The size of a tensor along a dimension, or its number of elements (None)."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import libcst as cst
 
 from transpile.facts.values import Opaque, Sequence, Value, Values, only_constant
@@ -15,10 +17,11 @@ BY_PLACE = "it takes samples of a batch by their place"
 JOINS = frozenset({"torch.cat", "torch.concat", "torch.concatenate", "torch.vstack", "torch.stack"})
 REPEATS = frozenset({"repeat", "repeat_interleave", "expand", "tile"})
 INTERLEAVES = frozenset({"stack", "dstack", "repeat_interleave"})
-DIVISIONS = frozenset({"FloorDivide", "Divide"})
 
 
-def takes_by_place(base: Quantity, value: Opaque, plan: Plan) -> bool:
+def takes_by_place(
+    base: Quantity, value: Opaque, plan: Plan, is_whole: Callable[[Values], bool]
+) -> bool:
     """Whether ``base[...]`` takes some samples of a batch by their place.
 
     Each process has another share of the batch, of which the same places hold other samples.
@@ -27,6 +30,7 @@ def takes_by_place(base: Quantity, value: Opaque, plan: Plan) -> bool:
         base: the tensor of samples.
         value: what is taken.
         plan: the plan.
+        is_whole: whether a bound of a slice is the number of samples of a batch.
     """
     if any(isinstance(one, Opaque) and one.kind == "element" for one in value.operands[0]):
         # A whole batch, of which a part is one of its tensors.
@@ -36,7 +40,8 @@ def takes_by_place(base: Quantity, value: Opaque, plan: Plan) -> bool:
     bounds = [plan.facts.values_of(bound) for bound in sample_bounds(base, value.node)]
     if any(is_number(values) for values in bounds):
         return True
-    return any(map(is_fraction, bounds)) and not is_joined(value.operands[0])
+    inner = [values for values in bounds if only_constant(values) is None and not is_whole(values)]
+    return bool(inner) and not is_joined(value.operands[0])
 
 
 def sample_bounds(base: Quantity, node: cst.CSTNode) -> list[cst.BaseExpression]:
@@ -66,9 +71,11 @@ def is_number(values: Values) -> bool:
     return constant is not None and constant.value not in (0, None)
 
 
-def is_fraction(values: Values) -> bool:
-    """Whether a bound is a part of some size."""
-    return any(isinstance(value, Opaque) and value.name in DIVISIONS for value in values)
+def is_plain_size(value: Value) -> bool:
+    """Whether a number is a size as it is read, with nothing computed."""
+    if any(word in ("size", "numel", "nelement") for word, _ in method_calls(value)):
+        return True
+    return isinstance(value, Opaque) and (value.kind == "item" or value.name == "len")
 
 
 def is_joined(values: Values) -> bool:

@@ -223,9 +223,6 @@ def indexed(tensor: Quantity, node: cst.Subscript, plan: Plan, look: Look) -> Qu
                 picked = [one for one in chosen if one.kind is Kind.UNKNOWN and one.sampled]
                 if picked:
                     return replace(picked[0], whole=False)
-                if not any(one.degree == 1 for one in chosen):
-                    # Part of the samples, or another dimension than it seems.
-                    result = replace(result, dim=None)
             place += 1
             continue
         inner = part.value if isinstance(part, cst.Index) else None

@@ -20,7 +20,8 @@ After:
         train(model, train_loader)
 
 Refuses when:
-    neither the loop nor the place that draws the batches has the loader in a variable. Where the
+    neither the loop nor the place that draws the batches has the loader in a variable, or steps in
+    a loop come to the batches of a shuffled loader in a way that is not followed. Where the
     number of the epoch has no name, the sampler counts for itself, or a helper where the loader is
     recreated in every epoch.
 
@@ -32,11 +33,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
-from transpile.facts.events import Call, Event, Loop
+from transpile.facts.events import Event, Loop
 from transpile.facts.module import Module
-from transpile.facts.values import Opaque
+from transpile.facts.values import Constant, Opaque
 from transpile.layout import insert_at_start_of_body, insert_before
 from transpile.plan.data.epochs import epoch_name, is_made_anew, name_at
 from transpile.plan.data.pass_starts import begins_in, restarts
@@ -46,19 +45,22 @@ from transpile.plan.data.sources import (
     given,
     holds_others,
     is_indirect,
-    iterated_expression,
     made_by,
     may_lack_sampler,
     sites,
     variables,
 )
-from transpile.plan.flow.places import ancestors, function_of, statement_of
-from transpile.plan.flow.start import is_main_guard
+from transpile.plan.flow.places import ancestors, statement_of
 from transpile.plan.model import Plan
-from transpile.plan.models.holders import Holder, bindings, parameters
-from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rules.pytorch.data._epoch_names import (
+    Telling,
+    drawn_from,
+    is_near,
+    loader_text,
+    visible,
+)
 from transpile.rules.pytorch.data._loaders import (
     SAMPLER,
     has_own_way,
@@ -72,27 +74,10 @@ CODES = {
     "PT211": "the sampler is told the epoch",
     "PT212": "there is no place from which the sampler can be told the epoch",
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Telling:
-    """Where and how ``set_epoch`` is called.
-
-    Args:
-        site: the loader's call.
-        loop: the loop that repeats the passes.
-        iteration: the event that draws from the loader.
-        loader_text: the loader as the loop's scope names it; None where it has no name there.
-        restarts: the drawing begins another pass by itself.
-        counted: the sampler counts the passes, as the number of the epoch does not.
-    """
-
-    site: Site
-    loop: Loop
-    iteration: Event
-    loader_text: str | None
-    restarts: bool = False
-    counted: bool = False
+ADVICE = "loop over the training loader, by a variable that the loop can read"
+UNSEEN = (
+    "the samples would come in the same order in every pass: no loop over the loader can be seen"
+)
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -106,7 +91,10 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         again = beginnings(plan, site)
         counted = bool(again)
-        for loop, iteration in (*again, *loops(plan, site)):
+        passes = [*again, *loops(plan, site)]
+        if not passes and shuffles(site) and repeats_unseen(plan, site) and not told(plan, site):
+            yield Ruling("PT212", Verdict.REFUSE, site.module, site.node, UNSEEN, ADVICE)
+        for loop, iteration in passes:
             restarting = any(iteration is start for _, start in again)
             if told(plan, site):
                 yield Ruling(
@@ -127,7 +115,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
                     loop.node,
                     "the samples would come in the same order in every pass of this loop: nothing "
                     "here, nor where the batches are drawn, names the loader or its sampler",
-                    "give the training loader a variable that this loop can read",
+                    ADVICE,
                 )
                 continue
             yield Ruling(
@@ -142,6 +130,21 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 ),
                 data=data,
             )
+
+
+def shuffles(site: Site) -> bool:
+    """Whether a loader takes the samples in an order of its own."""
+    shuffle = given(site, "shuffle")
+    return shuffle is not None and shuffle.values != (Constant(False),)
+
+
+def repeats_unseen(plan: Plan, site: Site) -> bool:
+    """Whether steps in a loop come to the loader's batches in a way that is not followed."""
+    return any(
+        loader in backward.loaders and backward.iteration is None and any(backward.event.loops())
+        for backward in plan.backwards
+        for loader in site.loaders
+    )
 
 
 def can_tell(plan: Plan, data: Telling) -> bool:
@@ -201,45 +204,6 @@ def told(plan: Plan, site: Site) -> bool:
                     if any(id(owner) in values for owner in base.operands[0]):
                         return True
     return False
-
-
-def loop_depth(loop: Loop, event: Event) -> int:
-    """How many project calls lead to the scope of a loop around an event."""
-    return sum(isinstance(frame, Call) for frame in event.stack[: event.stack.index(loop)])
-
-
-def loader_text(plan: Plan, site: Site, loop: Loop, iteration: Event) -> str | None:
-    """How the scope of the epoch loop names the loader."""
-    if loop not in iteration.stack:
-        return None
-    function = function_of(loop.module, loop.node)
-    depth = loop_depth(loop, iteration)
-    for loader in site.loaders:
-        for holder, text in variables(plan, loader):
-            if holder.module is not loop.module:
-                continue
-            here = holder.function is function and holder.depth == depth
-            if here and not bound_inside(loop, holder):
-                found: str = text
-                return found
-            if holder.function is None and not shadowed(function, holder.text):
-                found = text
-                return found
-    return None
-
-
-def bound_inside(loop: Loop, holder: Holder) -> bool:
-    """Whether the name is bound only inside the loop, after its top."""
-    owner = loop.node
-    if not isinstance(owner, (cst.For, cst.While)) or not holder.text.isidentifier():
-        return False
-    inside = bindings(owner).get(holder.text, [])
-    return bool(inside)
-
-
-def shadowed(function: cst.FunctionDef | None, name: str) -> bool:
-    """Whether a function binds a name of its own."""
-    return function is not None and (name in parameters(function) or name in bindings(function))
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
@@ -343,22 +307,6 @@ def counter(plan: Plan, module: Module) -> str:
     return f"{plan.names_in(module).fresh('next_epoch')}()"
 
 
-def is_near(data: Telling) -> bool:
-    """Whether a loader is made in the function that draws from it, and its sampler seen there."""
-    own = function_of(data.site.module, data.site.node)
-    there = function_of(data.iteration.module, data.iteration.node)
-    return data.site.module is data.iteration.module and own is there
-
-
-def drawn_from(plan: Plan, data: Telling) -> cst.CSTNode | None:
-    """The expression that the batches are drawn from."""
-    for loader in data.site.loaders:
-        node: cst.CSTNode | None = iterated_expression(plan, loader, data.iteration)
-        if node is not None:
-            return node
-    return None
-
-
 def sampler_variable(data: Telling, rulings: Rulings) -> str | None:
     """The variable that the sharding rule gives the sampler, where it gives one."""
     for ruling in rulings.of("shard-training-data", Verdict.APPLY):
@@ -366,34 +314,3 @@ def sampler_variable(data: Telling, rulings: Rulings) -> str | None:
             sharding = ruling.data
             return None if sharding.options is not None else sharding.sampler
     return None
-
-
-def visible(plan: Plan, data: Telling) -> bool:
-    """Whether the sampler's variable can be read at the loop."""
-    own = function_of(data.site.module, data.site.node)
-    there = function_of(data.loop.module, data.loop.node)
-    if data.site.module is not data.loop.module:
-        return False
-    if own is not there and (own is not None or not made_before(plan, data)):
-        return False
-    return certainly_made(data)
-
-
-def made_before(plan: Plan, data: Telling) -> bool:
-    """Whether the loader is made before the loop first runs, for whatever loader that is."""
-    first = min(loader.event.order for loader in data.site.loaders)
-    return not any(
-        event.order < first and any(frame.node is data.loop.node for frame in event.loops())
-        for event in plan.facts.events
-    )
-
-
-def certainly_made(data: Telling) -> bool:
-    """Whether no branch that leaves the loader unmade leads to the loop."""
-    around = list(ancestors(data.loop.module, data.loop.node))
-    return all(
-        any(node is other for other in around)
-        for node in ancestors(data.site.module, data.site.node)
-        if isinstance(node, (cst.If, cst.Else, cst.Try, cst.ExceptHandler))
-        and not (isinstance(node, cst.If) and is_main_guard(node))
-    )

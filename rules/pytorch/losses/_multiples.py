@@ -54,7 +54,10 @@ def multiplied(
     operator = "*" if degree > 0 else "/"
     power = f" ** {abs(degree)}" if abs(degree) > 1 else ""
     before, after = "", f" {operator} {world_size(plan, module)}{power}"
-    if not multiplies_well(node):
+    if isinstance(node, cst.NamedExpr) and node.lpar:
+        # What binds a name keeps its parentheses: the name stays bound to what it was.
+        before, after = "(", f"{after})"
+    elif not multiplies_well(node):
         before, after = "(", f"){after}"
     if receiver and not node.lpar:
         before, after = f"({before}", f"{after})"

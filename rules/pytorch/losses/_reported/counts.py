@@ -62,7 +62,7 @@ class Counts:
                 yield from self.count_leaf(asked, value, user, quiet=part is None)
                 continue
             seen.add(id(value))
-            if isinstance(value, Opaque) and not computes(value):
+            if isinstance(value, Opaque) and not computes(value, quantity):
                 continue
             if part is not None and isinstance(value, Opaque) and leaves_tensors(value, quantity):
                 continue
@@ -150,8 +150,12 @@ def value_is_item(value: Value) -> bool:
     return isinstance(value, Opaque) and value.kind == "item"
 
 
-def computes(value: Opaque) -> bool:
+def computes(value: Opaque, quantity: Quantity | None = None) -> bool:
     """Whether a number is made of others by arithmetic."""
+    if quantity is not None and quantity.degrees - {0} and (
+        value.kind == "element" or any(name.startswith("torch.") for name in called_names(value))
+    ):
+        return True
     if value.kind == "operation":
         return value.name not in ("iterate", "enumerate", "zip", "index", "isinstance")
     if value.kind == "call":

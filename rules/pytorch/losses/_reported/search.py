@@ -18,7 +18,7 @@ from transpile.rules.pytorch.data._looking import seen_whole
 from .collected import Collected
 from .inquiry import Inquiry
 from .leaves import CHANCE, Leaves
-from .model import Group, Part, Reported
+from .model import Group, Leaf, Part, Reported
 from .settlement import Settlement, connected
 from .shown import Shown
 from .tallies import Tallies
@@ -53,6 +53,8 @@ def find(plan: Plan, vocabulary: Vocabulary) -> Reported:
             inquiry.found.numbers.extend(part.values)
             quantity = inquiry.analysis.of(part.values)
             found = tuple(leaves.of(part, quantity))
+            if quantity.kind is Kind.EQUAL and quantity.degrees - {0} and misses_counts(found):
+                inquiry.doubt(part, "the number of samples that it depends on is not found")
             if quantity.kind is Kind.UNKNOWN and not found and not quantity.pending:
                 inquiry.doubt(part, told(quantity), collected.shows_few(part, quantity))
             groups.append(Group(part, quantity, found))
@@ -69,6 +71,11 @@ def find(plan: Plan, vocabulary: Vocabulary) -> Reported:
     for leaf in list(inquiry.found.leaves.values()):
         settlement.finish(leaf)
     return inquiry.found
+
+
+def misses_counts(found: tuple[Leaf, ...]) -> bool:
+    """Whether no place that is changed holds the number of samples that a part depends on."""
+    return bool(found) and not any(leaf.degree or leaf.whole_degree for leaf in found)
 
 
 def matters(part: Part, inquiry: Inquiry, collected: Collected) -> bool:
