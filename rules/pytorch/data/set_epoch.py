@@ -33,6 +33,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from transpile.facts.events import Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import Constant, Opaque
@@ -139,11 +141,18 @@ def shuffles(site: Site) -> bool:
 
 
 def repeats_unseen(plan: Plan, site: Site) -> bool:
-    """Whether steps in a loop come to the loader's batches in a way that is not followed."""
-    return any(
-        loader in backward.loaders and backward.iteration is None and any(backward.event.loops())
-        for backward in plan.backwards
+    """Whether a loop names the loader, and the batches are not seen to be drawn."""
+    drawn = {
+        id(loader.value)
         for loader in site.loaders
+        for backward in plan.backwards
+        if loader in backward.loaders and backward.iteration is None
+    }
+    return bool(drawn) and any(
+        any(id(value) in drawn for value in plan.facts.values_of(node))
+        for module in plan.facts.modules.values()
+        for node in module.source.nodes_of(cst.Name, cst.Attribute)
+        if any(isinstance(around, (cst.For, cst.While)) for around in ancestors(module, node))
     )
 
 

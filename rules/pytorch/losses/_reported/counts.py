@@ -152,8 +152,13 @@ def value_is_item(value: Value) -> bool:
 
 def computes(value: Opaque, quantity: Quantity | None = None) -> bool:
     """Whether a number is made of others by arithmetic."""
-    if quantity is not None and quantity.degrees - {0} and (
-        value.kind == "element" or any(name.startswith("torch.") for name in called_names(value))
+    if (
+        quantity is not None
+        and quantity.degrees - {0}
+        and (
+            value.kind == "element"
+            or any(name.startswith("torch.") for name in called_names(value))
+        )
     ):
         return True
     if value.kind == "operation":
