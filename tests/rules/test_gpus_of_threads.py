@@ -8,13 +8,15 @@ from small_scripts import converted, findings, script, undone
 from transpile import Level
 
 RULE = "use-own-gpu-in-threads"
-TOP = "import threading\nfrom concurrent.futures import ThreadPoolExecutor\n\n"
+TOP = "import asyncio\nimport threading\nfrom concurrent.futures import ThreadPoolExecutor\n\n"
 FETCH = TOP + "def fetch(rows):\n    {}\n    return rows\n\n"
 STARTS = (
     "threading.Thread(target=fetch, args=(x,)).start()",
     "threading.Timer(1.0, fetch, (x,)).start()",
     "ThreadPoolExecutor().submit(fetch, x)",
     "list(ThreadPoolExecutor().map(fetch, [x]))",
+    "asyncio.run(asyncio.to_thread(fetch, x))",
+    "asyncio.new_event_loop().run_in_executor(None, fetch, x)",
 )
 CLASS = (
     TOP + "class Fetch(threading.Thread):\n"

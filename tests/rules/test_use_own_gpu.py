@@ -128,6 +128,20 @@ def test_devices_from_outside_are_the_own_one_where_they_come_in(chosen: str) ->
     assert undone(source, RULE) == []
 
 
+def test_numbers_from_outside_are_those_of_the_own_gpu() -> None:
+    source = script(
+        start='gpus = [int(one) for one in os.environ["GPUS"].split(",")]',
+        batch="x, y = x.cuda(gpus[0]), y.cuda(gpus[0])",
+        model="model.cuda(gpus[0])",
+    )
+    lines = [line for line in new_lines(source) if "own_device" in line]
+    assert lines == [
+        "model.cuda(own_device(gpus[0]))",
+        "x, y = x.cuda(own_device(gpus[0])), y.cuda(own_device(gpus[0]))",
+    ]
+    assert undone(source, RULE) == []
+
+
 def test_devices_of_unreadable_functions_are_the_own_one() -> None:
     source = script(
         top="def pick(): return eval('DEVICE')", start="device = pick()", model="model.to(device)"

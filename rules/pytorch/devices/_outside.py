@@ -46,7 +46,7 @@ def comes_from_outside(value: Value) -> bool:
             return False
         if current.kind == "parameter":
             return current is value
-        if current.kind in ("attribute", "item"):
+        if current.kind in ("attribute", "item", "element"):
             if current.name in OF_TENSORS:
                 return False
             base = current.operands[0]

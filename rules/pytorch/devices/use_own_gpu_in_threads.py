@@ -58,7 +58,7 @@ CODES = {
     "PT816": "a thread uses the first GPU in every process",
 }
 THREADS = frozenset({"threading.Thread", "threading.Timer"})
-STARTING = (*MODULES, "torch.multiprocessing.")
+STARTING = (*MODULES, "torch.multiprocessing.", "asyncio.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ STARTS = frozenset(
     {
         "Process", "Thread", "Timer", "spawn", "start_processes", "submit", "map", "starmap",
         "imap", "imap_unordered", "apply", "apply_async", "map_async", "starmap_async",
+        "to_thread", "run_in_executor",
     }
 )  # fmt: skip
 
