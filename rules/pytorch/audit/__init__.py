@@ -46,6 +46,15 @@ MAIN_ONLY = (
     "mmengine.dist.master_only",
 )
 
+#: What Lightning's Fabric tells of a process.
+FABRIC = {
+    "global_rank": "rank",
+    "local_rank": "local_rank",
+    "node_rank": "node_rank",
+    "world_size": "world_size",
+    "is_global_zero": "is_first",
+}
+
 VOCABULARY = Vocabulary(
     calls={
         "torch.distributed.get_rank": "rank",
@@ -57,6 +66,8 @@ VOCABULARY = Vocabulary(
         "horovod.torch.size": "world_size",
         "horovod.torch.local_rank": "local_rank",
         "horovod.torch.local_size": "local_world_size",
+        "mpi4py.MPI.COMM_WORLD.Get_rank": "rank",
+        "mpi4py.MPI.COMM_WORLD.Get_size": "world_size",
     },
     attributes={
         ("accelerate.Accelerator", "is_main_process"): "is_first",
@@ -65,6 +76,11 @@ VOCABULARY = Vocabulary(
         ("accelerate.Accelerator", "process_index"): "rank",
         ("accelerate.Accelerator", "local_process_index"): "local_rank",
         ("accelerate.Accelerator", "num_processes"): "world_size",
+        **{
+            (fabric, name): word
+            for fabric in ("lightning.Fabric", "lightning.fabric.Fabric", "lightning_fabric.Fabric")
+            for name, word in FABRIC.items()
+        },
     },
     variables={
         "RANK": "rank",

@@ -25,24 +25,22 @@ Source:
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
-import libcst as cst
-
 from transpile.audit.model import Audit, Process
-from transpile.audit.ranks import Ranks
-from transpile.facts.events import Event
-from transpile.facts.values import Constant, External, Opaque, Values, only_constant
-from transpile.finding import Fix, Level
-from transpile.layout.arguments import add_argument
-from transpile.layout.expressions import replace_expression
-from transpile.layout.fixes import fix_of
+from transpile.audit.ranks import Ranks, condition
+from transpile.audit.started import is_done_before
+from transpile.facts.events import Branch, Event
+from transpile.facts.values import External, Opaque, Unknown, Values, only_constant
+from transpile.finding import Level
 from transpile.plan.effects.effect_search import classify, find_effects
 from transpile.plan.effects.effects import Effect, Kind
 from transpile.plan.flow.ranks import Ranks as GuardedPlaces
-from transpile.plan.graph import called_names, method_calls, walk_back
+from transpile.plan.graph import called_names, walk_back
 from transpile.rule import Remark
-from transpile.rules.pytorch.audit._meetings import GATHERS, SHARDS, is_wrap, meetings
+from transpile.rules.pytorch.audit._checkpoints import keys, loaded
+from transpile.rules.pytorch.audit._meetings import meetings
 from transpile.rules.pytorch.effects._once import BARRIERS, VOCABULARY
 
 CODES = {
@@ -59,7 +57,8 @@ FILES = (Kind.WRITE, Kind.OPEN, Kind.CONTAINER, Kind.LOG_FILE)
 SPOKEN = (Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.PROGRESS)
 #: Making a folder that may exist harms nobody.
 FOLDERS = frozenset({"os.makedirs", "os.mkdir", "mkdir()"})
-FULL_STATE = "torch.distributed.fsdp.FullStateDictConfig"
+#: Packages whose functions do not ask which process this is.
+READ = frozenset({"torch", "numpy", "builtins", "torchvision", *sys.stdlib_module_names})
 EVERYWHERE = (True, True, True)
 PER_MACHINE = (True, False, True)
 
@@ -78,6 +77,8 @@ def decide(audit: Audit) -> Iterator[Remark]:
         if makes == PER_MACHINE and one_machine(audit):
             continue
         if makes not in (EVERYWHERE, PER_MACHINE) or guarded(audit, ranks, effect):
+            continue
+        if is_done_before(audit, tuple(effect.events)) or by_engine(audit, effect):
             continue
         if effect.kind in SPOKEN and makes == EVERYWHERE:
             if told(ranks, effect):
@@ -126,6 +127,8 @@ def decide(audit: Audit) -> Iterator[Remark]:
 
 #: Libraries that lock what they fetch, so that processes of a machine may come at once.
 LOCKING = ("transformers.", "diffusers.", "datasets.", "huggingface_hub.", "timm.", "tokenizers.")
+#: What fetches into a file of another name first, which it then moves in one step.
+MOVING = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.", "torchvision.models.")
 
 
 def is_local(effect: Effect) -> bool:
@@ -135,7 +138,7 @@ def is_local(effect: Effect) -> bool:
         source = event.arguments.get("source", 99)
         constant = only_constant(source.values) if source is not None else None
         local = constant is not None and constant.value == "local"
-        if not local and not (names and all(name.startswith(LOCKING) for name in names)):
+        if not local and not (names and all(name.startswith(LOCKING + MOVING) for name in names)):
             return False
     return True
 
@@ -193,7 +196,51 @@ def guarded(audit: Audit, ranks: Ranks, effect: Effect) -> bool:
     """Whether an open test of the process's number is around every occurrence of an effect."""
     events = audit.first.events_at.get(id(effect.node), [])
     calls = [event for event in events if event.kind == "call"]
-    return bool(calls) and all(ranks.open_test(audit, event) is not None for event in calls)
+    return bool(calls) and all(
+        ranks.open_test(audit, event) is not None or unread_test(audit, event) for event in calls
+    )
+
+
+def unread_test(audit: Audit, event: Event) -> bool:
+    """Whether a test around an event asks what no module of the script or library here tells."""
+    for frame in event.stack:
+        test = condition(frame.node) if isinstance(frame, Branch) else None
+        for value in audit.facts.values_of(test) if test is not None else ():
+            if any(is_unread(one) for one in (value, *walk_back((value,), is_operation))):
+                return True
+    return False
+
+
+def is_operation(value: object) -> bool:
+    """Whether a value is made of others by an operator."""
+    return isinstance(value, Opaque) and value.kind == "operation"
+
+
+def is_unread(value: object) -> bool:
+    """Whether a value is what a function gives whose module is not to be had."""
+    if not isinstance(value, Opaque) or value.kind != "call":
+        return False
+    return any(
+        isinstance(callee, Unknown)
+        or (isinstance(callee, External) and callee.name.partition(".")[0] not in READ)
+        for callee in value.callee
+    )
+
+
+def by_engine(audit: Audit, effect: Effect) -> bool:
+    """Whether a library that distributes writes something, as it sees fit."""
+    prefixes = tuple(audit.plan.table.distributed_engines)
+    return any(
+        isinstance(callee, Opaque)
+        and callee.kind == "attribute"
+        and any(
+            name.startswith(prefixes)
+            for value in callee.operands[0]
+            for name in called_names(value)
+        )
+        for event in effect.events
+        for callee in event.callee
+    )
 
 
 def written(effect: Effect, makes: tuple[bool, ...]) -> Remark:
@@ -255,106 +302,3 @@ def to_nowhere(values: Values) -> bool:
 def told(ranks: Ranks, effect: Effect) -> bool:
     """Whether a call is given the number of the process."""
     return any(ranks.show(item.values) for event in effect.events for item in event.arguments.items)
-
-
-def keys(audit: Audit) -> Iterator[Remark]:
-    """Checkpoints of a wrapped model's own state."""
-    loads_wrapped = any(
-        isinstance(callee, Opaque)
-        and callee.name == "load_state_dict"
-        and callee.operands
-        and any(is_wrap(audit, value) for value in callee.operands[0])
-        for event in audit.first.facts.calls
-        for callee in event.callee
-    )
-    for event in audit.first.facts.calls_to(*VOCABULARY.saves):
-        saved = event.arguments.get("obj", 0)
-        for value in walk_back(saved.values) if saved is not None else ():
-            if any(
-                name == "state_dict" and any(plainly_wrapped(audit, v) for v in receiver)
-                for name, receiver in method_calls(value)
-            ):
-                yield Remark(
-                    "AU406",
-                    Level.NOTE if loads_wrapped else Level.WARNING,
-                    event.module,
-                    event.node,
-                    "the keys of this checkpoint begin with 'module.', so that the model itself "
-                    "cannot load it",
-                    "save model.module.state_dict()",
-                    of_the_model(audit, event, value) if not loads_wrapped else None,
-                )
-                break
-
-
-def of_the_model(audit: Audit, event: Event, value: object) -> Fix | None:
-    """The change that asks the model behind the wrap for its state, where that is one place."""
-    node, module = getattr(value, "node", None), getattr(value, "module", None)
-    if module is not event.module or not isinstance(node, cst.Call):
-        return None
-    found = [receiver for name, receiver in method_calls(value) if name == "state_dict"]  # type: ignore[arg-type]
-    wraps = [one for receiver in found for one in receiver]
-    if not wraps or not all(wraps_always(audit, one) for one in wraps):
-        return None
-    if not isinstance(node.func, cst.Attribute) or node.func.attr.value != "state_dict":
-        return None
-    source = event.module.source
-    edits = replace_expression(source, node.func.attr, "module.state_dict")
-    return fix_of(source, edits, "Save the state of the model behind the wrap.")
-
-
-def wraps_always(audit: Audit, value: object) -> bool:
-    """Whether a value is the result of a wrap itself, called with a model."""
-    if not isinstance(value, Opaque) or value.kind != "call" or not value.callee:
-        return False
-    wraps = audit.vocabulary.wraps
-    return all(
-        isinstance(one, External) and wraps.get(one.name) == "module" and "fsdp" not in one.name
-        for one in value.callee
-    )
-
-
-def plainly_wrapped(audit: Audit, value: object) -> bool:
-    """Whether a value is a wrap that puts a word before the names of parameters."""
-    names = called_names(value)  # type: ignore[arg-type]
-    return any(name in audit.vocabulary.wraps and "fsdp" not in name for name in names)
-
-
-def to_cpu(event: Event) -> Fix | None:
-    """The change that loads a checkpoint to the CPU."""
-    if not isinstance(event.node, cst.Call) or event.arguments.get("map_location", 1) is not None:
-        return None
-    source = event.module.source
-    edits = add_argument(source, event.node, 'map_location="cpu"')
-    return fix_of(source, edits, "Load it to the CPU.")
-
-
-def loaded(audit: Audit) -> Iterator[Remark]:
-    """Checkpoints that every process loads to where they were saved from."""
-    uses_cuda = any(
-        (isinstance(callee, Opaque) and callee.name == "cuda")
-        or getattr(callee, "name", "").startswith("torch.cuda.")
-        for event in audit.facts.calls
-        for callee in event.callee
-    )
-    if audit.facts.calls_to(*GATHERS, *SHARDS, FULL_STATE):
-        # A whole state that was gathered from all processes lies in memory of the CPU.
-        return
-    seen: set[int] = set()
-    for event in audit.facts.calls_to("torch.load"):
-        location = event.arguments.get("map_location", 1)
-        given = location is not None and location.values != (Constant(None),)
-        if given or event.arguments.unknown_because or not uses_cuda or id(event.node) in seen:
-            continue
-        seen.add(id(event.node))
-        if audit.on_all(event.node):
-            yield Remark(
-                "AU407",
-                Level.WARNING,
-                event.module,
-                event.node,
-                "what was saved from a GPU goes back to that GPU here, on every process: all of "
-                "them fill the first one",
-                'load it with map_location="cpu", or to this process\'s device',
-                to_cpu(event),
-            )

@@ -34,6 +34,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.audit.model import Audit
+from transpile.audit.started import is_started
 from transpile.facts.events import Event
 from transpile.facts.values import Constant, External, Unknown, only_constant
 from transpile.finding import Level
@@ -73,16 +74,19 @@ def decide(audit: Audit) -> Iterator[Remark]:
 def locally(audit: Audit) -> Iterator[Remark]:
     """Joins under a number that two processes of two machines have in common."""
     first, _, elsewhere = audit.processes
-    if elsewhere.facts is first.facts or audit.facts.calls_to(*audit.vocabulary.spawns):
-        # What starts its processes itself is for one machine.
+    if elsewhere.facts is first.facts:
         return
     there = {id(event.node): event for event in elsewhere.facts.calls_to(INIT)}
     for event in first.facts.calls_to(INIT):
         other = there.get(id(event.node))
         if other is None or rank_of(event) is None or rank_of(event) != rank_of(other):
             continue
+        if is_started(audit, event):
+            # What starts its processes itself is for one machine.
+            continue
         size = event.arguments.get("world_size", 3)
-        if size is not None and only_constant(size.values) == Constant(1):
+        given = only_constant(size.values) if size is not None else None
+        if given == Constant(1) or is_of_machine(event):
             continue
         yield Remark(
             "AU112",
@@ -93,6 +97,14 @@ def locally(audit: Audit) -> Iterator[Remark]:
             "is the number of a process on its machine: the job waits, or trains on one machine",
             "leave rank and world_size out, or take RANK and WORLD_SIZE of the launcher",
         )
+
+
+def is_of_machine(event: Event) -> bool:
+    """Whether a job is told that its processes meet on the machine itself."""
+    place = event.arguments.get("init_method", 1)
+    constant = only_constant(place.values) if place is not None else None
+    word = str(constant.value) if constant is not None else ""
+    return word.partition("://")[2].startswith(("127.", "localhost", "[::1]"))
 
 
 def rank_of(event: Event) -> Constant | None:
