@@ -26,26 +26,39 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from transpile.audit.model import Audit
 from transpile.facts.events import Event
-from transpile.facts.values import External, Opaque, Value, Values
+from transpile.facts.values import External, Opaque, Settled, Value, Values, only_constant
 from transpile.finding import Level
 from transpile.plan.effects.effect_search import find_effects
 from transpile.plan.effects.effects import Kind
-from transpile.plan.graph import walk_back
+from transpile.plan.graph import called_names, walk_back
 from transpile.rule import Remark
 from transpile.rules.pytorch._quantity import Kind as QuantityKind
 from transpile.rules.pytorch._quantity import quantity
-from transpile.rules.pytorch.agreement._together import conditions_of
-from transpile.rules.pytorch.audit._data import engines
+from transpile.rules.pytorch.agreement._together import agreed_values, conditions_of
+from transpile.rules.pytorch.audit._data import Sharing, engines, loaders_of
 from transpile.rules.pytorch.effects._vocabulary import VOCABULARY
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
 
 CODES = {"AU603": "a mean is summed over the processes and not divided"}
 ONLY_WARNS = True
 REPORTS = (Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.TRACK)
 ALL_REDUCE = "torch.distributed.all_reduce"
 SUM = "torch.distributed.ReduceOp.SUM"
+DIVISIONS = frozenset({"Divide", "DivideAssign"})
+SUMS = DIVISIONS | {"Add", "AddAssign", "Multiply", "MultiplyAssign"}
+MEAN_LOSSES = frozenset(
+    f"torch.nn.functional.{word}"
+    for word in (
+        "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
+        "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div",
+    )
+)  # fmt: skip
 #: Operators and methods through which a number is reported as it is.
 KEEPING = frozenset(
     {"format", "Compare", "LessThan", "GreaterThan", "LessThanEqual", "GreaterThanEqual"}
@@ -62,14 +75,19 @@ def decide(audit: Audit) -> Iterator[Remark]:
     """One remark for each sum of means that is shown or decides."""
     if engines(audit):
         return
-    sums = summed_means(audit)
+    sums = summed_numbers(audit)
     if not sums:
         return
     said: set[int] = set()
+    keeps = Keeping(audit)
     for values in shown(audit):
-        for value in walk_back(values, keeps):
+        made_of = list(walk_back(values, keeps.enters))
+        divided = any(is_divided(value) for value in made_of)
+        for value in made_of:
             event = sums.get(id(value))
-            if event is not None and id(event.node) not in said:
+            if event is None or id(event.node) in said:
+                continue
+            if is_mean_of_part(audit, keeps, value, divided):
                 said.add(id(event.node))
                 yield Remark(
                     "AU603",
@@ -82,8 +100,8 @@ def decide(audit: Audit) -> Iterator[Remark]:
                 )
 
 
-def summed_means(audit: Audit) -> dict[int, Event]:
-    """The all-reduces that add up means over batches, by the identity of what they leave."""
+def summed_numbers(audit: Audit) -> dict[int, Event]:
+    """The all-reduces that add something up, by the identity of what they leave."""
     found: dict[int, Event] = {}
     for event in audit.facts.calls_to(ALL_REDUCE):
         operation = event.arguments.get("op", 1)
@@ -91,15 +109,91 @@ def summed_means(audit: Audit) -> dict[int, Event]:
             continue
         tensor = event.arguments.get("tensor", 0)
         for value in tensor.values if tensor is not None else ():
-            if any(is_mean(audit, behind) for behind in walk_back((value,), keeps)):
-                found[id(value)] = event
+            found[id(value)] = event
     return found
+
+
+def is_mean_of_part(audit: Audit, keeps: Keeping, reduced: Value, divided: bool) -> bool:
+    """Whether what is summed over processes is a mean on each of them.
+
+    A sum of means over batches is one as well where it is `divided` once it has been summed.
+    """
+    behind = list(walk_back((reduced,), keeps.sums))
+    if any(is_mean(audit, value) or keeps.is_share(value) for value in behind):
+        return True
+    return divided and any(is_loss(value) for value in behind)
 
 
 def is_mean(audit: Audit, value: Value) -> bool:
     """Whether a value is a mean over this process's batch."""
     known = quantity(audit.plan, (value,))
     return known.kind is QuantityKind.PART and {term.degree for term in known.terms} == {0}
+
+
+def is_loss(value: Value) -> bool:
+    """Whether a value is a loss of the framework that is a mean unless told otherwise."""
+    for name in called_names(value):
+        if name in MEAN_LOSSES and isinstance(value, Opaque):
+            told = value.arguments.get("reduction", 99)
+            constant = only_constant(told.values) if told is not None else None
+            return told is None or (constant is not None and constant.value == "mean")
+    return False
+
+
+def is_divided(value: Value) -> TypeGuard[Opaque]:
+    """Whether a value is a quotient."""
+    return isinstance(value, Opaque) and value.kind == "operation" and value.name in DIVISIONS
+
+
+class Keeping:
+    """Answers through what a number is still what it was, or its sum or part.
+
+    Args:
+        audit: the script.
+    """
+
+    def __init__(self, audit: Audit) -> None:
+        self.sizes = {name for name, word in audit.vocabulary.calls.items() if word == "world_size"}
+        self.agreed = agreed_values(audit.plan)
+        loaders = loaders_of(audit)
+        self.shared = {
+            id(loader.value)
+            for loader in audit.plan.loaders
+            if loaders.sharing(loader) is Sharing.SHARE
+        }
+
+    def enters(self, value: Value) -> bool:
+        """Whether what a value is made of is looked at."""
+        if not isinstance(value, Opaque):
+            return not isinstance(value, External)
+        if value.kind == "operation" and value.name in SUMS:
+            return not any(self.counts_processes(operand) for operand in value.operands[1:])
+        return keeps(value)
+
+    def sums(self, value: Value) -> bool:
+        """Whether a value is its parts, or their sum: with weights it is one over samples."""
+        if isinstance(value, Opaque) and value.kind == "operation":
+            if value.name in ("Multiply", "MultiplyAssign"):
+                return False
+        return self.enters(value)
+
+    def is_share(self, value: Value) -> bool:
+        """Whether a value is a quotient by how much data this process has."""
+        if not is_divided(value) or self.counts_processes(value.operands[1]):
+            return False
+        return any(
+            id(one) in self.shared or (isinstance(one, Opaque) and one.kind == "element")
+            for one in walk_back(value.operands[1])
+        )
+
+    def counts_processes(self, values: Values) -> bool:
+        """Whether values are the number of processes, or of what all of them have."""
+        return any(
+            isinstance(value, Settled)
+            or id(value) in self.agreed
+            or not self.sizes.isdisjoint(called_names(value))
+            for value in walk_back(values)
+        )
 
 
 def shown(audit: Audit) -> Iterator[Values]:

@@ -34,11 +34,11 @@ from transpile.facts.events import Event
 from transpile.facts.values import External, Instance, Opaque, Value, Values
 from transpile.finding import Level
 from transpile.plan.effects.effect_search import find_effects
-from transpile.plan.effects.effects import Kind
+from transpile.plan.effects.effects import Effect, Kind
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.rule import Remark
 from transpile.rules.pytorch.agreement._together import AGREEING, agreed_values, agreeing_calls
-from transpile.rules.pytorch.audit._data import engines, loaders_of
+from transpile.rules.pytorch.audit._data import Sharing, engines, loaders_of
 from transpile.rules.pytorch.audit._splits import splits_calls
 from transpile.rules.pytorch.effects._vocabulary import VOCABULARY
 
@@ -85,11 +85,7 @@ def decide(audit: Audit) -> Iterator[Remark]:
     for effect in find_effects(audit.plan, VOCABULARY):
         if effect.kind not in REPORTS or not audit.makes(effect.node)[0]:
             continue
-        for event in effect.events:
-            values = tuple(v for item in event.arguments.items for v in item.values)
-            if ranks.show(values):
-                # It says which process it comes from.
-                continue
+        for event, values in pieces(effect, ranks):
             made_of = list(with_contents(values, stored, enters))
             if any(id(value) in agreed for value in made_of):
                 # On some way it is taken over all processes, which a flag of the job decides.
@@ -120,13 +116,34 @@ def decide(audit: Audit) -> Iterator[Remark]:
         )
 
 
+def pieces(effect: Effect, ranks: Ranks) -> Iterator[tuple[Event, Values]]:
+    """The numbers that are reported, each by itself, unless it is said which process reports."""
+    for event in effect.events:
+        values = tuple(v for item in event.arguments.items for v in item.values)
+        if ranks.show(values):
+            continue
+        pending = [item.values for item in event.arguments.items]
+        while pending:
+            values = pending.pop(0)
+            texts = [v for v in values if isinstance(v, Opaque) and is_text(v)]
+            if len(texts) < len(values):
+                yield event, tuple(v for v in values if v not in texts)
+            pending.extend(operand for text in texts for operand in text.operands)
+
+
+def is_text(value: Opaque) -> bool:
+    """Whether a value is a text that others are put into."""
+    return value.kind == "operation" and value.name == "format"
+
+
 def shared_out(audit: Audit, *, training: bool) -> frozenset[int]:
     """The loaders, of training or of evaluation, that give each process its share."""
     loaders = loaders_of(audit)
     return frozenset(
         id(loader.value)
         for loader in audit.plan.loaders
-        if loader.training is training and loaders.samplers(loader)
+        if loader.training is training
+        and (loaders.samplers(loader) or loaders.sharing(loader) is Sharing.SHARE)
     )
 
 
