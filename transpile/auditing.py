@@ -8,6 +8,8 @@ from transpile import asking, catalog
 from transpile.audit.model import Audit, Process
 from transpile.audit.process import run_as
 from transpile.audit.vocabulary import Position
+from transpile.distributed.verdict import look
+from transpile.distributed_scripts import text_of
 from transpile.facts.interpreter import interpret
 from transpile.facts.state import TooComplex
 from transpile.finding import Finding, Level
@@ -25,7 +27,7 @@ from transpile.text.source import read_source
 CODES = {
     "AU001": "the script is not distributed",
     "AU002": "the script is too complex to follow",
-    "AU003": "a library distributes the script, and what it does by itself is not looked at",
+    "AU003": "what distributes the script is not looked at",
     "AU004": "a module of the project cannot be read",
 }
 #: Two processes on one machine and the first on another one.
@@ -62,7 +64,10 @@ def audit(
         folder = asking.real(path).parent
     project = Project(read, folder)
     framework = framework_of(read, options, project)
-    if framework is None or catalog.audit_vocabulary(framework) is None:
+    if framework is not None and catalog.audit_vocabulary(framework) is None:
+        none = f"scripts of {framework} have no audit so far: nothing of this one is looked at"
+        return (unseen(project, framework, options, none),)
+    if framework is None:
         return (note(path, "AU001", "no framework that has an audit is imported here"),)
     try:
         return audited(project, framework, options)
@@ -89,7 +94,8 @@ def audited(
     seen = run_all(project, framework, options, errors_only=errors_only)
     why = distributed(seen)
     if not why:
-        return (note(path, "AU001", "nothing here joins a process group or wraps a model"),)
+        none = "nothing here joins a process group or wraps a model"
+        return (unseen(project, framework, options, none),)
     findings = [
         Finding("AU004", Level.WARNING, where, 0, 0, f"this module of the project is not read: {w}")
         for where, w in project.unreadable
@@ -150,6 +156,21 @@ def distributed(seen: Audit) -> str:
         if calls:
             return "it talks to other processes"
     return ""
+
+
+def unseen(project: Project, framework: str, options: Options, none: str) -> Finding:
+    """What to say of a script in which nothing is seen to be distributed."""
+    read = project.entry.source
+    table = with_roles(catalog.table(framework), options.roles)
+    sight = look(text_of(read), project.text_of, table)
+    if sight.why:
+        return note(read.path, "AU003", f"{sight.why}: nothing of that is looked at")
+    if sight.unread:
+        said = (
+            f"`{sight.evidence}` is in sight, but nothing that joins processes: it is not looked at"
+        )
+        return note(read.path, "AU003", said)
+    return note(read.path, "AU001", none)
 
 
 def note(path: str, code: str, message: str) -> Finding:
