@@ -10,11 +10,13 @@ from transpile.records import replace
 from . import algebra, domain
 from .domain import Duty, Kind, Pending, Quantity
 from .orders import REORDERING
-from .shapes import Given, integer
+from .shapes import Given, integer, piece
 from .vocabulary import (
     ALONG,
+    COUNTED_ALL,
     DEFAULT_DIM,
     DIM_POSITION,
+    JOINING,
     LAST_BY_DEFAULT,
     POSITIONS,
     SPATIAL,
@@ -47,9 +49,7 @@ def reduced_over(word: str, tensor: Quantity, given: Given) -> Quantity:
     if tensor.dim in dims:
         return reduce(tensor)
     if any(tensor.may_count_along(dim) for dim in dims):
-        if word in SUMS:
-            return domain.unknown(LAST.format(word))
-        return reduce(tensor)
+        return domain.unknown(LAST.format(word))
     rank = tensor.rank if keeps_dimensions(given) else max(1, tensor.rank - len(dims))
     dim = tensor.dim - before(dims, tensor.dim, given)
     return replace(tensor, content="", dim=dim, rank=rank)
@@ -97,6 +97,8 @@ def along(word: str, tensor: Quantity, given: Given, others: list[Quantity]) -> 
         found = algebra.nonlinear(word, tensor)
         return found if found.kind is not Kind.UNKNOWN else after_reduction(found, given)
     dims = (-1,) if word == "pairwise_distance" else given.dims(DIM_POSITION.get(word, 0))
+    if word in COUNTED_ALL:
+        dims = ()
     if dims == () and word in ("topk", "kthvalue", "sort", "msort", "argsort"):
         return domain.unknown(LAST.format(word))
     if dims == () and word in ALONG:
@@ -136,12 +138,24 @@ def couples(word: str, tensor: Quantity, given: Given) -> bool:
     return False
 
 
-def concatenated(word: str, tensor: Quantity, given: Given) -> Quantity:
-    """Several tensors in one."""
+OTHERS = "'{}' puts what is no sample beside the samples of a batch"
+
+
+def concatenated(word: str, tensor: Quantity, given: Given, parts: list[Quantity]) -> Quantity:
+    """Several tensors in one.
+
+    Args:
+        word: what joins them.
+        tensor: what each of them may be.
+        given: the arguments.
+        parts: what each of them is, as far as they are told apart.
+    """
     if tensor.kind is not Kind.SAMPLE:
         return tensor
     dims = given.dims()
     at = dims[0] if dims else 0
+    if word in JOINING and at == tensor.dim and any(one.kind is Kind.EQUAL for one in parts):
+        return domain.unknown(OTHERS.format(word))
     if word == "stack" and tensor.dim is not None and 0 <= at <= tensor.dim:
         return replace(tensor, dim=tensor.dim + 1, content="")
     return replace(tensor, content="")
@@ -165,9 +179,11 @@ def split(word: str, tensor: Quantity, given: Given, joined: bool) -> Quantity:
         return replace(tensor, dim=None)
     dims = given.dims(0 if word == "unbind" else 1)
     at = 0 if dims == () else dims[0] if dims else None
-    if at == tensor.dim and word != "unbind":
+    if at == tensor.dim and word == "unbind":
+        return piece(tensor)
+    if at == tensor.dim:
         return tensor if joined else domain.unknown(OTHER_PIECES.format(word))
-    if at is None or at == tensor.dim:
+    if at is None:
         return replace(tensor, dim=None)
     moved = word == "unbind" and 0 <= at < tensor.dim
     return replace(tensor, dim=tensor.dim - moved)

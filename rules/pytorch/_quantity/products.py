@@ -49,7 +49,8 @@ def matrix_product(left: Quantity, right: Quantity, flat: bool = False) -> Quant
             return domain.unknown(algebra.PAIRS, certain=True)
         if left.dim == 1 and right.dim == 0:
             return algebra.total(algebra.multiply(left, replace(right, dim=1)))
-        if flat:
+        if flat or (left.rank == 1 and right.rank < 3):
+            # A vector of samples is summed up with the rows of a matrix.
             return domain.unknown(algebra.PAIRS)
         return algebra.multiply(replace(left, content=""), right)
     if right.kind is Kind.SAMPLE and left.kind is Kind.EQUAL:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transpile.facts.values import Constant, Opaque
+from transpile.facts.values import Constant, Opaque, Sequence
 from transpile.plan.graph import called_names, method_calls
 from transpile.records import replace
 
@@ -110,7 +110,12 @@ class Tensors(Numbers, Sizes):
         if plain in OVER_ALL or plain in ALONG:
             return along(plain, tensor, given, others)
         if plain in CONCATENATIONS:
-            return concatenated(plain, tensor, given)
+            parts = [
+                self.look(element)
+                for one in handed(value)
+                for element in (one.elements if isinstance(one, Sequence) else ())
+            ]
+            return concatenated(plain, tensor, given, parts)
         if word == "join" and tensor.kind is not Kind.SAMPLE and others:
             # Texts in a row: each sample has as many letters as it likes.
             first = others[0]

@@ -84,8 +84,11 @@ DEFAULT_DIM = {"normalize": 1, "cosine_similarity": 1}
 #: Where `dim` stands among the arguments behind the tensor.
 DIM_POSITION = {
     "norm": 1, "vector_norm": 1, "topk": 1, "kthvalue": 1, "normalize": 1, "quantile": 1,
-    "cosine_similarity": 1, "logsumexp": 0, "renorm": 1,
+    "cosine_similarity": 1, "logsumexp": 0, "renorm": 1, "nanquantile": 1, "percentile": 1,
+    "unique": 3,
 }  # fmt: skip
+#: Count all elements, whatever numbers they are given.
+COUNTED_ALL = words("histc bincount")
 #: Give integers that say where something is.
 POSITIONS = words("argmax argmin argsort arange randperm multinomial searchsorted nonzero")
 
@@ -128,6 +131,8 @@ REFILLS = words("""
     """)
 LIKE = words("zeros_like ones_like full_like empty_like rand_like randn_like randint_like new_like")
 CONCATENATIONS = words("cat concat concatenate stack hstack vstack dstack column_stack block_diag")
+#: Those that put one behind the other along a dimension that there is.
+JOINING = words("cat concat concatenate vstack")
 SPLITS = words("chunk split tensor_split unbind hsplit array_split unbind_copy")
 
 #: Products of matrices.
