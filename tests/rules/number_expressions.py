@@ -47,7 +47,7 @@ ROWS = [
     "torch.maximum(out, -out)", "torch.minimum(m, 1 - m)", "x.abs().amax(1)", "out.t().t()",
     "x.flatten(1)", "model(x) * alpha", "F.layer_norm(x, (4,))", "out.masked_fill(out < 0, 0)",
     "x.prod(1)", "x.narrow(1, 0, 2)", "x.chunk(2, dim=1)[0]", "x.split(2, 1)[1]",
-    "x.index_select(1, torch.tensor([0, 2]))", "x.repeat(1, 2)",
+    "x.index_select(1, torch.tensor([0, 2]))", "out.repeat(1, 2)",
     "torch.lerp(x, -x, 0.3)", "torch.addcmul(x, x, x)", "x.median(dim=1)[0]",
 ]  # fmt: skip
 
@@ -98,6 +98,15 @@ EQUALS = [
 
 #: Whatever the analysis takes these for must hold; it may well say that it does not know.
 OTHERS = [
+    "x.repeat(1, 2)", "out.mT.mean(-1).pow(2).mean()",
+    "out.transpose(-1, -2).mean(-1).pow(2).mean()",
+    "out.expand(2, -1, -1).mean(1).pow(2).mean()", "m.repeat(1, 5).mean(1).pow(2).mean()",
+    "m.expand(2, -1).t()", "out.t().transpose(0, -1).mean(1).pow(2).mean()",
+    "out.index_select(0, y).mean()", "out.gather(0, y[:, None]).mean()",
+    "F.pad(x, (0, 0, 1, 1)).mean()", "F.pad(m, (1, 1)).mean()", "F.pad(out, (1, 1)).pow(2).mean()",
+    "F.pad(out[:, None, None], (1, 1, 1, 1)).pow(2).mean()",
+    "m.unsqueeze(-2).mean(-1).pow(2).mean()", "m.unsqueeze(-1).mean(-1).pow(2).mean()",
+    "out.unsqueeze(1).expand(-1, 5, -1).mean(1).pow(2).mean()",
     "out.softmax(0).mean()", "F.normalize(x, dim=0).sum()", "x.max()", "x.min(0)[0]", "m.median()",
     "x.sort(0)[0]", "x.flip(0)", "x.roll(1, 0)", "x.cumsum(0)", "x.std()", "x.var(0)", "m.norm()",
     "x - x.mean(0)", "(x - x.mean(0)).pow(2).mean()", "x / x.sum()", "x / x.norm()", "x @ x.t()",

@@ -8,6 +8,7 @@ from transpile.records import replace
 from .algebra import PAIRS, STATISTIC
 from .analysis import Supposing
 from .domain import Quantity
+from .shapes import PIECES
 
 
 class Analysis(Supposing):
@@ -18,7 +19,8 @@ class Analysis(Supposing):
         # What models do is found out with an analysis that supposes what they do.
         from transpile.rules.pytorch.models._rows import are_apart
 
-        # Statistics of the batch, and samples that meet others, are told with the model.
-        if found.reason in (STATISTIC, PAIRS) or are_apart(self.plan):
+        # Statistics of the batch, and samples that meet others or stand alone, are told with the
+        # model.
+        if found.reason in (STATISTIC, PAIRS, PIECES) or are_apart(self.plan):
             return super().in_model_code(value, found)
         return replace(found, certain=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from transpile.facts.values import Constant, Opaque
+from transpile.facts.values import Constant, Opaque, Sequence, Values
 from transpile.records import replace
 
 from . import algebra, domain
@@ -127,8 +127,10 @@ def couples(word: str, tensor: Quantity, given: Given) -> bool:
     """Whether what otherwise works on each sample alone works on several here."""
     if word == "batch_norm":
         return given.get("training", 4) not in ((), (Constant(False),))
+    if word == "pad":
+        return pads_samples(tensor, given.get("pad", 0))
     if word in SPATIAL:
-        return bool(tensor.dim)
+        return tensor.dim != 0
     if word in ("select", "narrow"):
         at = integer(given.get("dim", 0))
         return at is not None and tensor.may_count_along(at)
@@ -136,6 +138,18 @@ def couples(word: str, tensor: Quantity, given: Given) -> bool:
         dims = given.dims(LAST_BY_DEFAULT[word]) or (-1,)
         return any(tensor.may_count_along(dim) for dim in dims)
     return False
+
+
+def pads_samples(tensor: Quantity, widths: Values) -> bool:
+    """Whether a padding, told from the last dimension on, may add to the samples."""
+    if len(widths) != 1 or not isinstance(widths[0], Sequence) or widths[0].rest:
+        return True
+    several = widths[0].elements
+    return any(
+        tensor.may_count_along(-1 - at // 2)
+        for at, width in enumerate(several)
+        if width != (Constant(0),)
+    )
 
 
 OTHERS = "'{}' puts what is no sample beside the samples of a batch"

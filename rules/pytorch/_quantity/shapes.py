@@ -35,6 +35,10 @@ RESHAPES = frozenset(
 )  # fmt: skip
 
 
+#: Repeat a tensor along its dimensions, and along new ones in front of them.
+SPREADING = frozenset({"expand", "repeat", "tile"})
+
+
 @dataclass(frozen=True)
 class Given:
     """The arguments behind the tensor that a function or method works on.
@@ -100,22 +104,28 @@ def reshaped(word: str, tensor: Quantity, given: Given, look: Look) -> Quantity:
     ordered = given.positional()
     if dim is None:
         return tensor
-    if word in ("t", "T", "H", "adjoint"):
+    if word in ("t", "T", "H"):
         return replace(tensor, dim={0: 1, 1: 0}.get(dim))
     if word.startswith(("unsqueeze", "expand_dims")):
         at = integer(given.get("dim", 0) or given.get("axis", 0))
         if at is None:
             return replace(tensor, dim=None)
+        if at < 0 and tensor.rank + 1 + at <= dim:
+            return replace(tensor, dim=None, rank=tensor.rank + 1)
         return replace(tensor, dim=dim + 1 if 0 <= at <= dim else dim, rank=tensor.rank + 1)
     if word.startswith("squeeze"):
         at = integer(ordered[0]) if ordered else None
         found = replace(tensor, rank=max(1, tensor.rank - 1) if ordered else 1)
         if at is not None and at >= 0:
             return replace(found, dim=dim - 1 if at < dim else dim)
+        if at is not None and tensor.rank + at > dim:
+            return found
         return replace(found, dim=0 if dim == 0 else None)
     if word.startswith(("transpose", "swap")) and len(ordered) == 2:
         first, second = integer(ordered[0]), integer(ordered[1])
         if first is None or second is None:
+            return replace(tensor, dim=None)
+        if any(at < 0 and tensor.may_count_along(at) for at in (first, second)):
             return replace(tensor, dim=None)
         if dim in (first, second):
             other = second if dim == first else first
@@ -131,8 +141,9 @@ def reshaped(word: str, tensor: Quantity, given: Given, look: Look) -> Quantity:
         if dim == 0:
             return tensor
         return replace(tensor, dim=dim if start > dim else (0 if start == 0 else None))
-    if word == "mT":
-        return tensor
+    if word in ("mT", "adjoint"):
+        turned = tensor.may_count_along(-1) or tensor.may_count_along(-2)
+        return replace(tensor, dim=None) if turned else tensor
     return replace(tensor, dim=None)
 
 
@@ -203,6 +214,20 @@ def piece(tensor: Quantity) -> Quantity:
     return replace(unknown(PIECES), content="one", selection=tensor.selection)
 
 
+def spread(word: str, tensor: Quantity, given: Given, look: Look) -> Quantity:
+    """A tensor of samples after ``expand``, ``repeat`` or ``tile``, which may add dimensions."""
+    sizes = given.positional()
+    if tensor.kind is not Kind.SAMPLE or tensor.dim is None or word not in SPREADING:
+        return tensor
+    if len(sizes) <= tensor.rank:
+        return tensor
+    known = integer(sizes[0])
+    if word == "expand" and (known == -1 or look(sizes[0]).degree == 1):
+        # Sizes that are kept are those of dimensions that are there.
+        return replace(tensor, rank=len(sizes))
+    return replace(tensor, dim=None, rank=len(sizes))
+
+
 def indexed(tensor: Quantity, node: cst.Subscript, plan: Plan, look: Look) -> Quantity:
     """A tensor of samples after ``tensor[...]``."""
     values_of = plan.facts.values_of
@@ -210,6 +235,7 @@ def indexed(tensor: Quantity, node: cst.Subscript, plan: Plan, look: Look) -> Qu
     place = 0
     removed = 0
     added = 0
+    behind = 0
     picked_by_number = 0
     result = tensor
     for element in node.slice:
@@ -229,8 +255,8 @@ def indexed(tensor: Quantity, node: cst.Subscript, plan: Plan, look: Look) -> Qu
         if isinstance(inner, cst.Ellipsis):
             break
         if isinstance(inner, cst.Name) and inner.value == "None":
-            if dim is not None and place <= dim:
-                added += 1
+            behind += dim is None or place > dim
+            added += dim is not None and place <= dim
             continue
         values = values_of(inner) if inner is not None else ()
         index = look(values)
@@ -251,7 +277,7 @@ def indexed(tensor: Quantity, node: cst.Subscript, plan: Plan, look: Look) -> Qu
         place += 1
     if result.dim is None:
         return result
-    rank = max(tensor.rank, place) + added - picked_by_number
+    rank = max(tensor.rank, place) + added + behind - picked_by_number
     return replace(result, dim=result.dim + added - removed, rank=max(1, rank))
 
 

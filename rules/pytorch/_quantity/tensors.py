@@ -24,7 +24,7 @@ from .domain import Duty, Kind, Pending, Quantity
 from .numbers import Numbers, guarded
 from .pieces import handed, is_joined
 from .products import pairwise, product
-from .shapes import GROUPED, RESHAPES, Given, integer, reshaped
+from .shapes import GROUPED, RESHAPES, Given, integer, reshaped, spread
 from .sizes import Sizes
 from .vocabulary import (
     ADDITIONS,
@@ -149,7 +149,8 @@ class Tensors(Numbers, Sizes):
         if plain == "pad_sequence":
             return tensor
         if plain in SAME:
-            return self.same(plain, tensor, value)
+            spread_out = spread(plain, tensor, given, self.look)
+            return self.same(plain, spread_out, value)
         if plain in CUTS:
             return tensor.without_gradient()
         if plain in SCATTERS and tensor.kind is not Kind.SAMPLE:
@@ -201,7 +202,9 @@ class Tensors(Numbers, Sizes):
             along = integer(given.get("dim", 0))
             picks = others[1] if len(others) > 1 else domain.equal()
             if word in PICKING and along is not None and tensor.kind is Kind.SAMPLE:
-                if tensor.may_count_along(along) and picks.kind is not Kind.SAMPLE:
+                if tensor.may_count_along(along) and (
+                    picks.kind is not Kind.SAMPLE or along == tensor.dim
+                ):
                     return domain.unknown(ACROSS.format(word))
                 tensor = replace(tensor, rank=max(tensor.rank, picks.rank, along + 1))
             others = others[1:]
