@@ -104,7 +104,8 @@ class Tensors(Numbers, Sizes):
         if plain == "mean" and tensor.selection and is_plain_mean(value, given):
             return selected_mean(tensor, value)
         if plain in SUMS or plain in MEANS:
-            return reduced_over(plain, tensor, given)
+            within = self.unnested(plain, tensor, value, given)
+            return reduced_over(plain, within or tensor, given)
         if plain in ("max", "min") and others and is_elementwise_pair(given):
             return guarded(plain, [tensor, *others]) or algebra.nonlinear(plain, tensor, *others)
         if plain in OVER_ALL or plain in ALONG:
@@ -177,6 +178,22 @@ class Tensors(Numbers, Sizes):
         bounds = [self.look(values) for values in (lower, upper) if values]
         has_upper = bool(upper) and upper != (Constant(None),)
         return algebra.bounded(word, tensor, bounds, below=bool(lower) and not has_upper)
+
+    def unnested(self, word: str, tensor: Quantity, value: Opaque, given: Given) -> Quantity | None:
+        """The samples of a mean of means, or a sum of sums, that is one over all of them.
+
+        Along which dimension the inner one goes does not matter then.
+        """
+        inner = handed(value)
+        if tensor.kind is not Kind.UNKNOWN or given.dims() != () or len(inner) != 1:
+            return None
+        names = {name for name, _ in method_calls(inner[0])} | {
+            name.removeprefix("torch.") for name in called_names(inner[0])
+        }
+        if names != {word} or word not in ("mean", "sum"):
+            return None
+        base = self.look(handed(inner[0])) if isinstance(inner[0], Opaque) else domain.NOTHING
+        return base if base.kind is Kind.SAMPLE and not base.selection else None
 
     def same(self, word: str, tensor: Quantity, value: Opaque) -> Quantity:
         """What gives its argument back, perhaps as a number."""
