@@ -62,7 +62,7 @@ class Mutant:
 
 #: The tests of each part, those that notice most first.
 TESTS = {
-    "rules/pytorch/_quantity/": ("tests/rules/test_quantity.py",),
+    "transpile/quantity/": ("tests/rules/test_quantity.py",),
     "rules/pytorch/losses/": (
         "tests/rules/test_denominators_of_numbers.py",
         "tests/rules/test_reduce_reported_numbers.py",
@@ -78,7 +78,7 @@ TESTS = {
 }
 
 
-QUANTITY = "rules/pytorch/_quantity/"
+QUANTITY = "transpile/quantity/"
 SPLIT = "rules/pytorch/emitted/split_calls.py"
 MUTANTS = (
     Mutant("sum is a mean", QUANTITY + "algebra.py", "quantity.scaled(1).terms", "quantity.terms"),
@@ -127,7 +127,7 @@ MUTANTS = (
     Mutant(
         "axes that do not meet",
         QUANTITY + "algebra.py",
-        "return first.dim is None or second.dim is None or first.dim == second.dim",
+        "return first.dim is not None and first.dim == second.dim",
         "return True",
     ),
     Mutant(
@@ -324,12 +324,12 @@ MUTANTS = (
     Mutant(
         "a loss of selected samples",
         QUANTITY + "loss_calls.py",
-        "if each.selection and signature.function in SIZED",
-        "if False and signature.function in SIZED",
+        "if each.selection and signature.sized",
+        "if False and signature.sized",
     ),
     Mutant(
         "arange is data",
-        QUANTITY + "vocabulary.py",
+        QUANTITY + "operations.py",
         'COUNTING = words("arange linspace logspace")',
         'COUNTING = words("logspace")',
     ),

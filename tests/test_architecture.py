@@ -33,6 +33,7 @@ MACHINE = {
     "facts",
     "project",
     "plan",
+    "quantity",
     "rows",
     "rule",
     "layout",

@@ -9,6 +9,7 @@ from transpile.facts.state import Dialect, Dispatch
 from transpile.plan.table import Table
 from transpile.rules.pytorch._shaping import SHAPING
 from transpile.rules.pytorch._versions import VERSIONS
+from transpile.rules.pytorch.operations.quantities import VOCABULARY
 
 if TYPE_CHECKING:
     from transpile.facts.events import Event
@@ -149,6 +150,7 @@ TABLE = Table(
     versions=VERSIONS,
     splits_calls=True,
     shaping=SHAPING,
+    quantities=VOCABULARY,
     packages=frozenset({"torch"}),
     dialect=Dialect(
         packages=frozenset({"numpy", "torch"}),

@@ -10,8 +10,8 @@ from transpile.options import Options
 from transpile.plan.model import Plan
 from transpile.plan.roles.build import build_plan
 from transpile.project import Project
+from transpile.quantity.asking import Duty, Kind, Quantity, describe, quantity
 from transpile.rules.pytorch import TABLE
-from transpile.rules.pytorch._quantity import Duty, Kind, Quantity, describe, quantity
 from transpile.text.source import read_source
 
 SCRIPT = '''\

@@ -14,8 +14,8 @@ from transpile.facts.interpreter import interpret
 from transpile.options import Options
 from transpile.plan.roles.build import build_plan
 from transpile.project import Project
+from transpile.quantity.asking import Kind, Quantity, describe, quantity
 from transpile.rules.pytorch import TABLE
-from transpile.rules.pytorch._quantity import Kind, Quantity, describe, quantity
 from transpile.text.source import read_source
 
 SCRIPT = """\

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from transpile.facts.state import Dialect
 from transpile.plan.shaping import Shaping
 from transpile.plan.versions import Versions
+from transpile.plan.vocabulary import Vocabulary
 from transpile.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ class Table:
         pieces: functions that cut data into batches, given the data and a size or a number.
         piece_methods: methods of data that do, given a size or a number.
         shaping: calls that give tensors their shapes.
+        quantities: what operations are called, for the analysis of how values depend on a batch.
         distributed: a framework's own way to see how a script is distributed already, asked after
             the common one; empty text where it is not.
         trains: a framework's own way to see that a script trains, asked after the common one.
@@ -145,6 +147,7 @@ class Table:
     pieces: frozenset[str] = frozenset()
     piece_methods: frozenset[str] = frozenset()
     shaping: Shaping = Shaping()
+    quantities: Vocabulary = Vocabulary()
     distributed: Callable[[Plan], str] | None = None
     trains: Callable[[Plan], bool] | None = None
     sites: Callable[[Plan], Iterable[tuple[str, Module, cst.CSTNode]]] | None = None

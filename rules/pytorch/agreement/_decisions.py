@@ -6,10 +6,10 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
+from transpile.plan.flow.conditions import assigned, choices, controls_of
 from transpile.plan.flow.entering import set_up_of
 from transpile.plan.model import Plan
 from transpile.records import dataclass
-from transpile.rules.pytorch.agreement._conditions import assigned, choices, controls_of
 from transpile.rules.pytorch.agreement._divergence import Cause, Divergence, loop_position
 from transpile.rules.pytorch.agreement._together import Condition, conditions_of, steps_of
 from transpile.rules.pytorch.randomness.vary_random_numbers import training_loop

@@ -35,9 +35,9 @@ from transpile.finding import Level
 from transpile.plan.effects.effect_search import find_effects
 from transpile.plan.effects.effects import Kind
 from transpile.plan.graph import called_names, walk_back
+from transpile.quantity.asking import Kind as QuantityKind
+from transpile.quantity.asking import quantity
 from transpile.rule import Remark
-from transpile.rules.pytorch._quantity import Kind as QuantityKind
-from transpile.rules.pytorch._quantity import quantity
 from transpile.rules.pytorch.agreement._together import agreed_values, conditions_of
 from transpile.rules.pytorch.audit._data import Sharing, engines, loaders_of
 from transpile.rules.pytorch.effects._vocabulary import VOCABULARY

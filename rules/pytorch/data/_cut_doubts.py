@@ -10,7 +10,7 @@ from transpile.plan.effects.treatment import descendants
 from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Backward, Cut, Plan
 from transpile.plan.models.holders import bindings
-from transpile.rules.pytorch._quantity import Kind, quantity
+from transpile.quantity.asking import Kind, quantity
 
 #: Layers that take the first dimension for time unless they are told otherwise.
 RECURRENT = frozenset(

@@ -18,8 +18,8 @@ from transpile.plan.flow.places import function_of, statement_of
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Backward, Cut, Plan
 from transpile.plan.query import query
+from transpile.quantity.asking import Kind, quantity
 from transpile.records import dataclass
-from transpile.rules.pytorch._quantity import Kind, quantity
 from transpile.rules.pytorch.data._batch_sources import no_data_set, why_no_loader
 from transpile.rules.pytorch.data._cut_doubts import carried_over, first_dimension, loss_of_samples
 from transpile.rules.pytorch.data._cut_sizes import argument_text, other_sizes, size_text

@@ -7,9 +7,9 @@ import libcst as cst
 from transpile.facts.events import Event, Within
 from transpile.facts.values import External, Values
 from transpile.facts.walk import descendants
+from transpile.plan.data.made_of import of_loaders, reach
 from transpile.plan.model import Plan
 from transpile.rules.pytorch.agreement._together import agreeing_calls, agrees
-from transpile.rules.pytorch.data._made_of import of_loaders, reach
 
 
 class Data:

@@ -41,12 +41,12 @@ from transpile.plan.data.varying_rows import varying_rows
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Plan
 from transpile.plan.roles.loaders import enters_iterator
+from transpile.quantity.algebra import STATISTIC
+from transpile.quantity.asking import Kind, analysis
+from transpile.quantity.collation import parts_of
+from transpile.quantity.shapes import PIECES
 from transpile.result import Verdict
 from transpile.rule import Answer, Remark, Ruling
-from transpile.rules.pytorch._quantity import Kind, analysis
-from transpile.rules.pytorch._quantity.algebra import STATISTIC
-from transpile.rules.pytorch._quantity.collation import parts_of
-from transpile.rules.pytorch._quantity.shapes import PIECES
 
 CODES = {
     "PT220": "samples are left out while a batch is put together",

@@ -46,10 +46,10 @@ from transpile.plan.data.sources import (
 )
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
+from transpile.quantity.asking import Kind, analysis, quantity
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.pytorch._quantity import Kind, analysis, quantity
 from transpile.rules.pytorch.data._loaders import gives_batches, gives_parts, is_distributed_sampler
 
 #: Where calls are sharded, every rank has the whole batch.

@@ -36,9 +36,9 @@ from transpile.facts.values import Opaque, Values
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.models.noise import changes
+from transpile.quantity.asking import Kind, analysis
 from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
-from transpile.rules.pytorch._quantity import Kind, analysis
 
 #: Where calls are sharded, every rank has the whole batch.
 WAYS = ("data",)

@@ -11,7 +11,7 @@ from transpile.facts.values import Values
 from transpile.facts.walk import descendants
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
-from transpile.rules.pytorch._quantity import Kind, Quantity, analysis
+from transpile.quantity.asking import Kind, Quantity, analysis
 from transpile.rules.pytorch.agreement._together import conditions_of
 from transpile.rules.pytorch.losses._reported.shown import checks_for_nan
 

@@ -9,10 +9,10 @@ import libcst as cst
 from transpile.facts.module import Module
 from transpile.facts.values import Constant, Opaque
 from transpile.plan.model import Plan
+from transpile.quantity.asking import Kind, analysis
+from transpile.quantity.operations import GUARDS
 from transpile.records import dataclass
 from transpile.rule import Change, Helper
-from transpile.rules.pytorch._quantity import Kind, analysis
-from transpile.rules.pytorch._quantity.vocabulary import GUARDS
 from transpile.rules.pytorch.losses._multiples import (
     needs_parentheses,
     reduced,

@@ -9,9 +9,9 @@ from transpile.facts.values import Instance, Opaque, Value, Values
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
-from transpile.rules.pytorch._quantity import Analysis, Kind, analysis
-from transpile.rules.pytorch._quantity.domain import Quantity
-from transpile.rules.pytorch._quantity.in_place import is_in_place, receivers_of
+from transpile.quantity.asking import Analysis, Kind, analysis
+from transpile.quantity.domain import Quantity
+from transpile.quantity.in_place import is_in_place, receivers_of
 
 
 def kept_shares(plan: Plan) -> Iterator[Event]:

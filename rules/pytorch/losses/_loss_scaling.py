@@ -14,15 +14,15 @@ from transpile.facts.walk import children
 from transpile.plan.graph import method_calls
 from transpile.plan.model import Plan
 from transpile.plan.query import query
-from transpile.records import dataclass, field
-from transpile.rules.pytorch._quantity import (
+from transpile.quantity.algebra import multiply, total
+from transpile.quantity.asking import (
     Analysis,
     Kind,
     Pending,
     Quantity,
     analysis,
 )
-from transpile.rules.pytorch._quantity.algebra import multiply, total
+from transpile.records import dataclass, field
 
 
 class Need(Enum):

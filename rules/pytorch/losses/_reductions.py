@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.plan.model import Plan
+from transpile.quantity.asking import Duty, Pending, analysis
 from transpile.rule import Change
-from transpile.rules.pytorch._quantity import Duty, Pending, analysis
 from transpile.rules.pytorch.losses._asked import asks_for_any
 from transpile.rules.pytorch.losses._denominators import Denominator, averaged, denominator
 from transpile.rules.pytorch.losses._multiples import reduced, tensor_behind

@@ -15,8 +15,8 @@ from transpile.layout import (
 )
 from transpile.layout.calls import LINE_LENGTH
 from transpile.plan.model import Plan
+from transpile.quantity.asking import WeightedLoss
 from transpile.rule import Change, Helper, In
-from transpile.rules.pytorch._quantity import WeightedLoss
 from transpile.rules.pytorch.losses._multiples import is_simple, needs_parentheses, surrounded
 from transpile.rules.pytorch.losses._shuffled_evaluations import (
     SHUFFLED,

@@ -8,8 +8,8 @@ import libcst as cst
 
 from transpile.layout import replace_expression
 from transpile.plan.model import Plan
+from transpile.quantity.asking import Pending
 from transpile.rule import Change, Helper, In
-from transpile.rules.pytorch._quantity import Pending
 from transpile.text.changes import Insert, Replace
 from transpile.text.span import Span
 

@@ -38,10 +38,10 @@ import libcst as cst
 
 from transpile.finding import Level
 from transpile.plan.model import Plan
+from transpile.quantity.asking import Duty, Pending, describe
 from transpile.records import replace
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Remark, Ruling, Rulings
-from transpile.rules.pytorch._quantity import Duty, Pending, describe
 from transpile.rules.pytorch.losses._chosen_values import chosen_by_share
 from transpile.rules.pytorch.losses._kept_shares import kept_shares
 from transpile.rules.pytorch.losses._loss_scaling import Need, Scaling, scalings

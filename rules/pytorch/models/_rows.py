@@ -23,13 +23,13 @@ from transpile.plan.graph import called_names
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.learning import reached_by_losses
 from transpile.plan.query import query
+from transpile.quantity.analysis import Supposing
+from transpile.quantity.domain import Kind
 from transpile.records import dataclass, field, replace
 from transpile.rows.domain import Group, Held, Input, Known, Record
 from transpile.rows.run import outcomes
 from transpile.rows.state import Given
 from transpile.rows.verdict import Axes, Judgement, judged
-from transpile.rules.pytorch._quantity.analysis import Supposing
-from transpile.rules.pytorch._quantity.domain import Kind
 from transpile.rules.pytorch.models._left_behind import left_behind
 from transpile.rules.pytorch.operations.library import TorchLibrary
 

@@ -35,8 +35,8 @@ from transpile.facts.values import Constant, Opaque
 from transpile.finding import Level
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
+from transpile.quantity.couplings import couplings
 from transpile.rule import Answer, Remark
-from transpile.rules.pytorch._quantity.couplings import couplings
 
 #: Where calls are sharded, every rank has the whole batch.
 WAYS = ("data",)

@@ -35,9 +35,9 @@ from transpile.facts.module import Module
 from transpile.facts.values import Mapping, Sequence, Value, Values
 from transpile.finding import Level
 from transpile.plan.model import Model, Plan
+from transpile.quantity.asking import Kind, quantity
+from transpile.quantity.couplings import couplings
 from transpile.rule import Answer, Remark
-from transpile.rules.pytorch._quantity import Kind, quantity
-from transpile.rules.pytorch._quantity.couplings import couplings
 from transpile.rules.pytorch.models._rows import CallRows, calls_of, rows_of
 
 CODES = {

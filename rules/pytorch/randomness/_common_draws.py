@@ -21,8 +21,8 @@ from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
 from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off
+from transpile.quantity.asking import Kind, quantity
 from transpile.records import dataclass
-from transpile.rules.pytorch._quantity import Kind, quantity
 from transpile.rules.pytorch.agreement._decisions import Decisions
 from transpile.rules.pytorch.agreement.agree_on_splits import places_cut_out, splitting
 from transpile.rules.pytorch.data._data import Data

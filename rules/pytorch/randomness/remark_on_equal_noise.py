@@ -34,8 +34,8 @@ from transpile.finding import Level
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
+from transpile.quantity.asking import Kind, analysis
 from transpile.rule import Answer, Remark
-from transpile.rules.pytorch._quantity import Kind, analysis
 from transpile.rules.pytorch.randomness._drawn_data import DRAWING
 from transpile.rules.pytorch.randomness._private_chance import GENERATORS as OWN_GENERATORS
 from transpile.rules.pytorch.randomness._private_chance import differs

@@ -9,11 +9,7 @@ import libcst as cst
 from transpile.facts.events import Call, Event
 from transpile.facts.module import Module
 from transpile.facts.values import BoundMethod, External, Function
-from transpile.plan.flow.places import function_of
-from transpile.plan.model import Plan
-from transpile.records import dataclass, field
-from transpile.rules.pytorch._quantity import Kind, quantity
-from transpile.rules.pytorch.agreement._conditions import (
+from transpile.plan.flow.conditions import (
     Bindings,
     assigned,
     choices,
@@ -21,6 +17,10 @@ from transpile.rules.pytorch.agreement._conditions import (
     controls_of,
     tests_in_call,
 )
+from transpile.plan.flow.places import function_of
+from transpile.plan.model import Plan
+from transpile.quantity.asking import Kind, quantity
+from transpile.records import dataclass, field
 from transpile.rules.pytorch.agreement._together import agreeing_calls
 
 from .causes import ON_DISK, Cause, Look, Place, worst

@@ -17,12 +17,12 @@ from transpile.facts.values import (
     only_constant,
 )
 from transpile.plan.data.streams import behind_share
+from transpile.plan.flow.conditions import controls_of
 from transpile.plan.graph import called_names, is_instance_of, method_calls, origin, parents
 from transpile.plan.model import Plan
-from transpile.rules.pytorch._quantity import Kind, analysis
-from transpile.rules.pytorch._quantity.contents import COUNTED
-from transpile.rules.pytorch._quantity.vocabulary import NEUTRAL_ATTRIBUTES
-from transpile.rules.pytorch.agreement._conditions import controls_of
+from transpile.quantity.asking import Kind, analysis
+from transpile.quantity.contents import COUNTED
+from transpile.quantity.operations import NEUTRAL_ATTRIBUTES
 from transpile.rules.pytorch.agreement._steps import schedules
 from transpile.rules.pytorch.agreement._together import agreed_values
 from transpile.rules.pytorch.devices._model_places import model_place

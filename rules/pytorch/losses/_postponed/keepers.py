@@ -14,8 +14,8 @@ from transpile.facts.module import Module
 from transpile.facts.values import BoundMethod, Class, External, Instance, Opaque
 from transpile.facts.walk import descendants
 from transpile.plan.flow.places import ancestors
+from transpile.quantity.asking import Kind
 from transpile.records import dataclass
-from transpile.rules.pytorch._quantity import Kind
 from transpile.rules.pytorch.losses._multiples import is_simple
 from transpile.rules.pytorch.losses._reported import Change, Leaf
 

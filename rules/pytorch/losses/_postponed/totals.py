@@ -14,8 +14,8 @@ from transpile.facts.walk import descendants
 from transpile.plan.flow.places import ancestors
 from transpile.plan.flow.ranks import Ranks
 from transpile.plan.model import Plan
+from transpile.quantity.asking import Kind, analysis
 from transpile.records import dataclass
-from transpile.rules.pytorch._quantity import Kind, analysis
 from transpile.rules.pytorch.agreement._divergence import Divergence, loop_position
 from transpile.rules.pytorch.losses._multiples import ON_THE_WAY, is_simple
 from transpile.rules.pytorch.losses._reported import Change, Leaf

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from transpile.facts.module import Module
 from transpile.facts.values import Opaque, Sequence, Value, Values
 from transpile.plan.graph import Search, called_names, method_calls, parents, walk_back
-from transpile.rules.pytorch._quantity import Kind, Pending
+from transpile.quantity.asking import Kind, Pending
 
 from .counts import computes
 from .inquiry import Inquiry

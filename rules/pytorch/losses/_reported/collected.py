@@ -12,10 +12,10 @@ from transpile.facts.values import Constant, Opaque, Sequence, Value, Values
 from transpile.plan.flow.places import ancestors
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
-from transpile.rules.pytorch._quantity import Kind, Quantity
-from transpile.rules.pytorch._quantity.contents import GROWING
-from transpile.rules.pytorch._quantity.pieces import BY_PLACE
-from transpile.rules.pytorch._quantity.shapes import PIECES
+from transpile.quantity.asking import Kind, Quantity
+from transpile.quantity.contents import GROWING
+from transpile.quantity.pieces import BY_PLACE
+from transpile.quantity.shapes import PIECES
 from transpile.rules.pytorch.agreement._together import agreeing_calls
 
 from .inquiry import Inquiry

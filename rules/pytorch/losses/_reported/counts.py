@@ -11,7 +11,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import BoundMethod, Function, Opaque, Sequence, Value, Values
 from transpile.facts.walk import children
 from transpile.plan.graph import called_names, method_calls, parents
-from transpile.rules.pytorch._quantity import Duty, Kind, Quantity
+from transpile.quantity.asking import Duty, Kind, Quantity
 
 from .inquiry import Inquiry
 from .model import Change, Leaf, Part

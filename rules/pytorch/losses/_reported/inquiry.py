@@ -7,7 +7,7 @@ import libcst as cst
 from transpile.facts.module import Module
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
-from transpile.rules.pytorch._quantity import Analysis, analysis
+from transpile.quantity.asking import Analysis, analysis
 from transpile.rules.pytorch.losses._loss_scaling import rewritten, scaled_terms
 
 from .model import Doubt, Part, Reported

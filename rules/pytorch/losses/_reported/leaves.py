@@ -10,7 +10,7 @@ from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import BoundMethod, Constant, Instance, Opaque, Value, Values
 from transpile.plan.graph import is_instance_of, method_calls, walk_back
-from transpile.rules.pytorch._quantity import Duty, Kind, Pending, Quantity
+from transpile.quantity.asking import Duty, Kind, Pending, Quantity
 from transpile.rules.pytorch.losses._multiples import tensor_behind
 from transpile.rules.pytorch.losses._reductions import obstacle
 from transpile.rules.pytorch.losses._uneven_rounds import UNEVEN, is_uneven

@@ -9,8 +9,8 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Value, Values
+from transpile.quantity.asking import Kind, Pending, Quantity
 from transpile.records import dataclass, field
-from transpile.rules.pytorch._quantity import Kind, Pending, Quantity
 
 
 class Change(Enum):

@@ -9,10 +9,10 @@ from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 from transpile.plan.roles.backwards import data_sources
+from transpile.quantity.algebra import AT_TIMES
+from transpile.quantity.asking import Kind, Quantity
+from transpile.quantity.contents import COUNTED
 from transpile.records import replace
-from transpile.rules.pytorch._quantity import Kind, Quantity
-from transpile.rules.pytorch._quantity.algebra import AT_TIMES
-from transpile.rules.pytorch._quantity.contents import COUNTED
 from transpile.rules.pytorch.data._looking import seen_whole
 
 from .collected import Collected

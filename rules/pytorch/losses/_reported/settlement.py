@@ -12,7 +12,7 @@ from transpile.facts.walk import descendants
 from transpile.plan.flow.ranks import Ranks
 from transpile.plan.graph import is_instance_of, walk_back
 from transpile.plan.model import Loader
-from transpile.rules.pytorch._quantity import Duty, Kind
+from transpile.quantity.asking import Duty, Kind
 from transpile.rules.pytorch.losses._multiples import is_simple
 
 from .contents import DEEPEST

@@ -15,7 +15,7 @@ from transpile.plan.effects.effect_search import find_effects
 from transpile.plan.effects.effects import Effect, Vocabulary
 from transpile.plan.effects.effects import Kind as EffectKind
 from transpile.plan.graph import called_names, is_instance_of, method_calls
-from transpile.rules.pytorch._quantity import Kind
+from transpile.quantity.asking import Kind
 from transpile.rules.pytorch.agreement._together import conditions_of
 
 from .contents import DEEPEST, inside

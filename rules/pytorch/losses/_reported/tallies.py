@@ -14,7 +14,7 @@ from transpile.facts.events import Call, Event, Loop, Stack
 from transpile.facts.values import Opaque, Values
 from transpile.plan.graph import walk_back
 from transpile.plan.roles.backwards import data_sources
-from transpile.rules.pytorch._quantity import Kind
+from transpile.quantity.asking import Kind
 
 from .inquiry import Inquiry
 

@@ -19,12 +19,12 @@ from transpile.facts.values import (
     only_constant,
 )
 from transpile.facts.values import join as join_values
+from transpile.plan.data.made_of import of_loaders
 from transpile.plan.graph import called_names, is_instance_of, parents, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 from transpile.plan.roles.backwards import enters_wrapper
 from transpile.records import replace
-from transpile.rules.pytorch.data._made_of import of_loaders
 
 from . import algebra, domain
 from .accesses import Accesses, inner_entries, key_of
@@ -220,7 +220,7 @@ class Supposing(Accesses):
             if kept.kind in (Kind.PART, Kind.UNKNOWN) or kept.pending:
                 names = called_names(value)
                 array = any(name.startswith("numpy.") for name in names)
-                tensor = any(name.startswith("torch.") for name in names)
+                tensor = any(name.startswith(self.vocabulary.tensors) for name in names)
                 found = replace(kept, tensor=tensor or (kept.tensor and not array))
         if found.kind is Kind.SAMPLE and any(
             sets_by_place(found, node) for node in self.indexed_stores.get(id(value), ())
@@ -289,7 +289,7 @@ class Supposing(Accesses):
             return self.look(value.yields)
         if not isinstance(value, Opaque):
             return simple(value, self.plan)
-        if id(value.node) in self.collating and is_stacked(value):
+        if id(value.node) in self.collating and is_stacked(value, self.vocabulary.batching):
             return domain.sample()
         if value.kind == "operation":
             return self.operation(value)

@@ -104,11 +104,19 @@ class Numbers(Models):
                 if divides or (both and one.name == "Multiply"):
                     return False
                 stack.extend(each for side in one.operands for each in side)
-            elif "torch.tensor" in called_names(one):
+            elif self.lists(one):
                 stack.extend(each for item in one.arguments.items for each in item.values)
             elif not any(each.node is one.node for each in self.look((one,)).pending):
                 return False
         return True
+
+    def lists(self, value: Opaque) -> bool:
+        """Whether a call makes a tensor of a list of numbers."""
+        return any(
+            name.startswith(self.vocabulary.tensors)
+            and self.vocabulary.operation(name.rpartition(".")[2]) == "tensor"
+            for name in called_names(value)
+        )
 
     def leaves_later(self, value: Value) -> bool:
         """Whether something in a number is still to be reduced where it leaves the tensors."""

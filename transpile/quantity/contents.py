@@ -8,11 +8,11 @@ import libcst as cst
 
 from transpile.facts.events import Call, Event
 from transpile.facts.values import External, Mapping, Opaque, Sequence, Value, Values
+from transpile.plan.flow.conditions import assigned, controls
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 from transpile.records import dataclass
-from transpile.rules.pytorch.agreement._conditions import assigned, controls
 
 COUNTED = "the samples of this process alone decide what is put into it"
 

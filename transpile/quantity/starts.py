@@ -5,7 +5,7 @@ from __future__ import annotations
 from transpile.facts.values import Constant, Mapping, Opaque, Sequence, Value, Values
 from transpile.plan.graph import called_names, method_calls
 
-from .vocabulary import words
+from .operations import words
 
 #: Functions whose result is zero everywhere, or says nothing before it is written into.
 ZERO = words(

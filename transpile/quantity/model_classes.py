@@ -16,8 +16,6 @@ from transpile.plan.flow.places import function_of
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 
-from .vocabulary import CONTAINERS, PARAMETERLESS
-
 
 def find_model_classes(plan: Plan) -> Iterable[int]:
     """The class definitions whose objects have layers with parameters."""
@@ -36,6 +34,7 @@ def has_parameters(value: Value, plan: Plan, known: dict[int, bool]) -> bool:
         return known[id(value)]
     known[id(value)] = False
     found = False
+    layers = plan.table.quantities.layers
     if isinstance(value, Instance):
         bases = value.cls.external_bases()
         if any(name in plan.table.module_bases for name in bases):
@@ -44,25 +43,25 @@ def has_parameters(value: Value, plan: Plan, known: dict[int, bool]) -> bool:
                 for values in value.attributes.values()
                 for part in values
             )
-        elif any(name.startswith(("torch.nn.", "torchvision.models.")) for name in bases):
+        elif any(name.startswith((*layers.packages, *layers.flat)) for name in bases):
             found = True
     elif isinstance(value, (Sequence, Mapping)):
         found = any(has_parameters(part, plan, known) for part in value.every())
     elif isinstance(value, Opaque) and value.kind == "call":
         for name in called_names(value):
             word = name.rpartition(".")[2]
-            if word in CONTAINERS:
+            if word in layers.containers:
                 # What is put into an empty one later is most likely a layer.
                 found = not value.arguments.items or any(
                     has_parameters(part, plan, known)
                     for argument in value.arguments.items
                     for part in argument.values
                 )
-            elif name.startswith("torch.nn.functional.") or word in PARAMETERLESS:
+            elif name.startswith(layers.functional) or word in layers.parameterless:
                 continue
-            elif name.startswith("torch.nn.") and not word.endswith("Loss"):
+            elif name.startswith(layers.packages) and not word.endswith("Loss"):
                 found = found or word[:1].isupper()
-            elif name.startswith(("torchvision.models.", "torch.hub.", "timm.", "transformers.")):
+            elif name.startswith(layers.whole):
                 found = True
     known[id(value)] = found
     return found

@@ -7,8 +7,8 @@ from transpile.records import replace
 
 from . import algebra, domain
 from .domain import Kind, Quantity
+from .operations import BATCHED_PRODUCTS
 from .shapes import Look
-from .vocabulary import BATCHED_PRODUCTS
 
 
 def product(

@@ -25,11 +25,11 @@ from transpile.records import replace
 from . import domain
 from .calls import Calls
 from .domain import Kind, Quantity
+from .operations import CUTS, NEUTRAL_ATTRIBUTES
 from .orders import takes_several
 from .pieces import BY_PLACE, is_plain_size, picks_values, takes_by_place
 from .shapes import PIECES, SOME_SIZE, Given, indexed, piece, reshaped
 from .uses import gives_tensors, tensors_by_use
-from .vocabulary import CUTS, NEUTRAL_ATTRIBUTES
 
 #: Methods of dicts that give their entries.
 VIEWS = frozenset({"items", "keys", "values"})
@@ -49,7 +49,9 @@ class Accesses(Calls):
         self.training = {id(loader.value) for loader in plan.training_loaders}
         self.loaders = {id(loader.value) for loader in plan.loaders}
         self.used_as_tensors = tensors_by_use(plan)
-        self.of_tensors = {id(each.value) for each in plan.loaders if gives_tensors(each)}
+        self.of_tensors = {
+            id(each.value) for each in plan.loaders if gives_tensors(each, self.vocabulary.batching)
+        }
 
     @abstractmethod
     def laid_out(self, value: Value) -> dict[object, int]:
@@ -178,10 +180,11 @@ class Accesses(Calls):
 
         What it gives first is a mean over the targets that are not left out, whose number differs.
         """
-        if not isinstance(value, Opaque) or value.inner or not self.is_model_call((value,)):
+        heads = self.vocabulary.layers.heads
+        if heads is None or not isinstance(value, Opaque) or value.inner:
             return False
-        if not any(
-            has_head(name) for callee in value.callee for name in called_names(origin(callee))
+        if not self.is_model_call((value,)) or not any(
+            heads(name) for callee in value.callee for name in called_names(origin(callee))
         ):
             return False
         given = value.arguments
@@ -237,7 +240,7 @@ class Accesses(Calls):
             has_several(value.node)
             or index.kind is Kind.SAMPLE
             or (index.kind is Kind.UNKNOWN and index.sampled)
-            or takes_several(value.index)
+            or takes_several(value.index, self.plan)
         )
         if isinstance(position, str) or (self.is_collection(value.operands[0]) and not picked):
             # The last states of a recurrent layer are one for each sample, however it was packed.
@@ -258,14 +261,6 @@ def sizes_behind(shape: Quantity, node: cst.CSTNode, plan: Plan) -> Quantity:
         if constant.value > shape.dim:
             return domain.equal(tensor=False)
     return replace(shape, tensor=False)
-
-
-def has_head(name: str) -> bool:
-    """Whether a library's model, by the name of what makes it, has a head that computes losses."""
-    package, _, rest = name.partition(".")
-    made = rest.removesuffix(".from_pretrained").removesuffix(".from_config").rpartition(".")[2]
-    backbone = made.endswith("Model") and not made.endswith(("HeadModel", "HeadsModel"))
-    return package == "transformers" and made[:1].isupper() and not backbone
 
 
 IN_LIBRARY = "it is computed inside a model that cannot be analysed"

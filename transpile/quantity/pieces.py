@@ -14,7 +14,7 @@ from .domain import Kind, Quantity
 
 BY_PLACE = "it takes samples of a batch by their place"
 #: Functions whose result holds several batches, one behind the other.
-JOINS = frozenset({"torch.cat", "torch.concat", "torch.concatenate", "torch.vstack", "torch.stack"})
+JOINS = frozenset({"cat", "concat", "concatenate", "vstack", "stack"})
 REPEATS = frozenset({"repeat", "repeat_interleave", "expand", "tile"})
 INTERLEAVES = frozenset({"stack", "dstack", "repeat_interleave"})
 
@@ -80,9 +80,11 @@ def is_plain_size(value: Value) -> bool:
 
 def is_joined(values: Values) -> bool:
     """Whether a tensor holds several batches, one behind the other."""
-    return any(name in JOINS for value in walk_back(values) for name in called_names(value)) or any(
-        name in REPEATS for value in walk_back(values) for name, _ in method_calls(value)
-    )
+    return any(
+        name.rpartition(".")[2] in JOINS
+        for value in walk_back(values)
+        for name in called_names(value)
+    ) or any(name in REPEATS for value in walk_back(values) for name, _ in method_calls(value))
 
 
 def is_interleaved(values: Values) -> bool:

@@ -9,9 +9,7 @@ from transpile.records import replace
 
 from . import algebra, domain
 from .domain import Duty, Kind, Pending, Quantity
-from .orders import REORDERING
-from .shapes import Given, integer, piece
-from .vocabulary import (
+from .operations import (
     ALONG,
     COUNTED_ALL,
     DEFAULT_DIM,
@@ -22,6 +20,8 @@ from .vocabulary import (
     SPATIAL,
     SUMS,
 )
+from .orders import REORDERING
+from .shapes import Given, integer, piece
 
 LAST = "'{}' looks along the last dimension, which may count the samples"
 ANY = "'{}' looks along a dimension that may count the samples"

@@ -17,20 +17,11 @@ from transpile.facts.walk import descendants
 from transpile.plan.data.collation import functions_of, returned
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Loader, Plan
+from transpile.plan.vocabulary import Batching, Vocabulary
 
 from . import domain
 from .shapes import Given, integer, reshaped
 
-#: Functions that lay samples side by side along the dimension that they are given.
-STACKS = frozenset({"torch.stack", "numpy.stack", "torch.utils.data.default_collate"})
-#: Functions that make a tensor of shape, with a size for each dimension.
-SHAPED = frozenset(
-    {
-        "torch.zeros", "torch.ones", "torch.empty", "torch.full", "torch.LongTensor",
-        "torch.FloatTensor", "torch.Tensor", "numpy.zeros", "numpy.ones", "numpy.empty",
-        "numpy.full",
-    }
-)  # fmt: skip
 #: Methods that change the order or number of dimensions.
 RESHAPES = frozenset(
     {
@@ -46,9 +37,6 @@ KEEPS = frozenset(
         "requires_grad_",
     }
 )  # fmt: skip
-#: Functions that make one tensor, with a row for each sample, of a list of them.
-LISTED = STACKS | {"torch.tensor", "torch.as_tensor", "torch.LongTensor", "torch.FloatTensor"}
-PADS = "torch.nn.utils.rnn.pad_sequence"
 
 
 def collated(plan: Plan, loader: Loader) -> dict[object, int]:
@@ -59,12 +47,13 @@ def collated(plan: Plan, loader: Loader) -> dict[object, int]:
         for certain is left out, and so is everything where the project has no collate function.
     """
     argument = loader.argument("collate_fn")
+    words = plan.table.quantities
     found: dict[object, set[int | None]] = {}
     for function in functions_of(argument.values) if argument is not None else ():
         for values in returned(plan, function):
             for value in values:
                 for key, parts in parts_of(value):
-                    found.setdefault(key, set()).update(map(dimension, parts))
+                    found.setdefault(key, set()).update(dimension(part, words) for part in parts)
     certain: dict[object, int] = {}
     for key, dimensions in found.items():
         only = common(dimensions)
@@ -85,19 +74,19 @@ def stacked_in(plan: Plan) -> set[int]:
     }
 
 
-def is_stacked(value: Opaque) -> bool:
+def is_stacked(value: Opaque, words: Batching) -> bool:
     """Whether a value is a tensor that a collate function makes of all samples."""
     if value.kind == "call":
-        return any(name in LISTED for name in called_names(value))
+        return any(name in words.listed for name in called_names(value))
     if value.kind not in ("item", "element"):
         return False
     for base in value.operands[0]:
         names = called_names(base)
-        if "torch.utils.data.default_collate" in names:
+        if words.default & set(names):
             return True
         if "builtins.map" in names and isinstance(base, Opaque) and base.arguments.items:
             return any(
-                isinstance(one, External) and one.name in STACKS
+                isinstance(one, External) and one.name in words.stacks
                 for one in base.arguments.items[0].values
             )
     return False
@@ -114,13 +103,13 @@ def parts_of(value: Value) -> Iterable[tuple[object, Values]]:
         yield None, (value,)
 
 
-def dimension(value: Value) -> int | None:
+def dimension(value: Value, words: Vocabulary) -> int | None:
     """The dimension along which a tensor of a batch counts samples; None if unsure."""
     if not isinstance(value, Opaque):
         return None
     for name, receiver in method_calls(value):
         if name in KEEPS or name in RESHAPES:
-            behind = common(map(dimension, receiver))
+            behind = common(dimension(one, words) for one in receiver)
             if name in KEEPS or behind is None:
                 return behind
             changed = reshaped(
@@ -131,14 +120,14 @@ def dimension(value: Value) -> int | None:
             )
             return changed.dim
     for name in called_names(value):
-        if name in STACKS:
+        if name in words.batching.stacks:
             return given_dimension(value, 1, 0)
-        if name == PADS:
+        if name in words.batching.pads:
             first = value.arguments.get("batch_first", 1)
             if first is None or first.values == (Constant(False),):
                 return 1
             return 0 if first.values == (Constant(True),) else None
-        if name in SHAPED:
+        if name in words.batching.shaped:
             for position, argument in enumerate(value.arguments.positional()):
                 if counts_samples(argument.values):
                     return position
@@ -148,7 +137,7 @@ def dimension(value: Value) -> int | None:
                             if counts_samples(element):
                                 return inner
             return 0
-        if name.startswith(("torch.", "numpy.")):
+        if name.startswith(("numpy.", *words.tensors)):
             return 0
     return None
 

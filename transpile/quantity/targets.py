@@ -55,7 +55,7 @@ def data_tensors(item: Opaque, position: object, plan: Plan) -> list[Values]:
             dataset = loader.argument("dataset") if loader is not None else None
             for made in dataset.values if dataset is not None else ():
                 if isinstance(made, Opaque) and isinstance(position, int):
-                    if "torch.utils.data.TensorDataset" in called_names(made):
+                    if plan.table.quantities.batching.tensors & set(called_names(made)):
                         given = made.arguments.positional()
                         found.extend(one.values for one in given[position : position + 1])
     return found

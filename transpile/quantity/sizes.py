@@ -13,9 +13,9 @@ from transpile.records import replace
 from . import algebra, domain
 from .domain import Kind, Quantity
 from .looking import Looking
+from .operations import COUNTING, LIKE, POSITIONS, SIZES_ONLY
 from .pieces import handed, is_joined
 from .shapes import SOME_SIZE, Given, integer, layer_widths, regroups
-from .vocabulary import COUNTING, LIKE, POSITIONS, SIZES_ONLY
 
 
 class Sizes(Looking):
@@ -61,7 +61,7 @@ class Sizes(Looking):
             self.follows_size(argument.values) for argument in value.arguments.items
         ):
             return domain.sample(content=content)
-        if name.startswith(("numpy.", "torch.")):
+        if name.startswith(("numpy.", *self.vocabulary.tensors)):
             known = [one for one in self.given(value) if one.kind is Kind.UNKNOWN]
             if known:
                 return known[0]

@@ -38,6 +38,15 @@ RESHAPES = frozenset(
 #: Repeat a tensor along its dimensions, and along new ones in front of them.
 SPREADING = frozenset({"expand", "repeat", "tile"})
 
+#: Other words for parameters.
+SYNONYMS = {
+    "dim": ("axis", "dims"),
+    "start_dim": ("start_axis",),
+    "keepdim": ("keepdims",),
+    "min": ("a_min",),
+    "max": ("a_max",),
+}
+
 
 @dataclass(frozen=True)
 class Given:
@@ -46,15 +55,21 @@ class Given:
     Args:
         arguments: all arguments of the call.
         offset: how many positional ones stand for the tensor: 1 for functions, 0 for methods.
+        order: the parameters behind the tensor, where the analysis supposes others.
     """
 
     arguments: Arguments
     offset: int
+    order: tuple[str, ...] = ()
 
     def get(self, name: str, position: int | None) -> Values:
         """The values of an argument by keyword or by position behind the tensor."""
+        if self.order:
+            position = self.order.index(name) if name in self.order else None
         place = None if position is None else position + self.offset
         found = self.arguments.get(name, place)
+        for other in SYNONYMS.get(name, ()):
+            found = found or self.arguments.keyword(other)
         return found.values if found is not None else ()
 
     def positional(self) -> list[Values]:
@@ -67,11 +82,8 @@ class Given:
 
     def dims(self, position: int = 0) -> tuple[int, ...] | None:
         """The dimensions that a reduction names; empty for none, None where they are not known."""
-        for name in ("dim", "axis", "dims"):
-            values = self.get(name, position)
-            if values:
-                return integers(values)
-        return ()
+        values = self.get("dim", position)
+        return integers(values) if values else ()
 
 
 def integers(values: Values) -> tuple[int, ...] | None:
@@ -107,7 +119,7 @@ def reshaped(word: str, tensor: Quantity, given: Given, look: Look) -> Quantity:
     if word in ("t", "T", "H"):
         return replace(tensor, dim={0: 1, 1: 0}.get(dim))
     if word.startswith(("unsqueeze", "expand_dims")):
-        at = integer(given.get("dim", 0) or given.get("axis", 0))
+        at = integer(given.get("dim", 0))
         if at is None:
             return replace(tensor, dim=None)
         if at < 0 and tensor.rank + 1 + at <= dim:
@@ -177,7 +189,10 @@ def layer_widths(plan: Plan) -> frozenset[int]:
         for event in plan.facts.calls
         if any(
             isinstance(callee, Class)
-            or (isinstance(callee, External) and callee.name.startswith("torch.nn."))
+            or (
+                isinstance(callee, External)
+                and callee.name.startswith(plan.table.quantities.layers.packages)
+            )
             for callee in event.callee
         )
         for argument in event.arguments.items
@@ -270,10 +285,10 @@ def indexed(tensor: Quantity, node: cst.Subscript, plan: Plan, look: Look) -> Qu
         elif index.kind is Kind.UNKNOWN:
             return replace(index, sampled=True)
         elif place == dim and is_single(index):
-            return unknown(REORDERING) if takes_several(values) else piece(tensor)
+            return unknown(REORDERING) if takes_several(values, plan) else piece(tensor)
         elif dim is not None and place < dim:
             removed += 1
-        picked_by_number += is_single(index) and not takes_several(values)
+        picked_by_number += is_single(index) and not takes_several(values, plan)
         place += 1
     if result.dim is None:
         return result

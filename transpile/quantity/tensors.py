@@ -22,11 +22,7 @@ from .dimensions import (
 )
 from .domain import Duty, Kind, Pending, Quantity
 from .numbers import Numbers, guarded
-from .pieces import handed, is_joined
-from .products import pairwise, product
-from .shapes import GROUPED, RESHAPES, Given, integer, reshaped, spread
-from .sizes import Sizes
-from .vocabulary import (
+from .operations import (
     ADDITIONS,
     ALONG,
     BATCHED_PRODUCTS,
@@ -58,6 +54,10 @@ from .vocabulary import (
     TENSOR_TYPES,
     TEXTS,
 )
+from .pieces import handed, is_joined
+from .products import pairwise, product
+from .shapes import GROUPED, RESHAPES, Given, integer, reshaped, spread
+from .sizes import Sizes
 
 
 class Tensors(Numbers, Sizes):
@@ -75,7 +75,7 @@ class Tensors(Numbers, Sizes):
             given: the arguments behind the tensor.
             name: the dotted name of a function; empty for a method.
         """
-        plain = word if word.startswith("__") else word.rstrip("_") or word
+        plain = self.vocabulary.operation(word)
         others = [self.look(values) for values in given.positional()]
         if plain in TENSOR_TYPES and self.is_size(value):
             return self.made(plain, tensor, value, name)
@@ -83,8 +83,8 @@ class Tensors(Numbers, Sizes):
             return domain.sample(content="place")
         if plain in NEUTRAL_METHODS:
             return domain.equal(tensor=False)
-        if word in ("size",) or plain in ("numel", "nelement"):
-            return self.size(word, tensor, given)
+        if plain in ("size", "numel", "nelement"):
+            return self.size(plain, tensor, given)
         if not name and word.endswith("_") and plain in REFILLS:
             return domain.sample(dim=tensor.dim) if tensor.kind is Kind.SAMPLE else domain.equal()
         if not name and plain == "resize":
@@ -160,7 +160,7 @@ class Tensors(Numbers, Sizes):
                 return found
         if tensor.kind is Kind.SAMPLE and couples(plain, tensor, given):
             return domain.unknown(ACROSS.format(plain))
-        if plain in ELEMENTWISE or word in ELEMENTWISE:
+        if plain in ELEMENTWISE:
             return self.elementwise(plain, tensor, others, value, given)
         if tensor.independent and all(one.independent for one in self.given(value)):
             return domain.equal(gradient=tensor.gradient)
@@ -188,7 +188,9 @@ class Tensors(Numbers, Sizes):
         if tensor.kind is not Kind.UNKNOWN or given.dims() != () or len(inner) != 1:
             return None
         names = {name for name, _ in method_calls(inner[0])} | {
-            name.removeprefix("torch.") for name in called_names(inner[0])
+            name.rpartition(".")[2]
+            for name in called_names(inner[0])
+            if name.startswith(self.vocabulary.tensors) and name.count(".") == 1
         }
         if names != {word} or word not in ("mean", "sum"):
             return None

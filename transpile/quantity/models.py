@@ -11,24 +11,10 @@ from transpile.records import replace
 from . import algebra, domain
 from .domain import Kind, Quantity
 from .looking import Looking
-from .losses import FUNCTIONAL
-from .vocabulary import CONTAINERS, SPLITS
+from .operations import SPLITS
 
-#: Layers that give several tensors.
-SEVERAL = frozenset(
-    {"RNN", "LSTM", "GRU", "LSTMCell", "MultiheadAttention", "AdaptiveLogSoftmaxWithLoss"}
-)
-#: Models of torchvision that give several tensors, at least in training.
-SEVERAL_MODELS = ("inception", "Inception", "googlenet", "GoogLeNet")
 #: Attributes of layers that are tensors.
 TENSOR_ATTRIBUTES = frozenset({"weight", "bias", "data", "grad", "pos_weight"})
-#: Library prefixes whose objects are models.
-MODEL_PACKAGES = ("torchvision.models.", "torch.hub.", "timm.", "transformers.", "torch.jit.",
-                  "torch.compile", "segmentation_models_pytorch.")  # fmt: skip
-
-
-#: Layers that give their outputs and their last states, of shape (layers, samples, features).
-RECURRENT = {"torch.nn.GRU": False, "torch.nn.RNN": False, "torch.nn.LSTM": True}
 
 
 class RecurrentPart(NamedTuple):
@@ -53,8 +39,9 @@ class Models(Looking):
                 return RecurrentPart(is_tensor=True, is_state=True)
             for callee in behind.callee:
                 for name in called_names(origin(callee)):
-                    if name in RECURRENT and position in (0, 1):
-                        pair = RECURRENT[name] and position == 1
+                    pairs = self.vocabulary.layers.recurrent.get(name)
+                    if pairs is not None and position in (0, 1):
+                        pair = pairs and position == 1
                         found = RecurrentPart(is_tensor=not pair, is_state=position == 1)
         return found
 
@@ -96,7 +83,7 @@ class Models(Looking):
     def keeps_dimensions(self, value: Value) -> bool:
         """Whether a call is one of a single layer, which leaves the samples where they are."""
         return isinstance(value, Opaque) and any(
-            name.startswith("torch.nn.")
+            name.startswith(self.vocabulary.layers.packages)
             for callee in value.callee
             for name in called_names(origin(callee))
         )
@@ -118,14 +105,15 @@ class Models(Looking):
 
     def is_layer(self, value: Value) -> bool:
         """Whether an object is a model, or a part of one."""
+        layers = self.vocabulary.layers
         for _ in range(20):
             if id(value) in self.models or is_instance_of(value, self.plan.table.module_bases):
                 return True
             if not isinstance(value, Opaque):
                 return False
             for name in called_names(value):
-                if name.startswith((*self.plan.table.layer_packages, *MODEL_PACKAGES)):
-                    return not name.startswith(FUNCTIONAL)
+                if name.startswith((*self.plan.table.layer_packages, *layers.models)):
+                    return not name.startswith(layers.functional)
             if called_names(value) and called_names(value)[0].startswith("copy."):
                 first = value.arguments.get("x", 0)
                 if first is not None and first.values:
@@ -188,8 +176,9 @@ class Models(Looking):
 
     def holds_layers(self, value: Value) -> bool:
         """Whether a value is a container of a library's layers."""
+        layers = self.vocabulary.layers
         return any(
-            name.startswith("torch.nn.") and name.rpartition(".")[2] in CONTAINERS
+            name.startswith(layers.packages) and name.rpartition(".")[2] in layers.containers
             for name in called_names(value)
         )
 
@@ -198,6 +187,7 @@ class Models(Looking):
 
         One of several layers that a container holds does if all of them do.
         """
+        layers = self.vocabulary.layers
         if isinstance(layer, Opaque) and layer.kind in ("element", "item"):
             held = [origin(one) for one in layer.operands[0]]
             return (
@@ -205,9 +195,9 @@ class Models(Looking):
             )
         for name in called_names(layer):
             package, _, word = name.rpartition(".")
-            if name.startswith("torchvision.models.") and not word.startswith(SEVERAL_MODELS):
+            if name.startswith(layers.flat) and not word.startswith(layers.several_models):
                 return package.count(".") == 1
-            if package == "torch.nn" and word in CONTAINERS and isinstance(layer, Opaque):
+            if layers.word(name) in layers.containers and isinstance(layer, Opaque):
                 parts = [
                     one
                     for item in layer.arguments.items[-1:]
@@ -217,7 +207,7 @@ class Models(Looking):
                 return not any(isinstance(one, Instance) for one in parts) and all(
                     self.gives_one(one) or not called_names(one) for one in parts
                 )
-            if package == "torch.nn" and word not in SEVERAL:
+            if layers.word(name) and word not in layers.several:
                 return True
         return False
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.values import Opaque
+from transpile.plan.vocabulary import Loss
 from transpile.records import replace
 
 from . import algebra, domain
 from .domain import Duty, Kind, Pending, Quantity, WeightedLoss
 from .looking import Looking
-from .losses import AVERAGED_BY_WEIGHT, FUNCTIONAL, SIZED, Settings, Signature, settings_of
+from .losses import Settings, settings_of
 from .targets import are_probabilities
 
 
 class Losses(Looking):
     """The part of the analysis that knows losses."""
 
-    def loss(self, value: Opaque, signature: Signature, source: Opaque) -> Quantity:
+    def loss(self, value: Opaque, signature: Loss, source: Opaque) -> Quantity:
         """What a loss gives.
 
         Args:
@@ -31,7 +32,7 @@ class Losses(Looking):
             source is value,
             source.attributes if source is not value else None,
         )
-        names = ("input", "target") if signature.inputs == 2 else ()
+        names = signature.names if signature.inputs == 2 else ()
         tensors = []
         for position in range(signature.inputs):
             name = names[position] if position < len(names) else f"#{position}"
@@ -57,21 +58,21 @@ class Losses(Looking):
             return each
         if setup.reduction == "sum":
             return algebra.total(each)
-        target = value.arguments.get("target", 1)
+        target = value.arguments.get(signature.names[-1], 1)
         if signature.function == "cross_entropy" and target is not None:
             if are_probabilities(target.values, self.plan):
                 # No target is left out, and weights do not count in what it is divided by.
                 return algebra.average(each)
-        if signature.function in AVERAGED_BY_WEIGHT and (
+        if signature.by_targets and (
             setup.weight is not False or setup.ignore_index or self.marks_left_out
         ):
             return self.weighted_loss(value, signature, source, setup)
-        if each.selection and signature.function in SIZED and setup.weight is False:
+        if each.selection and signature.sized and setup.weight is False:
             return self.weighted_loss(value, signature, source, setup)
         return algebra.average(each)
 
     def weights_of_batch(
-        self, signature: Signature, source: Opaque, as_function: bool
+        self, signature: Loss, source: Opaque, as_function: bool
     ) -> list[Quantity]:
         """The weights that a loss is given, where they come from the batch itself."""
         names = signature.parameters if as_function else signature.settings
@@ -86,7 +87,7 @@ class Losses(Looking):
         return found
 
     def weighted_loss(
-        self, value: Opaque, signature: Signature, source: Opaque, setup: Settings
+        self, value: Opaque, signature: Loss, source: Opaque, setup: Settings
     ) -> Quantity:
         """A mean by weights, or over a number of targets that differs between processes."""
         weight = setup.weight
@@ -101,12 +102,11 @@ class Losses(Looking):
             )
         built = source.node if source is not value and isinstance(source.node, cst.Call) else None
         loss = WeightedLoss(
-            FUNCTIONAL + signature.function,
+            self.vocabulary.layers.functional[0] + signature.function,
             value.node,
             built,
-            weight and signature.function in AVERAGED_BY_WEIGHT,
-            signature.function in AVERAGED_BY_WEIGHT
-            and (setup.ignore_index or self.marks_left_out),
+            weight and signature.by_targets,
+            signature.by_targets and (setup.ignore_index or self.marks_left_out),
         )
         pending = frozenset({Pending(Duty.LOSS, value.node, value.module, loss)})
         return replace(domain.part(0, gradient=True), pending=pending)

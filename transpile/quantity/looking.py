@@ -14,9 +14,6 @@ from transpile.plan.model import Plan
 from . import algebra, domain
 from .domain import Kind, Quantity
 
-#: The number that losses of classes leave out unless they are told another one.
-LEFT_OUT = re.compile(r"(?<![\w.)\]])-100(?![\w.%])")
-
 
 class Looking(ABC):
     """What all parts of the analysis of calls share: a look at what is settled already.
@@ -28,6 +25,7 @@ class Looking(ABC):
 
     def __init__(self, plan: Plan, whole: bool = False) -> None:
         self.plan = plan
+        self.vocabulary = plan.table.quantities
         self.whole = whole
         self.models: set[int] = set()
         self.reductions = find_reductions(plan)
@@ -39,8 +37,9 @@ class Looking(ABC):
             for value in argument.values
             if isinstance(value, (Opaque, Constant, External))
         }
+        written = re.compile(rf"(?<![\w.)\]]){self.vocabulary.left_out}(?![\w.%])")
         self.marks_left_out = any(
-            LEFT_OUT.search(module.source.text) for module in plan.facts.modules.values()
+            written.search(module.source.text) for module in plan.facts.modules.values()
         )
 
     @abstractmethod
@@ -101,7 +100,7 @@ def answers(value: Opaque, plan: Plan) -> Values:
 def find_reductions(plan: Plan) -> dict[int, str]:
     """The values that ``all_reduce`` works on, with its operation."""
     found: dict[int, str] = {}
-    for event in plan.facts.calls_to("torch.distributed.all_reduce"):
+    for event in plan.facts.calls_to(*plan.table.quantities.sums):
         tensor = event.arguments.get("tensor", 0)
         chosen = event.arguments.get("op", 1)
         word = "SUM"

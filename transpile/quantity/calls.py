@@ -29,21 +29,10 @@ from transpile.records import replace
 from . import algebra, domain
 from .domain import Kind, Quantity
 from .loss_calls import Losses
-from .losses import loss_class, loss_function
 from .numbers import guarded
 from .shapes import Given
 from .tensors import Tensors
 
-#: Packages whose functions the vocabulary speaks of.
-KNOWN_PACKAGES = (
-    "torch.",
-    "numpy.",
-    "math.",
-    "copy.",
-    "scipy.special.",
-    "torchvision.transforms.",
-    "torchvision.utils.",
-)
 BUILTIN_NUMBERS = frozenset({"float", "int", "round", "complex"})
 #: Those that make a whole number of it.
 ROUNDED = frozenset({"int", "round"})
@@ -86,7 +75,7 @@ class Calls(Tensors, Losses):
         """A call of a method of something that is no object of the project's."""
         word = callee.name
         receivers = callee.operands[0]
-        if word == "forward" and receivers and all(map(is_loss, receivers)):
+        if word == "forward" and receivers and all(map(self.is_loss, receivers)):
             found = domain.NOTHING
             for one in receivers:
                 assert isinstance(one, Opaque)
@@ -110,20 +99,31 @@ class Calls(Tensors, Losses):
             # A scaler of gradients, a generator of random numbers, a parser, a writer.
             if word == "scale" and value.arguments.items:
                 return self.look(value.arguments.items[0].values)
-        return self.applied(word, receiver, value, Given(value.arguments, 0))
+        return self.applied(word, receiver, value, self.given_to(value, 0, word))
+
+    def is_loss(self, value: Value) -> bool:
+        """Whether a value is the object of a loss that the framework has."""
+        behind = origin(value)
+        return isinstance(behind, Opaque) and any(
+            name in self.vocabulary.loss_classes for name in called_names(behind)
+        )
+
+    def given_to(self, value: Opaque, offset: int, word: str) -> Given:
+        """The arguments of an operation behind its tensor."""
+        return Given(value.arguments, offset, self.vocabulary.parameters.get(word.rstrip("_"), ()))
 
     def is_plain_optimizer(self, values: Values) -> bool:
         """Whether values are optimizers that hand on the loss of a closure as it is."""
         names = [name for one in values for name in called_names(origin(one))]
         return any(map(self.plan.table.is_optimizer, names)) and not any(
-            name.endswith(".LBFGS") for name in names
+            name.endswith(self.vocabulary.searching) for name in names
         )
 
     def object(self, value: Opaque, callee: Opaque) -> Quantity:
         """A call of an object that a library made."""
         behind = origin(callee)
         for name in called_names(behind):
-            signature = loss_class(name)
+            signature = self.vocabulary.loss_classes.get(name)
             if signature is not None and isinstance(behind, Opaque):
                 return self.loss(value, signature, behind)
         if self.is_layer(behind):
@@ -138,33 +138,33 @@ class Calls(Tensors, Losses):
 
     def external(self, value: Opaque, name: str) -> Quantity:
         """A call of something outside the project by its name."""
-        table = self.plan.table
+        table, vocabulary = self.plan.table, self.vocabulary
         package, _, word = name.rpartition(".")
         if name in table.world_size_calls:
             return domain.equal(0 if self.whole else -1, tensor=False)
-        if package == "torch.distributed" or name in table.rank_calls:
+        if package == vocabulary.collectives or name in table.rank_calls:
             return domain.equal(tensor=False)
-        signature = loss_function(name)
+        signature = vocabulary.losses.get(name)
         if signature is not None:
             return self.loss(value, signature, value)
-        if name.endswith("amp.scale_loss") and value.arguments.items:
+        if name.endswith(vocabulary.scaling) and value.arguments.items:
             return self.look(value.arguments.items[0].values)
-        if name == "torch.autograd.grad":
+        if name in vocabulary.gradients:
             return self.gradients(value)
         if package == "builtins":
             return self.builtin(value, word)
-        if name.startswith("torch.distributions."):
+        if name.startswith(vocabulary.distributions):
             return algebra.nonlinear("a distribution", *self.given(value))
-        if name.startswith("torchmetrics."):
+        if name.startswith(vocabulary.agreed):
             return domain.equal(tensor=False)
         if word in ("contiguous_format", "Generator"):
             return domain.equal(tensor=False)
-        if name.startswith(KNOWN_PACKAGES):
+        if name.startswith(vocabulary.packages):
             first = value.arguments.get("input", 0) or (
                 value.arguments.items[0] if value.arguments.items else None
             )
             tensor = self.look(first.values if first is not None else ())
-            found = self.applied(word, tensor, value, Given(value.arguments, 1), name)
+            found = self.applied(word, tensor, value, self.given_to(value, 1, word), name)
             numeric = name.startswith(("numpy.", "math.")) and found.kind is not Kind.SHAPE
             return replace(found, tensor=False) if numeric else found
         return self.nothing_known(value, name)
@@ -217,9 +217,3 @@ def results(function: Function) -> Iterable[cst.BaseExpression]:
     if isinstance(function.node, cst.Lambda):
         return (function.node.body,)
     return returned(function.node)
-
-
-def is_loss(value: Value) -> bool:
-    """Whether a value is the object of a loss that torch has."""
-    behind = origin(value)
-    return isinstance(behind, Opaque) and any(loss_class(name) for name in called_names(behind))

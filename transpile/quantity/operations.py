@@ -1,6 +1,7 @@
-"""What is known of torch's functions and methods, by their last word.
+"""What operations on tensors do, by the words of the analysis.
 
-Functions (``torch.exp(x)``), methods (``x.exp()``) and their in-place and NumPy forms share a word.
+Functions, methods and their in-place and NumPy forms share a word; a framework says in its
+vocabulary which of its own words mean which of these.
 """
 
 from __future__ import annotations
@@ -157,18 +158,29 @@ NEUTRAL_METHODS = words("""
     is_tensor is_complex finfo iinfo device set_grad_enabled no_grad manual_seed is_available
     seed
     """)
-#: Modules of torch.nn without parameters of their own.
-PARAMETERLESS = words("""
-    Identity Flatten Unflatten Dropout Dropout1d Dropout2d Dropout3d AlphaDropout
-    FeatureAlphaDropout ReLU ReLU6 RReLU LeakyReLU ELU CELU SELU GELU SiLU Mish Sigmoid Tanh
-    Softplus Softsign Softmin Softmax Softmax2d LogSoftmax LogSigmoid Hardtanh Hardswish
-    Hardsigmoid Hardshrink Softshrink Tanhshrink Threshold GLU MaxPool1d MaxPool2d MaxPool3d
-    AvgPool1d AvgPool2d AvgPool3d AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d
-    AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d LPPool1d LPPool2d FractionalMaxPool2d
-    MaxUnpool1d MaxUnpool2d MaxUnpool3d Upsample UpsamplingNearest2d UpsamplingBilinear2d
-    PixelShuffle PixelUnshuffle ZeroPad2d ReflectionPad1d ReflectionPad2d ReplicationPad1d
-    ReplicationPad2d ConstantPad1d ConstantPad2d CosineSimilarity PairwiseDistance Fold Unfold
-    ChannelShuffle
+
+#: Operations that are told by themselves.
+OTHERS = words("""
+    size numel nelement resize resize_as einsum pad_packed_sequence pad_sequence cuda view reshape
+    unsqueeze expand_dims squeeze transpose swapaxes swapdims permute t T mT H adjoint flatten
+    ravel movedim moveaxis unflatten rearrange newaxis
     """)
-#: Modules that hold others, and have parameters where those have.
-CONTAINERS = words("Sequential ModuleList ModuleDict DataParallel")
+ALL = (
+    SAME | REORDERS | CUTS | NUMBERS | ELEMENTWISE | SCATTERS | GUARDS | MASKS | ADDITIONS
+    | PRODUCTS | QUOTIENTS | NEGATIONS | SUMS | MEANS | OVER_ALL | ALONG | COUNTED_ALL | POSITIONS
+    | COUNTING | TENSOR_TYPES | PICKING | SPATIAL | LISTING | FACTORIES | LIKE | CONCATENATIONS
+    | SPLITS | BATCHED_PRODUCTS | MATRIX_PRODUCTS | PAIRWISE | SELECTIONS | NEUTRAL_METHODS
+    | REFILLS | OTHERS
+)  # fmt: skip
+
+
+def spoken(only: frozenset[str] = ALL, **spelled: str) -> dict[str, str]:
+    """Words of a framework to operations: those that it calls as the analysis does, and others.
+
+    Args:
+        only: the operations that it has by the same name.
+        spelled: its own words for others.
+    """
+    unknown = {*only, *spelled.values()} - ALL
+    assert not unknown, unknown
+    return {**{word: word for word in only}, **spelled}

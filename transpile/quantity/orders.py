@@ -10,9 +10,7 @@ from transpile.plan.model import Plan
 
 #: Steps back from an index to where its numbers come from.
 LONGEST_WAY = 20
-ARRAYS = ("torch.", "numpy.")
 LISTS = frozenset({"builtins.list", "builtins.sorted", "builtins.reversed", "builtins.range"})
-IN_ORDER = frozenset({"torch.arange", "numpy.arange"})
 #: Methods that leave each number where it is.
 KEEPING = frozenset(
     {"to", "long", "int", "cuda", "cpu", "numpy", "tolist", "clone", "copy", "detach", "contiguous"}
@@ -20,11 +18,12 @@ KEEPING = frozenset(
 REORDERING = "it brings the samples of a batch into another order"
 
 
-def takes_several(values: Values) -> bool:
+def takes_several(values: Values, plan: Plan) -> bool:
     """Whether an index is a list, an array or a tensor: it takes several samples at once."""
+    arrays = ("numpy.", *plan.table.quantities.tensors)
     return any(
         isinstance(source, Sequence)
-        or any(name.startswith(ARRAYS) or name in LISTS for name in called_names(source))
+        or any(name.startswith(arrays) or name in LISTS for name in called_names(source))
         for value in values
         for source in way_back(value)
     )
@@ -36,13 +35,16 @@ def keeps_order(values: Values, plan: Plan) -> bool:
     Positions counted up from 0 take each sample where it stands; those drawn at random are others
     in each process, as they are in each run.
     """
-    return all(is_in_order(value) or is_by_chance(value, plan) for value in values)
+    return all(is_in_order(value, plan) or is_by_chance(value, plan) for value in values)
 
 
-def is_in_order(value: Value) -> bool:
+def is_in_order(value: Value, plan: Plan) -> bool:
     """Whether positions go up from 0 one by one, and nothing has moved them."""
+    arrays = ("numpy.", *plan.table.quantities.tensors)
     for source in way_back(value):
-        if any(name in IN_ORDER for name in called_names(source)):
+        if any(
+            name.startswith(arrays) and name.endswith(".arange") for name in called_names(source)
+        ):
             return is_whole_range(source)
         if not any(name in KEEPING for name, _ in method_calls(source)):
             return False

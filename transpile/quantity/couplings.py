@@ -7,21 +7,12 @@ from collections.abc import Iterator
 from transpile.facts.values import Constant, Opaque, Value
 from transpile.plan.graph import called_names, origin
 from transpile.plan.model import Plan
+from transpile.plan.vocabulary import Layers
 
-from . import analysis
 from .algebra import STATISTIC
 from .analysis import Supposing
+from .asking import analysis
 from .domain import Kind
-
-#: Layers that go along the first dimension unless they are told otherwise.
-ALONG_FIRST = frozenset(
-    {
-        "RNN", "LSTM", "GRU", "MultiheadAttention", "Transformer", "TransformerEncoderLayer",
-        "TransformerDecoderLayer",
-    }
-)  # fmt: skip
-#: Layers that repeat the one that they are given.
-STACKS = frozenset({"TransformerEncoder", "TransformerDecoder"})
 
 
 def couplings(plan: Plan) -> Iterator[tuple[Opaque, str]]:
@@ -56,18 +47,19 @@ def goes_along_samples(found: Supposing, value: Opaque) -> bool:
     given = found.of(first.values)
     if given.kind is not Kind.SAMPLE or given.dim != 0 or given.selection:
         return False
-    return any(time_comes_first(origin(callee)) for callee in value.callee)
+    layers = found.vocabulary.layers
+    return any(time_comes_first(origin(callee), layers) for callee in value.callee)
 
 
-def time_comes_first(layer: Value) -> bool:
+def time_comes_first(layer: Value, words: Layers) -> bool:
     """Whether a layer certainly takes its first dimension for time."""
     for name in called_names(layer):
-        package, _, word = name.rpartition(".")
-        if package != "torch.nn" or not isinstance(layer, Opaque):
+        word = words.word(name)
+        if not word or not isinstance(layer, Opaque):
             continue
-        if word in STACKS and layer.arguments.items:
-            return any(time_comes_first(one) for one in layer.arguments.items[0].values)
-        if word in ALONG_FIRST and not layer.arguments.unknown_because:
+        if word in words.stacks and layer.arguments.items:
+            return any(time_comes_first(one, words) for one in layer.arguments.items[0].values)
+        if word in words.along_first and not layer.arguments.unknown_because:
             chosen = layer.arguments.get("batch_first", None)
             return chosen is None or all(one == Constant(False) for one in chosen.values)
     return False

@@ -8,9 +8,9 @@ from transpile.facts.values import External, Opaque, Sequence, Value, Values
 from transpile.plan.graph import called_names, origin
 from transpile.plan.model import Loader, Plan
 from transpile.plan.query import query
+from transpile.plan.vocabulary import Batching
 
-from .losses import FUNCTIONAL
-from .vocabulary import words
+from .operations import words
 
 #: Attributes and methods that tensors have, and lists, dicts and batches of libraries do not.
 OF_TENSORS = words("""
@@ -18,26 +18,21 @@ OF_TENSORS = words("""
     new_ones new_zeros norm numel numpy permute reshape shape size squeeze std sum tolist transpose
     type unsqueeze view
     """)
-#: Data sets whose samples are tuples of tensors and numbers.
-OF_TENSORS_ALONE = ("torch.utils.data.TensorDataset", "torchvision.datasets.")
-#: Data sets whose samples are those of what they are given first, and what makes several of them.
-WRAPPERS = frozenset(
-    f"torch.utils.data.{name}" for name in ("Subset", "ConcatDataset", "random_split")
-)
 
 
 @query
 def tensors_by_use(plan: Plan) -> set[int]:
     """The identities of the values that the script uses as tensors somewhere."""
     found: set[int] = set()
+    layers = plan.table.quantities.layers
     for module in plan.facts.modules.values():
         for node in module.source.nodes_of(cst.Attribute):
             if node.attr.value.rstrip("_") in OF_TENSORS:
                 found.update(id(value) for value in plan.facts.values_of(node.value))
     for event in plan.facts.calls:
         if any(
-            (isinstance(one, External) and one.name.startswith(FUNCTIONAL))
-            or any(name.startswith("torch.nn.") for name in called_names(origin(one)))
+            (isinstance(one, External) and one.name.startswith(layers.functional))
+            or any(name.startswith(layers.packages) for name in called_names(origin(one)))
             for one in event.callee
         ):
             for item in event.arguments.items:
@@ -45,29 +40,29 @@ def tensors_by_use(plan: Plan) -> set[int]:
     return found
 
 
-def gives_tensors(loader: Loader) -> bool:
+def gives_tensors(loader: Loader, words: Batching) -> bool:
     """Whether a loader's batches are tuples of tensors for certain."""
     dataset = loader.argument("dataset")
     return (
         dataset is not None
         and not loader.argument("collate_fn")
-        and all_of_tensors(dataset.values, set())
+        and all_of_tensors(dataset.values, set(), words)
     )
 
 
-def all_of_tensors(datasets: Values, seen: set[int]) -> bool:
+def all_of_tensors(datasets: Values, seen: set[int], words: Batching) -> bool:
     """Whether the samples of data sets are tuples of tensors, behind what picks or joins some."""
     if not datasets or any(id(value) in seen for value in datasets):
         return False
     seen |= set(map(id, datasets))
     return all(
-        any(name.startswith(OF_TENSORS_ALONE) for name in called_names(value))
-        or all_of_tensors(behind(value), seen)
+        any(name.startswith(words.of_tensors) for name in called_names(value))
+        or all_of_tensors(behind(value, words), seen, words)
         for value in datasets
     )
 
 
-def behind(value: Value) -> Values:
+def behind(value: Value, words: Batching) -> Values:
     """The data sets that another one is made of, or that a value is one of; empty where unknown."""
     if isinstance(value, Sequence):
         return () if value.rest else tuple(one for part in value.elements for one in part)
@@ -75,10 +70,10 @@ def behind(value: Value) -> Values:
         return ()
     if value.kind in ("item", "element"):
         return value.operands[0]
-    given = value.arguments.get("datasets" if is_joined(value) else "dataset", 0)
-    return given.values if given is not None and WRAPPERS & set(called_names(value)) else ()
+    given = value.arguments.get("datasets" if is_chain(value, words) else "dataset", 0)
+    return given.values if given is not None and words.wrappers & set(called_names(value)) else ()
 
 
-def is_joined(value: Opaque) -> bool:
+def is_chain(value: Opaque, words: Batching) -> bool:
     """Whether a data set is several, one behind the other."""
-    return any(name.endswith("ConcatDataset") for name in called_names(value))
+    return any(name in words.chains for name in called_names(value))

@@ -1,0 +1,1 @@
+"""What becomes of numbers when every process sees a share of the batch, for every framework."""

@@ -1,0 +1,73 @@
+"""How a loss reduces, by its arguments."""
+
+from __future__ import annotations
+
+from transpile.facts.values import Arguments, Constant, Values
+from transpile.plan.vocabulary import Loss
+from transpile.records import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a loss reduces.
+
+    Args:
+        reduction: ``mean``, ``sum``, ``none``, ``batchmean``; None where it is not known.
+        weight: whether classes have weights; None where that differs by path.
+        ignore_index: whether an index is left out explicitly.
+    """
+
+    reduction: str | None
+    weight: bool | None
+    ignore_index: bool
+
+
+def settings_of(
+    signature: Loss,
+    arguments: Arguments,
+    as_function: bool,
+    attributes: dict[str, Values] | None = None,
+) -> Settings:
+    """How a loss reduces, from the arguments of its call or of its class.
+
+    Args:
+        signature: the loss.
+        arguments: of the call that sets it up.
+        as_function: whether the tensors are among the arguments.
+        attributes: what the script sets on the object afterwards.
+    """
+    names = signature.parameters if as_function else signature.settings
+    offset = signature.inputs if as_function else 0
+    later = attributes or {}
+
+    def given(name: str) -> Values:
+        if name in later:
+            return later[name]
+        position = names.index(name) + offset if name in names else None
+        found = arguments.get(name, position)
+        if found is None:
+            return ()
+        return (*found.values, Constant(None)) if found.maybe else found.values
+
+    reduction: str | None = signature.reduction
+    values = given("reduction")
+    if arguments.unknown_because:
+        reduction = None
+    elif values:
+        word = values[0].value if len(values) == 1 and isinstance(values[0], Constant) else None
+        reduction = word if isinstance(word, str) else None
+        if reduction == "elementwise_mean":
+            reduction = "mean"
+    for name, replaced in (("size_average", "sum"), ("reduce", "none")):
+        old = given(name)
+        if old and all(isinstance(value, Constant) for value in old):
+            if any(value == Constant(False) for value in old):
+                reduction = replaced if len(old) == 1 else None
+        elif old:
+            reduction = None
+    weights = given("weight")
+    none = [value == Constant(None) for value in weights]
+    weight: bool | None = bool(weights) and not all(none)
+    if weight and any(none):
+        weight = None
+    return Settings(reduction, weight, bool(given("ignore_index")))
