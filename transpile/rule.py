@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 import libcst as cst
 
@@ -13,6 +13,27 @@ from transpile.plan.model import Plan, Way
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.text.changes import Edit
+
+
+class Placed(Protocol):
+    """What stands at a node of a module: an event, an effect, a finding of an analysis."""
+
+    @property
+    def module(self) -> Module:
+        """Where the node is."""
+
+    @property
+    def node(self) -> cst.CSTNode:
+        """The node."""
+
+
+#: Where an answer belongs: what stands there, or a module and a node of it.
+Place = Placed | tuple[Module, cst.CSTNode]
+
+
+def spot(place: Place) -> tuple[Module, cst.CSTNode]:
+    """The module and the node of a place."""
+    return place if isinstance(place, tuple) else (place.module, place.node)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +63,47 @@ class Ruling:
     claims: tuple[cst.CSTNode, ...] = ()
     decisive: bool = False
 
+    @classmethod
+    def apply(
+        cls,
+        code: str,
+        place: Place,
+        reason: str,
+        data: Any = None,
+        claims: tuple[cst.CSTNode, ...] = (),
+        done: bool = False,
+    ) -> Ruling:
+        """A place to change; with `done` one that is as it would be changed."""
+        verdict = Verdict.ALREADY_DONE if done else Verdict.APPLY
+        return cls(code, verdict, *spot(place), reason, data=data, claims=claims)
+
+    @classmethod
+    def done(
+        cls,
+        code: str,
+        place: Place,
+        reason: str,
+        data: Any = None,
+        claims: tuple[cst.CSTNode, ...] = (),
+    ) -> Ruling:
+        """A place that is as the rule would make it."""
+        return cls(code, Verdict.ALREADY_DONE, *spot(place), reason, data=data, claims=claims)
+
+    @classmethod
+    def refuse(
+        cls,
+        code: str,
+        place: Place,
+        reason: str,
+        advice: str = "",
+        data: Any = None,
+        claims: tuple[cst.CSTNode, ...] = (),
+        decisive: bool = False,
+    ) -> Ruling:
+        """A place for whose sake the script is not converted, and what to do by hand."""
+        module, node = spot(place)
+        return cls(code, Verdict.REFUSE, module, node, reason, advice, data, claims, decisive)
+
 
 @dataclass(frozen=True, eq=False)
 class Remark:
@@ -54,6 +116,27 @@ class Remark:
     message: str
     advice: str = ""
     fix: Fix | None = None
+
+    @classmethod
+    def error(
+        cls, code: str, place: Place, message: str, advice: str = "", fix: Fix | None = None
+    ) -> Remark:
+        """What must not stay as it is."""
+        return cls(code, Level.ERROR, *spot(place), message, advice, fix)
+
+    @classmethod
+    def warn(
+        cls, code: str, place: Place, message: str, advice: str = "", fix: Fix | None = None
+    ) -> Remark:
+        """What a person must look at."""
+        return cls(code, Level.WARNING, *spot(place), message, advice, fix)
+
+    @classmethod
+    def note(
+        cls, code: str, place: Place, message: str, advice: str = "", fix: Fix | None = None
+    ) -> Remark:
+        """What was recognised or taken for granted."""
+        return cls(code, Level.NOTE, *spot(place), message, advice, fix)
 
 
 @dataclass(frozen=True)

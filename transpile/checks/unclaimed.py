@@ -11,7 +11,6 @@ from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Function
 from transpile.facts.walk import descendants
-from transpile.finding import Level
 from transpile.plan.effects.treatment import Preparation, Run
 from transpile.plan.flow.places import function_of
 from transpile.plan.model import Plan
@@ -39,21 +38,17 @@ def unclaimed(plan: Plan, rulings: Rulings) -> Iterator[Remark]:
             continue
         seen.add(id(node))
         if id(node) in idle:
-            yield Remark(
+            yield Remark.warn(
                 "DT005",
-                Level.WARNING,
-                module,
-                node,
+                (module, node),
                 f"no part of the project uses the function around this {word}, so it stays as it "
                 "is",
                 "convert it by hand if something outside of the project calls it",
             )
             continue
-        yield Remark(
+        yield Remark.error(
             "DT005",
-            Level.ERROR,
-            module,
-            node,
+            (module, node),
             f"no rule takes care of this {word}, so it might train differently on several ranks",
             "make it part of the training loop that the tool recognises, or convert it by hand",
         )
@@ -62,11 +57,9 @@ def unclaimed(plan: Plan, rulings: Rulings) -> Iterator[Remark]:
 def among_imports(plan: Plan) -> Iterator[Remark]:
     """A remark for each effect between the imports, where no guard is defined yet."""
     for effect in plan.once.early if plan.once is not None else ():
-        yield Remark(
+        yield Remark.warn(
             "DT013",
-            Level.WARNING,
-            effect.module,
-            effect.node,
+            effect,
             f"{effect.word} {effect.kind.value} in every process: it stands between the imports, "
             "before the processes know of each other",
             "put it behind the imports",
@@ -90,11 +83,9 @@ def too_early(plan: Plan, asked: Asked) -> Iterator[Remark]:
             isinstance(change, Helper) and not sources[change.name].without_group
             for change in changes
         ):
-            yield Remark(
+            yield Remark.error(
                 "DT009",
-                Level.ERROR,
-                ruling.module,
-                ruling.node,
+                ruling,
                 "this runs while the module is imported, and the script joins the process group "
                 "only afterwards",
                 "put it into a function that the script calls",
@@ -139,11 +130,9 @@ def met_by_some(plan: Plan, asked: Asked) -> Iterator[Remark]:
         }
         for function_id in sorted(inside & meeting.keys()):
             path, line, _ = place(*meeting[function_id])
-            yield Remark(
+            yield Remark.error(
                 "DT010",
-                Level.ERROR,
-                ruling.module,
-                ruling.node,
+                ruling,
                 f"not all processes come here at the same time, but they would have to meet in "
                 f"what is called here ({path}:{line})",
                 "call it outside of what one process does alone",

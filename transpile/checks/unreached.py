@@ -12,7 +12,6 @@ import libcst as cst
 from transpile.facts.interpreter import Facts
 from transpile.facts.module import Module
 from transpile.facts.walk import descendants
-from transpile.finding import Level
 from transpile.plan.model import Plan
 from transpile.rule import Remark
 
@@ -22,11 +21,9 @@ def unreached(plan: Plan) -> Iterator[Remark]:
     facts = plan.facts
     if facts.left_out:
         first = facts.left_out[0]
-        yield Remark(
+        yield Remark.warn(
             "DT011",
-            Level.WARNING,
-            first.module,
-            first.node,
+            first,
             f"nothing in sight calls this function and {len(facts.left_out) - 1} others, which are "
             "too much to be looked at",
             "see whether they print, write or train, and convert that by hand",
@@ -44,11 +41,9 @@ def unreached(plan: Plan) -> Iterator[Remark]:
                 continue
             if follows_loop(facts, module, call):
                 told.add(id(function))
-                yield Remark(
+                yield Remark.warn(
                     "DT011",
-                    Level.WARNING,
-                    module,
-                    call,
+                    (module, call),
                     "no run seems to come here, so that nothing was looked at from here on",
                     "see whether it prints, writes or trains, and convert that by hand",
                 )

@@ -42,7 +42,6 @@ from transpile.plan.flow.places import statement_in
 from transpile.plan.flow.start import is_main_guard
 from transpile.plan.model import Plan
 from transpile.records import dataclass
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 
 #: What the findings say, by their numbers.
@@ -72,11 +71,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
     event = quiet[0].event
     node: Any = event.node if event.module.is_entry else None
     if switched_off(plan, once) or all(id(effect.node) in once.done for effect in quiet):
-        yield Ruling(
+        yield Ruling.done(
             f"{plan.table.prefix}541",
-            Verdict.ALREADY_DONE,
-            plan.entry,
-            node or plan.entry.source.tree,
+            (plan.entry, node or plan.entry.source.tree),
             "logging is switched off on all ranks but one",
             claims=claims,
         )
@@ -84,11 +81,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
     place = place_for(plan, [event for effect in quiet for event in effect.events])
     if place is None:
         return
-    yield Ruling(
+    yield Ruling.apply(
         f"{plan.table.prefix}541",
-        Verdict.APPLY,
-        plan.entry,
-        node or plan.entry.source.tree,
+        (plan.entry, node or plan.entry.source.tree),
         "messages below a warning come out once per job",
         data=place,
         claims=claims,

@@ -28,12 +28,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.values import Constant, External
-from transpile.finding import Level
 from transpile.once.shared import argument_of, once_of, only_here
 from transpile.plan.effects.effects import Effect, Kind
 from transpile.plan.effects.treatment import Once
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Remark, Ruling, Rulings
 
 #: What the findings say, by their numbers.
@@ -59,20 +57,16 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if path is not None and leads_nowhere(once, path.value):
             yield done(plan, effect, "on one rank alone")
         elif path is None:
-            yield Remark(
+            yield Remark.warn(
                 f"{plan.table.prefix}522",
-                Level.WARNING,
-                effect.module,
-                effect.node,
+                effect,
                 f"{effect.word} {effect.kind.value} in every process: its arguments are unpacked",
                 BY_HAND,
             )
         else:
-            yield Ruling(
+            yield Ruling.apply(
                 f"{plan.table.prefix}521",
-                Verdict.APPLY,
-                effect.module,
-                effect.node,
+                effect,
                 f"{effect.word} {effect.kind.value} once per job",
                 data=effect,
                 claims=(effect.node,),
@@ -80,11 +74,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
     for effect in once.pending(Kind.MODIFY):
         if any(event.detached for event in effect.events) and unknown_mode(effect):
             continue
-        yield Remark(
+        yield Remark.warn(
             f"{plan.table.prefix}522",
-            Level.WARNING,
-            effect.module,
-            effect.node,
+            effect,
             f"{effect.word} may change a file that every process opens",
             BY_HAND,
         )
@@ -92,11 +84,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def done(plan: Plan, effect: Effect, how: str) -> Ruling:
     """The answer for a file that needs no guard."""
-    return Ruling(
+    return Ruling.done(
         f"{plan.table.prefix}521",
-        Verdict.ALREADY_DONE,
-        effect.module,
-        effect.node,
+        effect,
         f"{effect.word} {effect.kind.value} {how}",
         claims=(effect.node,),
     )

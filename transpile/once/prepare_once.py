@@ -33,7 +33,6 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.finding import Level
 from transpile.layout import guard, insert_before
 from transpile.once.shared import agreed_on, once_of, parts
 from transpile.plan.effects.effects import Kind
@@ -62,54 +61,44 @@ def decide(plan: Plan) -> Iterator[Answer]:
             id(effect.node) in once.done
             or all(once.ranks.in_turn(event.stack) for event in effect.events)
         ):
-            yield Ruling(
+            yield Ruling.done(
                 f"{plan.table.prefix}561",
-                Verdict.ALREADY_DONE,
-                effect.module,
-                effect.node,
+                effect,
                 f"{effect.word}: one process does it first",
                 claims=(effect.node,),
             )
     for preparation in once.preparations:
         effect = preparation.effects[0]
         if preparation.why_not:
-            yield Remark(
+            yield Remark.warn(
                 f"{plan.table.prefix}562",
-                Level.WARNING,
-                effect.module,
-                effect.node,
+                effect,
                 f"{effect.word} {effect.kind.value} in all processes at the same time: "
                 f"{preparation.why_not}",
                 MODULE,
             )
             continue
         words = sorted({each.word for each in preparation.effects})
-        yield Ruling(
+        yield Ruling.apply(
             f"{plan.table.prefix}561",
-            Verdict.APPLY,
-            preparation.module,
-            preparation.statements[0],
+            (preparation.module, preparation.statements[0]),
             f"one process does it first: {', '.join(words)}",
             data=preparation,
             claims=tuple(effect.node for effect in preparation.effects),
         )
         if preparation.forced is not None:
-            yield Remark(
+            yield Remark.warn(
                 f"{plan.table.prefix}562",
-                Level.WARNING,
-                preparation.module,
-                preparation.forced,
+                (preparation.module, preparation.forced),
                 f"where '{preparation.module.source.code(preparation.forced)}' asks for it, files "
                 "are recreated by every process, and those of one machine may do so at the same "
                 "time",
                 "make them beforehand, in a run of one process",
             )
         if preparation.draws:
-            yield Remark(
+            yield Remark.warn(
                 f"{plan.table.prefix}563",
-                Level.WARNING,
-                preparation.module,
-                preparation.statements[0],
+                (preparation.module, preparation.statements[0]),
                 "random numbers are drawn where a file is made, and only by the processes that "
                 "make it: afterwards the processes draw different ones",
                 "seed again behind it, or draw from a generator of its own",

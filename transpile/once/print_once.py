@@ -35,7 +35,6 @@ from transpile.once.shared import once_of
 from transpile.plan.effects.effects import Effect, Kind
 from transpile.plan.effects.treatment import Once
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 
 #: What the findings say, by their numbers.
@@ -53,30 +52,21 @@ def decide(plan: Plan) -> Iterator[Answer]:
     once = once_of(plan)
     references = list(passed_on(plan, once))
     for effect, how in once.finished(Kind.PRINT):
-        yield Ruling(
-            f"{plan.table.prefix}501",
-            Verdict.ALREADY_DONE,
-            effect.module,
-            effect.node,
-            f"it prints {how}",
-            claims=(effect.node,),
+        yield Ruling.done(
+            f"{plan.table.prefix}501", effect, f"it prints {how}", claims=(effect.node,)
         )
     for effect in once.pending(Kind.PRINT):
-        yield Ruling(
+        yield Ruling.apply(
             f"{plan.table.prefix}501",
-            Verdict.APPLY,
-            effect.module,
-            effect.node,
+            effect,
             "it prints once per job",
             data=replaced(plan, effect, references),
             claims=(effect.node,),
         )
     for reference in references:
-        yield Ruling(
+        yield Ruling.apply(
             f"{plan.table.prefix}501",
-            Verdict.APPLY,
-            plan.entry,
-            reference,
+            (plan.entry, reference),
             "it is handed on in order to print",
             data=reference,
         )

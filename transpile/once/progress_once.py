@@ -27,13 +27,11 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.values import Constant
-from transpile.finding import Level
 from transpile.layout import add_argument, replace_argument_value
 from transpile.once.shared import argument_of, main_process, once_of, only_here, surround
 from transpile.plan.effects.effects import Effect, Kind
 from transpile.plan.effects.treatment import Once
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 
 #: What the findings say, by their numbers.
@@ -50,22 +48,18 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if effect.kind is not Kind.PROGRESS or id(effect.node) in once.idle:
             continue
         if is_done(once, effect):
-            yield Ruling(
+            yield Ruling.done(
                 f"{plan.table.prefix}531",
-                Verdict.ALREADY_DONE,
-                effect.module,
-                effect.node,
+                effect,
                 "the bar shows on one rank alone",
                 claims=(effect.node,),
             )
         elif effect.event.arguments.unknown_because:
             yield everywhere(plan, effect, "its arguments are not known")
         else:
-            yield Ruling(
+            yield Ruling.apply(
                 f"{plan.table.prefix}531",
-                Verdict.APPLY,
-                effect.module,
-                effect.node,
+                effect,
                 "the bar shows once per job",
                 data=effect,
                 claims=(effect.node,),
@@ -74,11 +68,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def everywhere(plan: Plan, effect: Effect, why: str) -> Remark:
     """The warning about a bar that stays as it is."""
-    return Remark(
+    return Remark.warn(
         f"{plan.table.prefix}532",
-        Level.WARNING,
-        effect.module,
-        effect.node,
+        effect,
         f"this progress bar shows in every process: {why}",
         "pass disable= where the rank is not 0",
     )

@@ -31,7 +31,6 @@ from transpile.facts.events import Call, Event
 from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Opaque, Value
 from transpile.facts.walk import descendants
-from transpile.finding import Level
 from transpile.layout import add_argument
 from transpile.once.shared import argument_of, main_process, once_of, only_here, surround
 from transpile.plan.effects.effect_names import SWITCHED_TRACKERS
@@ -90,11 +89,9 @@ def answer(plan: Plan, effect: Effect, verdict: Verdict, reason: str) -> Ruling:
 
 def everywhere(plan: Plan, effect: Effect, why: str) -> Remark:
     """The warning about a tracker that stays as it is."""
-    return Remark(
+    return Remark.warn(
         f"{plan.table.prefix}552",
-        Level.WARNING,
-        effect.module,
-        effect.node,
+        effect,
         f"{effect.word} records in every process: {why}",
         "make it on rank 0 alone, and use it there alone",
     )

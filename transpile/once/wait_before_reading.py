@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from transpile.finding import Level
 from transpile.once.shared import once_of
 from transpile.plan.effects.effects import Vocabulary
 from transpile.plan.effects.readback import ReadBack, find_read_backs
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Remark, Ruling
 
 
@@ -30,20 +28,17 @@ def decide(
     """
     for read_back in find_read_backs(once_of(plan), vocabulary):
         if read_back.differs and not is_settled(read_back):
-            yield Remark(
+            yield Remark.warn(
                 f"{plan.table.prefix}572",
-                Level.WARNING,
-                read_back.read.module,
-                read_back.read.node,
+                read_back.read,
                 f"the path is made by {read_back.differs} and differs from process to process, "
                 "but only one process writes there",
                 "make the path on rank 0 and broadcast it, or take it from the command line",
             )
-        yield Ruling(
+        yield Ruling.apply(
             f"{plan.table.prefix}571",
-            Verdict.ALREADY_DONE if read_back.waits else Verdict.APPLY,
-            read_back.module,
-            read_back.statement,
+            (read_back.module, read_back.statement),
             f"every process waits here for what {read_back.write.word} writes",
             data=read_back,
+            done=read_back.waits,
         )

@@ -32,7 +32,6 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.finding import Level
 from transpile.layout import guard
 from transpile.layout.calls import LINE_LENGTH
 from transpile.once.open_once import elsewhere_nowhere
@@ -47,7 +46,6 @@ from transpile.once.shared import (
 from transpile.plan.effects.effects import Effect, Kind
 from transpile.plan.effects.treatment import NEEDING, Run, Statement, statements_of
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.text.changes import Edit, Insert, Move
 from transpile.text.span import Span
@@ -64,41 +62,33 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each group of statements that write."""
     once = once_of(plan)
     for effect, how in once.finished(*(NEEDING - {Kind.OPEN})):
-        yield Ruling(
+        yield Ruling.done(
             f"{plan.table.prefix}511",
-            Verdict.ALREADY_DONE,
-            effect.module,
-            effect.node,
+            effect,
             f"{effect.word} {effect.kind.value} {how}",
             claims=(effect.node,),
         )
     for run in once.runs:
         words = sorted({effect.word for effect in run.effects})
-        yield Ruling(
+        yield Ruling.apply(
             f"{plan.table.prefix}511",
-            Verdict.APPLY,
-            run.module,
-            run.effects[0].node,
+            (run.module, run.effects[0].node),
             f"done once per job: {', '.join(words)}",
             data=run,
             claims=tuple(effect.node for effect in run.effects),
         )
     for effect in once.inline:
-        yield Ruling(
+        yield Ruling.apply(
             f"{plan.table.prefix}511",
-            Verdict.APPLY,
-            effect.module,
-            effect.node,
+            effect,
             f"done once per job: {effect.word}",
             data=effect,
             claims=(effect.node,),
         )
     for effect, why in once.loose:
-        yield Remark(
+        yield Remark.warn(
             f"{plan.table.prefix}512",
-            Level.WARNING,
-            effect.module,
-            effect.node,
+            effect,
             f"{effect.word} {effect.kind.value} in every process: {why}",
             "do it on rank 0 alone",
         )
@@ -110,11 +100,9 @@ def waiting(plan: Plan, effects: object) -> Iterator[Remark]:
     for effect in effects:  # type: ignore[attr-defined]
         assert isinstance(effect, Effect)
         if effect.kind in (Kind.ASK, Kind.SHOW):
-            yield Remark(
+            yield Remark.warn(
                 f"{plan.table.prefix}514",
-                Level.WARNING,
-                effect.module,
-                effect.node,
+                effect,
                 f"{effect.word} waits for a person, which several processes without a terminal "
                 "of their own cannot do",
                 "take it out, or read what it asks for from the command line",

@@ -30,11 +30,9 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.values import Constant, Sequence
-from transpile.finding import Level
 from transpile.layout import add_argument, replace_argument_value
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, In, Remark, Ruling, Rulings
 from transpile.rules.fluid._events import names_of
 from transpile.rules.fluid._roles import roles_of
@@ -91,11 +89,9 @@ def order_of(plan: Plan, event: Event) -> Iterator[Answer]:
         ):
             yield refusal(event, "this seed differs from process to process", "a fixed seed")
     if names & LISTINGS and not is_sorted(event):
-        yield Remark(
+        yield Remark.warn(
             "FL113",
-            Level.WARNING,
-            event.module,
-            event.node,
+            event,
             "files are listed without sorting: on machines that list them in another order the "
             "trainers' shares overlap",
             "sort the listing",
@@ -120,11 +116,9 @@ def kept_order(plan: Plan, event: Event, why: str, name: str, value: str) -> Rul
         getattr(each, "name", "") for each in plan.facts.values_of(call.func)
     ):
         return refusal(event, why, f"{name}={value}")
-    return Ruling(
+    return Ruling.apply(
         "FL116",
-        Verdict.APPLY,
-        event.module,
-        call,
+        (event.module, call),
         f"{why}: told to keep it, so that the trainers' shares of a batch do not overlap",
         data=(name, value),
     )
@@ -132,11 +126,9 @@ def kept_order(plan: Plan, event: Event, why: str, name: str, value: str) -> Rul
 
 def refusal(event: Event, why: str, instead: str) -> Ruling:
     """Why the trainers would not read the same samples in the same order."""
-    return Ruling(
+    return Ruling.refuse(
         "FL112",
-        Verdict.REFUSE,
-        event.module,
-        event.node,
+        event,
         f"{why}, so that the trainers' shares of a batch would overlap",
         f"use {instead}",
     )
@@ -155,11 +147,9 @@ def hashes(plan: Plan) -> Iterator[Remark]:
                 if isinstance(value, Sequence) and value.kind == "set":
                     found.setdefault(id(event.node), event)
     for event in found.values():
-        yield Remark(
+        yield Remark.warn(
             "FL114",
-            Level.WARNING,
-            event.module,
-            event.node,
+            event,
             "hashes of texts differ from process to process, and with them the order of a set: "
             "numbers that follow from it do not mean the same to all trainers",
             "sort the set, or take a hash of the text's bytes from zlib",

@@ -36,7 +36,6 @@ import libcst as cst
 
 from transpile.layout import replace_expression, wrap_expression
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.fluid._roles import roles_of
 from transpile.rules.fluid.data._divisions import Divided, Division
@@ -62,31 +61,13 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 continue
             seen.add(id(answer.node))
             if isinstance(answer, Divided):
-                yield Ruling(
-                    "FL201",
-                    Verdict.ALREADY_DONE,
-                    answer.module,
-                    answer.node,
-                    "each trainer takes its share of these batches",
-                )
+                yield Ruling.done("FL201", answer, "each trainer takes its share of these batches")
             elif isinstance(answer, Division):
-                yield Ruling(
-                    "FL201",
-                    Verdict.APPLY,
-                    answer.module,
-                    answer.node,
-                    "each trainer takes its share of these batches",
-                    data=answer,
+                yield Ruling.apply(
+                    "FL201", answer, "each trainer takes its share of these batches", data=answer
                 )
             else:
-                yield Ruling(
-                    "FL202",
-                    Verdict.REFUSE,
-                    answer.module,
-                    answer.node,
-                    answer.why,
-                    answer.advice,
-                )
+                yield Ruling.refuse("FL202", answer, answer.why, answer.advice)
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

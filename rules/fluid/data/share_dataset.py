@@ -31,10 +31,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.finding import Level
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.fluid._roles import roles_of
 from transpile.rules.fluid.data import _divisions
@@ -57,13 +55,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         return
     if roles.transpiles:
         for run in whole:
-            yield Ruling(
-                "FL203",
-                Verdict.ALREADY_DONE,
-                run.event.module,
-                run.event.node,
-                "the script transpiles its program itself",
-            )
+            yield Ruling.done("FL203", run.event, "the script transpiles its program itself")
         return
     datasets = Datasets(plan)
     seen: set[int] = set()
@@ -72,11 +64,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
             seen.add(id(answer.node))
             yield ruling(answer)
     first = whole[0].event
-    yield Remark(
+    yield Remark.note(
         "FL205",
-        Level.NOTE,
-        first.module,
-        first.node,
+        first,
         "each trainer reads all files in one thread and keeps its share of the lines: several "
         "threads of one process would update the parameters in any order",
         "start more trainers instead of threads",
@@ -86,16 +76,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
 def ruling(answer: _divisions.Answer) -> Ruling:
     """What is ruled about one place."""
     if isinstance(answer, Division):
-        return Ruling(
+        return Ruling.apply(
             "FL203",
-            Verdict.APPLY,
-            answer.module,
-            answer.node,
+            answer,
             "each trainer takes its share of the lines of this data set",
             data=answer.helper,
         )
     assert isinstance(answer, _divisions.Undivided)
-    return Ruling("FL204", Verdict.REFUSE, answer.module, answer.node, answer.why, answer.advice)
+    return Ruling.refuse("FL204", answer, answer.why, answer.advice)
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

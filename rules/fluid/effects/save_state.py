@@ -30,10 +30,8 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.values import Constant
-from transpile.finding import Level
 from transpile.layout import replace_expression
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.fluid._events import names_of
 from transpile.rules.fluid._roles import roles_of
@@ -66,26 +64,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if SAVE not in names_of(event) or in_own_scope(event):
             continue
         if roles.transpiles:
-            yield Ruling(
-                "FL606",
-                Verdict.ALREADY_DONE,
-                event.module,
-                event.node,
-                "the script transpiles its program itself",
-            )
+            yield Ruling.done("FL606", event, "the script transpiles its program itself")
         elif is_of_training(plan, event):
             yield from saved(event)
 
 
 def saved(event: Event) -> Iterator[Answer]:
     """The answer for one place."""
-    yield Ruling(
-        "FL606",
-        Verdict.APPLY,
-        event.module,
-        event.node,
-        "what the servers keep is saved, too",
-    )
+    yield Ruling.apply("FL606", event, "what the servers keep is saved, too")
     name = event.arguments.get("filename", 3)
     if name is not None and name.values != (Constant(None),):
         yield remark(
@@ -115,7 +101,7 @@ def is_of_training(plan: Plan, event: Event) -> bool:
 
 def remark(event: Event, message: str, advice: str) -> Remark:
     """A warning at an event."""
-    return Remark("FL607", Level.WARNING, event.module, event.node, message, advice)
+    return Remark.warn("FL607", event, message, advice)
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

@@ -33,7 +33,6 @@ from transpile.facts.values import Opaque, Value
 from transpile.layout import wrap_expression
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.fluid._roles import roles_of
 from transpile.rules.fluid.gradients._learning_rate import SCHEDULES
@@ -65,22 +64,18 @@ def decide(plan: Plan) -> Iterator[Answer]:
         rates = [rate for maker in makers for rate in rates_in(maker, DEFAULT, 0)]
         for maker, node in rates:
             if node is None or not maker.module.is_entry:
-                yield Ruling(
+                yield Ruling.refuse(
                     "FL312",
-                    Verdict.REFUSE,
-                    minimize.event.module,
-                    minimize.event.node,
+                    minimize.event,
                     "the learning rate of this optimizer is not a number in the script, or rates "
                     "of a schedule of fluid.layers",
                     "scale the rate in the script, and convert without --scale-lr",
                 )
             elif id(node) not in seen:
                 seen.add(id(node))
-                yield Ruling(
+                yield Ruling.apply(
                     "FL311",
-                    Verdict.APPLY,
-                    maker.module,
-                    node,
+                    (maker.module, node),
                     "the learning rate follows the number of trainers",
                 )
 

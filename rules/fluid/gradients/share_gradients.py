@@ -109,11 +109,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def refusal(event: Event, why: str) -> Ruling:
     """Why NCCL2 is none for this script."""
-    return Ruling(
+    return Ruling.refuse(
         "FL402",
-        Verdict.REFUSE,
-        event.module,
-        event.node,
+        event,
         why,
         "run fluid.CompiledProgram(program).with_data_parallel(loss_name=loss.name) on GPUs, or "
         "convert with --mode pserver",

@@ -28,11 +28,9 @@ from collections.abc import Iterator
 
 from transpile.facts.events import Event
 from transpile.facts.values import Constant
-from transpile.finding import Level
 from transpile.layout import wrap_expression
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.fluid._events import calls_method, names_of
 from transpile.rules.fluid._roles import roles_of
@@ -87,13 +85,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
 def done(minimize: Minimize) -> Iterator[Answer]:
     """The answer for a program that is distributed already."""
     event = minimize.event
-    yield Ruling(
-        "FL301",
-        Verdict.ALREADY_DONE,
-        event.module,
-        event.node,
-        "the script transpiles its program itself",
-    )
+    yield Ruling.done("FL301", event, "the script transpiles its program itself")
 
 
 def answers(plan: Plan, minimize: Minimize) -> Iterator[Answer]:
@@ -110,11 +102,9 @@ def answers(plan: Plan, minimize: Minimize) -> Iterator[Answer]:
                 "multiply the loss by the number of trainers",
             )
             return
-        yield Ruling(
+        yield Ruling.apply(
             "FL301",
-            Verdict.APPLY,
-            event.module,
-            event.node,
+            event,
             "a sum over the batch is multiplied by the number of trainers",
             data=loss.node,
         )
@@ -128,11 +118,9 @@ def answers(plan: Plan, minimize: Minimize) -> Iterator[Answer]:
         )
     chosen = chosen_rows(minimize.loss)
     if chosen is not None:
-        yield Ruling(
+        yield Ruling.refuse(
             "FL310",
-            Verdict.REFUSE,
-            chosen.module,
-            chosen.node,
+            chosen,
             "this chooses rows of the batch by numbers that are fed: they count the rows of the "
             "whole batch, and a trainer's share has others",
             "feed positions inside each sample, or compute the numbers from the batch in the "
@@ -242,7 +230,7 @@ def sparse(plan: Plan) -> Iterator[Remark]:
 
 def remark(event: Event, code: str, message: str, advice: str) -> Remark:
     """A warning at an event."""
-    return Remark(code, Level.WARNING, event.module, event.node, message, advice)
+    return Remark.warn(code, event, message, advice)
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

@@ -8,7 +8,6 @@ from transpile.facts.events import Event
 from transpile.facts.values import Class, Opaque, Value
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Ruling
 from transpile.rules.fluid._events import names_of
 from transpile.rules.fluid._questions import trained_unseen
@@ -51,7 +50,7 @@ def refuse(plan: Plan, code: str, event: Event | None, why: str, advice: str) ->
     """A refusal at an event, or of the whole script."""
     module = event.module if event is not None else plan.entry
     node = event.node if event is not None else plan.entry.source.tree
-    return Ruling(code, Verdict.REFUSE, module, node, why, advice)
+    return Ruling.refuse(code, (module, node), why, advice)
 
 
 def refusals(plan: Plan) -> Iterator[Ruling]:

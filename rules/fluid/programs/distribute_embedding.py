@@ -39,11 +39,9 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.values import Constant, Sequence, only_constant
-from transpile.finding import Level
 from transpile.layout import add_argument, replace_argument_value
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.fluid._events import names_of
 from transpile.rules.fluid._roles import roles_of
@@ -83,23 +81,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
     done = [event for event in tables if is_distributed(event)]
     done = done or [event for event in tables if roles.transpiles and is_sparse(event)]
     if done:
-        yield Ruling(
-            "FL801",
-            Verdict.ALREADY_DONE,
-            done[0].module,
-            done[0].node,
-            "this embedding is distributed already",
-        )
+        yield Ruling.done("FL801", done[0], "this embedding is distributed already")
         return
     large = []
     for event in tables:
         numbers = size_of(event)
         if numbers is not None and numbers < LARGE:
-            yield Remark(
+            yield Remark.note(
                 "FL803",
-                Level.NOTE,
-                event.module,
-                event.node,
+                event,
                 f"this embedding stays with the trainers: its table has {numbers} numbers",
             )
         else:
@@ -125,47 +115,34 @@ def chosen(plan: Plan, large: list[Event]) -> Iterator[Answer]:
         for table in large:
             yield from kept(plan, table)
         if len(large) > 1 and declares(plan):
-            yield Remark(
+            yield Remark.warn(
                 "FL805",
-                Level.WARNING,
-                large[1].module,
-                large[1].node,
+                large[1],
                 "Fluid before 1.8 keeps one table on the servers, and stops where there are two",
                 "run it with Fluid 1.8, or leave is_sparse and is_distributed to one of them",
             )
         return
-    yield Ruling(
-        "FL802",
-        Verdict.REFUSE,
-        place.module,
-        place.node,
-        why,
-        "convert without --distributed-embedding",
-    )
+    yield Ruling.refuse("FL802", place, why, "convert without --distributed-embedding")
 
 
 def kept(plan: Plan, table: Event) -> Iterator[Answer]:
     """The answers about a table that is kept on the servers."""
     message = "this embedding is kept on the parameter servers"
-    yield Ruling("FL801", Verdict.APPLY, table.module, table.node, message)
+    yield Ruling.apply("FL801", table, message)
     size = size_of(table)
     numbers = "of a size that is not known here" if size is None else f"of {size} numbers"
-    yield Remark("FL801", Level.NOTE, table.module, table.node, f"{message}: a table {numbers}")
+    yield Remark.note("FL801", table, f"{message}: a table {numbers}")
     if not declares(plan):
-        yield Remark(
+        yield Remark.note(
             "FL801",
-            Level.NOTE,
-            table.module,
-            table.node,
+            table,
             "Fluid before 1.8 leaves this table with the trainers: there, declared tables are "
             "updated with SGD",
         )
     elif not plan.options.async_mode:
-        yield Remark(
+        yield Remark.warn(
             "FL804",
-            Level.WARNING,
-            table.module,
-            table.node,
+            table,
             "synchronous servers of Fluid before 1.8 add the trainers' gradients of this table up "
             "instead of averaging them",
             "run it with Fluid 1.8, or divide the table's learning rate by the number of trainers",

@@ -33,14 +33,12 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.finding import Level
 from transpile.layout import insert_before
 from transpile.layout.imports import last_import
 from transpile.plan.flow import entering
 from transpile.plan.flow.places import Statement
 from transpile.plan.flow.start import is_main_guard
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.fluid._events import names_of
 from transpile.rules.fluid._roles import roles_of
@@ -57,34 +55,24 @@ def decide(plan: Plan) -> Iterator[Answer]:
     roles = roles_of(plan)
     if roles.transpiles:
         event = roles.transpiles[0]
-        yield Ruling(
-            "FL111",
-            Verdict.ALREADY_DONE,
-            event.module,
-            event.node,
-            "the script looks at the launcher's environment itself",
-        )
+        yield Ruling.done("FL111", event, "the script looks at the launcher's environment itself")
         return
     if not roles.minimizes:
         return
     statement = beginning(plan)
     if statement is None:
         return
-    yield Ruling(
+    yield Ruling.apply(
         "FL111",
-        Verdict.APPLY,
-        plan.entry,
-        statement,
+        (plan.entry, statement),
         "the launcher's environment is checked here",
         data=(statement, agreement(plan)),
     )
     downloading = next((event for event in plan.facts.reached_calls if downloads(event)), None)
     if downloading is not None:
-        yield Remark(
+        yield Remark.note(
             "FL115",
-            Level.NOTE,
-            downloading.module,
-            downloading.node,
+            downloading,
             "every trainer and server of a machine fetches this data set where it is not there yet",
             "run the script once as one process before the job, or fetch the data beforehand",
         )

@@ -32,7 +32,6 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.values import Constant
-from transpile.finding import Level
 from transpile.layout import add_argument, guard, replace_argument_value
 from transpile.plan.flow.places import statement_of
 from transpile.plan.model import Plan
@@ -86,29 +85,23 @@ def answer(plan: Plan, event: Event) -> Iterator[Answer]:
     statement = statement_of(event.module, event.node)
     alone = isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1
     if event.order > place.event.order or not event.module.is_entry or not alone:
-        yield Ruling(
+        yield Ruling.refuse(
             "FL702",
-            Verdict.REFUSE,
-            event.module,
-            event.node,
+            event,
             "memory is optimised here behind the place where the program is transpiled, and the "
             "names of gradients would be lost",
             "call it before the startup program is run, on a line of its own",
         )
         return
-    yield Ruling(
+    yield Ruling.apply(
         "FL701",
-        Verdict.APPLY,
-        event.module,
-        event.node,
+        event,
         "trainers alone optimise memory, and keep the gradients' names",
         data=statement,
     )
-    yield Remark(
+    yield Remark.note(
         "FL703",
-        Level.NOTE,
-        event.module,
-        event.node,
+        event,
         "memory_optimize does nothing from Fluid 1.6 on",
         "take it out for Fluid 1.6 and later",
     )

@@ -39,13 +39,11 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.values import Constant, Opaque
-from transpile.finding import Level
 from transpile.layout import insert_after, insert_before
 from transpile.layout.calls import written_call
 from transpile.plan.flow.places import statement_of
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.fluid._roles import roles_of
 from transpile.rules.fluid.programs._noise import draws_seeded_noise
@@ -72,13 +70,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
     roles = roles_of(plan)
     if roles.transpiles:
         event = roles.transpiles[0]
-        yield Ruling(
-            "FL101",
-            Verdict.ALREADY_DONE,
-            event.module,
-            event.node,
-            "the script transpiles its program itself",
-            claims=tuple(claimed(plan)),
+        yield Ruling.done(
+            "FL101", event, "the script transpiles its program itself", claims=tuple(claimed(plan))
         )
         return
     refusal = next(refusals(plan), None)
@@ -89,30 +82,24 @@ def decide(plan: Plan) -> Iterator[Answer]:
     if isinstance(place, NoPlace):
         yield refuse(plan, "FL102", place.event, place.why, place.advice)
         return
-    yield Ruling(
+    yield Ruling.apply(
         "FL101",
-        Verdict.APPLY,
-        plan.entry,
-        place.statement,
+        (plan.entry, place.statement),
         f"the program is transpiled here ({mode_of(plan)})",
         data=place,
         claims=tuple(claimed(plan)),
     )
     if plan.options.evaluation == "shard":
-        yield Remark(
+        yield Remark.warn(
             "FL107",
-            Level.WARNING,
-            plan.entry,
-            place.event.node,
+            (plan.entry, place.event.node),
             "--eval shard is not known for Fluid: every trainer evaluates everything",
             "leave --eval out",
         )
     if plan.options.async_mode:
-        yield Remark(
+        yield Remark.warn(
             "FL105",
-            Level.WARNING,
-            plan.entry,
-            place.event.node,
+            (plan.entry, place.event.node),
             "every trainer updates the parameters on its own, so that results differ from those of "
             "one process and from run to run",
             "compare the accuracy with that of a synchronous run",

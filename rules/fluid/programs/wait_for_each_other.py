@@ -36,11 +36,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.finding import Level
 from transpile.layout import insert_before
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.fluid._events import names_of
 from transpile.rules.fluid._roles import Roles, roles_of
@@ -66,13 +64,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
     if not roles.training or roles.transpiles:
         if roles.transpiles:
             event = roles.transpiles[0]
-            yield Ruling(
-                "FL603",
-                Verdict.ALREADY_DONE,
-                event.module,
-                event.node,
-                "the script transpiles its program itself",
-            )
+            yield Ruling.done("FL603", event, "the script transpiles its program itself")
         return
     if not plan.options.async_mode:
         yield from exits(plan, roles)
@@ -119,11 +111,9 @@ def exits(plan: Plan, roles: Roles) -> Iterator[Ruling]:
                 why = "an evaluation with each trainer's own statistics of batch norm"
             else:
                 continue
-            yield Ruling(
+            yield Ruling.refuse(
                 "FL601",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
+                event,
                 f"the training loop is left or shortened here depending on {why}: the other "
                 "trainers would wait for ever",
                 "decide on the number of steps, or on an evaluation of a test program",
@@ -162,11 +152,9 @@ def failures(plan: Plan, roles: Roles) -> Iterator[Ruling]:
                 for handler in outer.handlers:
                     if id(handler) not in seen and goes_on(plan, handler):
                         seen.add(id(handler))
-                        yield Ruling(
+                        yield Ruling.refuse(
                             "FL601",
-                            Verdict.REFUSE,
-                            run.event.module,
-                            handler,
+                            (run.event.module, handler),
                             "a step that fails is passed over here: the other trainers would wait "
                             "for it for ever",
                             "let the script fail",
@@ -199,11 +187,9 @@ def loads(plan: Plan) -> Iterator[Answer]:
     """What is to say about weights that are loaded."""
     found = serving_after(plan)
     if isinstance(found, Event):
-        yield Ruling(
+        yield Ruling.refuse(
             "FL602",
-            Verdict.REFUSE,
-            found.module,
-            found.node,
+            found,
             "the parameter servers hold the parameters: what is written into them here does not "
             "come to the servers",
             "load weights behind the run of the startup program and before the training loop, in "
@@ -211,11 +197,9 @@ def loads(plan: Plan) -> Iterator[Answer]:
         )
     elif found is not None:
         last = loaded(plan)[-1]
-        yield Remark(
+        yield Remark.note(
             "FL605",
-            Level.NOTE,
-            last.module,
-            last.node,
+            last,
             "parameter servers come here, too, and serve the weights behind this",
             "see that their machines have the files",
         )
@@ -240,21 +224,17 @@ def reads(plan: Plan, roles: Roles) -> Iterator[Ruling]:
             continue
         places = parted(plan, last, event) if not shares_loop(event, last) else None
         if places is None:
-            yield Ruling(
+            yield Ruling.refuse(
                 "FL604",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
+                event,
                 "what trainer 0 writes is read here while the training goes on, and the other "
                 "trainers may come here before it is written",
                 "evaluate a test program instead, or read it in a script of its own",
             )
             return
-        yield Ruling(
+        yield Ruling.apply(
             "FL603",
-            Verdict.APPLY,
-            plan.entry,
-            places[1],
+            (plan.entry, places[1]),
             "trainer 0 alone goes on with what it has written",
             data=places[1],
         )

@@ -11,12 +11,10 @@ from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Argument, Constant, External, Opaque, Values, only_constant
 from transpile.facts.walk import children
-from transpile.finding import Level
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 from transpile.plan.roles.backwards import data_sources
-from transpile.result import Verdict
 from transpile.rule import Answer, Remark, Ruling
 from transpile.rules.mxnet._roles import receivers_of, training_loaders
 from transpile.rules.mxnet._vocabulary import MODULES
@@ -56,11 +54,9 @@ def other_uses(plan: Plan, site: Site, argument: Argument) -> Iterator[Answer]:
         for node in bound_lengths(event) or ()
     ]
     for event, node in [*bound, *shaped_by(plan, site, argument)]:
-        yield Ruling(
+        yield Ruling.apply(
             "MX211",
-            Verdict.APPLY,
-            event.module,
-            node,
+            (event.module, node),
             "this shape follows the batch of one worker",
             data=Share(event.module, node),
         )
@@ -180,11 +176,9 @@ def in_symbols(plan: Plan, argument: Argument, text: str) -> Iterator[Answer]:
         if symbol and any(
             mentions(plan, event.module, given.value, argument, text) for given in event.node.args
         ):
-            yield Remark(
+            yield Remark.error(
                 "MX214",
-                Level.ERROR,
-                event.module,
-                event.node,
+                event,
                 "the batch size shapes this symbol, which a batch of one worker would not fit",
                 "use -1 or 0 in its shape, or choose --batch-size per-device",
             )
@@ -199,11 +193,9 @@ def in_models(plan: Plan, argument: Argument, text: str) -> Iterator[Answer]:
         if any(id(value) in trained for value in event.result) and any(
             mentions(plan, event.module, given.value, argument, text) for given in event.node.args
         ):
-            yield Remark(
+            yield Remark.error(
                 "MX214",
-                Level.ERROR,
-                event.module,
-                event.node,
+                event,
                 "this model is made for the batch of the script: what it does with that number "
                 "would not fit the batch of one worker",
                 "let the model take the number of samples from its input, or choose "
@@ -232,11 +224,9 @@ def counted(plan: Plan, made: set[int]) -> Iterator[Answer]:
             if not isinstance(node, cst.Attribute) or node.attr.value != "num_data":
                 continue
             if any(id(value) in made for value in plan.facts.values_of(node.value)):
-                yield Remark(
+                yield Remark.error(
                     "MX214",
-                    Level.ERROR,
-                    module,
-                    node,
+                    (module, node),
                     "num_data of the training data is that of one worker's part, and is used here "
                     "for something else",
                     "use the number of samples of the arrays themselves",

@@ -32,13 +32,11 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.facts.values import Argument, Opaque, Unknown
-from transpile.finding import Level
 from transpile.layout import add_argument, insert_after, wrap_expression
 from transpile.plan.flow.start import PARSERS
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.roles.loaders import enters_iterator
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import fits
 from transpile.rules.mxnet.data._batch_shapes import Share, batch_size, other_uses
@@ -80,19 +78,11 @@ def decide(plan: Plan) -> Iterator[Answer]:
     for site in divided(plan):
         argument = batch_size(site)
         if argument is not None and from_store(argument.values, "num_workers"):
-            yield Ruling(
-                "MX211",
-                Verdict.ALREADY_DONE,
-                site.module,
-                site.node,
-                "the batch size is divided by the number of workers",
-            )
+            yield Ruling.done("MX211", site, "the batch size is divided by the number of workers")
         elif plan.options.batch_size == "per-device":
-            yield Remark(
+            yield Remark.note(
                 "MX213",
-                Level.NOTE,
-                site.module,
-                site.node,
+                site,
                 "each worker takes the batch size of the script: the global batch is that times "
                 "the number of workers",
             )
@@ -116,24 +106,17 @@ def shared_where_parsed(
         if isinstance(value, Opaque) and value.kind == "attribute":
             found = parsing(plan, value)
     if found is None:
-        yield Ruling(
+        yield Ruling.refuse(
             "MX212",
-            Verdict.REFUSE,
-            site.module,
-            site.node,
+            site,
             "the script asks the store for the number of workers: what it says of batches is about "
             "one worker, and it cannot be seen where to divide it",
             "choose --batch-size per-device",
         )
     elif id(found.node) not in seen:
         seen.add(id(found.node))
-        yield Ruling(
-            "MX211",
-            Verdict.APPLY,
-            found.module,
-            found.node,
-            "the workers share the batch of the command line",
-            data=found,
+        yield Ruling.apply(
+            "MX211", found, "the workers share the batch of the command line", data=found
         )
 
 
@@ -191,17 +174,15 @@ def share_of(site: Site, argument: Argument | None) -> Ruling:
     elif argument is not None and (argument.maybe or not written(site, argument)):
         why = "the batch size does not stand in the call that makes the training data"
     if why:
-        return Ruling("MX212", Verdict.REFUSE, site.module, site.node, why, BY_HAND)
+        return Ruling.refuse("MX212", site, why, BY_HAND)
     node: cst.CSTNode = site.node
     if argument is not None and argument.node is not None:
         node = argument.node
     assert isinstance(node, cst.BaseExpression)
     default = DEFAULTS.get(site.kind, "") if argument is None else ""
-    return Ruling(
+    return Ruling.apply(
         "MX211",
-        Verdict.APPLY,
-        site.module,
-        node,
+        (site.module, node),
         "the workers share this batch",
         data=Share(site.module, node, default),
     )

@@ -42,7 +42,6 @@ from transpile.layout.calls import written_call
 from transpile.plan.flow.places import Statement, statement_of
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.mxnet._roles import Fit, Update, fed, fits
 from transpile.rules.mxnet._vocabulary import PARTS
@@ -97,38 +96,27 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each call that makes training data, and for training without any."""
     for site in sites(plan):
         if is_done(plan, site) and may_differ(plan, site):
-            yield Ruling(
+            yield Ruling.apply(
                 "MX201",
-                Verdict.APPLY,
-                site.module,
-                site.node,
+                site,
                 "all workers draw as many batches as the one with the fewest",
                 data=Shard(site, parted=True),
                 claims=(site.node,),
             )
             continue
         if is_done(plan, site):
-            yield Ruling(
-                "MX201",
-                Verdict.ALREADY_DONE,
-                site.module,
-                site.node,
-                "each worker has its part",
-                claims=(site.node,),
-            )
+            yield Ruling.done("MX201", site, "each worker has its part", claims=(site.node,))
             continue
         if way(plan, site):
             continue
         why = obstacle(plan, site)
         if why:
-            yield Ruling("MX202", Verdict.REFUSE, site.module, site.node, why, BY_HAND)
+            yield Ruling.refuse("MX202", site, why, BY_HAND)
             continue
         sampler = plan.names_in(site.module).fresh("train_sampler", f"sampler {id(site.node)}")
-        yield Ruling(
+        yield Ruling.apply(
             "MX201",
-            Verdict.APPLY,
-            site.module,
-            site.node,
+            site,
             "each worker draws its own part",
             data=Shard(site, sampler),
             claims=(site.node,),
@@ -149,11 +137,9 @@ def without_data(plan: Plan) -> Iterator[Ruling]:
             why = f"this training may draw its batches from {name}, too, which cannot be analysed"
             lonely.append((each, why))
     for each, why in lonely:
-        yield Ruling(
+        yield Ruling.refuse(
             "MX203",
-            Verdict.REFUSE,
-            each.event.module,
-            each.event.node,
+            each.event,
             why,
             "draw the batches from a DataLoader or an iterator that the script makes itself",
         )

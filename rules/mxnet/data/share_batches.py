@@ -35,7 +35,6 @@ import libcst as cst
 from transpile.facts.module import Module
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.mxnet.data._loaders import (
     Site,
@@ -91,27 +90,24 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if not why and not isinstance(node, cst.BaseExpression):
             why = f"it is not known where {kind} comes from"
         if why:
-            yield Ruling("MX222", Verdict.REFUSE, site.module, site.node, why, BY_HAND)
+            yield Ruling.refuse("MX222", site, why, BY_HAND)
             continue
         assert isinstance(node, cst.BaseExpression)
-        yield Ruling(
+        yield Ruling.apply(
             "MX221",
-            Verdict.APPLY,
-            site.module,
-            site.node,
+            site,
             "each worker takes its samples of each batch",
             data=Share(site.module, node, HELPERS[kind], dropping(site) if kind == SAMPLER else ""),
             claims=(site.node,),
         )
     for cuts in cuts_of(plan):
         for cut in () if cuts.why_not else cuts.places:
-            yield Ruling(
+            yield Ruling.apply(
                 "MX221",
-                Verdict.ALREADY_DONE if is_cut_again(plan, cut) else Verdict.APPLY,
-                cut.module,
-                cut.node,
+                cut,
                 "each worker takes its samples of this batch",
                 data=Share(cut.module, cut.node, "share_of"),
+                done=is_cut_again(plan, cut),
             )
 
 

@@ -29,7 +29,6 @@ import libcst as cst
 from transpile.facts.values import External
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.mxnet.effects._once import once_of
 
@@ -55,14 +54,13 @@ def decide(plan: Plan) -> Iterator[Answer]:
             done = once_of(plan).ranks.some_ranks(event) or (
                 isinstance(parent, cst.Call) and chooses(plan, parent)
             )
-            yield Ruling(
+            yield Ruling.apply(
                 "MX553",
-                Verdict.ALREADY_DONE if done else Verdict.APPLY,
-                event.module,
-                event.node,
+                event,
                 "the callback writes on the worker with rank 0 alone",
                 data=event.node,
                 claims=(event.node,),
+                done=done,
             )
 
 

@@ -53,13 +53,12 @@ def decide(plan: Plan) -> Iterator[Answer]:
             and once.ranks.some_ranks(event)
             for event in plan.facts.events
         )
-        yield Ruling(
+        yield Ruling.apply(
             "MX541",
-            Verdict.ALREADY_DONE if off else Verdict.APPLY,
-            plan.entry,
-            plan.entry.source.tree,
+            (plan.entry, plan.entry.source.tree),
             "messages below a warning come out once per job",
             claims=tuple(logs),
+            done=off,
         )
     for effect in once.effects.values():
         if effect.kind is Kind.PROGRESS and id(effect.node) not in once.idle:

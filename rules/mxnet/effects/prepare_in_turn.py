@@ -28,7 +28,6 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.finding import Level
 from transpile.layout import guard, insert_before
 from transpile.plan.effects.effects import Kind
 from transpile.plan.effects.treatment import Preparation
@@ -52,35 +51,26 @@ def decide(plan: Plan) -> Iterator[Answer]:
     once = once_of(plan)
     for effect in once.effects.values():
         if effect.kind is Kind.DOWNLOAD and in_turn(plan, effect.node):
-            yield Ruling(
-                "MX561",
-                Verdict.ALREADY_DONE,
-                effect.module,
-                effect.node,
-                f"{effect.word}: one worker after the other",
-                claims=(effect.node,),
+            yield Ruling.done(
+                "MX561", effect, f"{effect.word}: one worker after the other", claims=(effect.node,)
             )
     for preparation in once.preparations:
         effect = preparation.effects[0]
         if in_turn(plan, effect.node):
             continue
         if preparation.why_not:
-            yield Remark(
+            yield Remark.warn(
                 "MX562",
-                Level.WARNING,
-                effect.module,
-                effect.node,
+                effect,
                 f"{effect.word} {effect.kind.value} in all workers at the same time: "
                 f"{preparation.why_not}",
                 "run it once beforehand",
             )
             continue
         words = sorted({each.word for each in preparation.effects})
-        yield Ruling(
+        yield Ruling.apply(
             "MX561",
-            Verdict.APPLY,
-            preparation.module,
-            preparation.statements[0],
+            (preparation.module, preparation.statements[0]),
             f"one worker after the other does it: {', '.join(words)}",
             data=preparation,
             claims=tuple(effect.node for effect in preparation.effects),

@@ -27,11 +27,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.values import External
-from transpile.finding import Level
 from transpile.layout import replace_expression
 from transpile.plan.effects.effects import Kind
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet.effects._once import once_of
 
@@ -46,31 +44,20 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each print of the script."""
     once = once_of(plan)
     for effect, how in once.finished(Kind.PRINT):
-        yield Ruling(
-            "MX501",
-            Verdict.ALREADY_DONE,
-            effect.module,
-            effect.node,
-            f"it prints {how}",
-            claims=(effect.node,),
-        )
+        yield Ruling.done("MX501", effect, f"it prints {how}", claims=(effect.node,))
     for effect in once.pending(Kind.PRINT):
         if plan.facts.values_of(effect.node.func) == PRINT:
-            yield Ruling(
+            yield Ruling.apply(
                 "MX501",
-                Verdict.APPLY,
-                effect.module,
-                effect.node,
+                effect,
                 "it prints once per job",
                 data=effect.node.func,
                 claims=(effect.node,),
             )
         else:
-            yield Remark(
+            yield Remark.warn(
                 "MX502",
-                Level.WARNING,
-                effect.module,
-                effect.node,
+                effect,
                 "this prints in every worker: print is called by another name here",
                 "print where the rank of the store is 0",
             )

@@ -28,7 +28,6 @@ from collections.abc import Iterator
 from transpile.layout import insert_before
 from transpile.plan.effects.readback import ReadBack, find_read_backs
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.mxnet._roles import receivers_of
 from transpile.rules.mxnet.effects._once import VOCABULARY, once_of
@@ -39,13 +38,12 @@ CODES = {"MX571": "all workers wait before they read what one worker writes"}
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each place where a file is read back."""
     for read_back in find_read_backs(once_of(plan), VOCABULARY):
-        yield Ruling(
+        yield Ruling.apply(
             "MX571",
-            Verdict.ALREADY_DONE if waits(plan, read_back) else Verdict.APPLY,
-            read_back.module,
-            read_back.statement,
+            (read_back.module, read_back.statement),
             f"all workers wait here for what {read_back.write.word} writes",
             data=read_back,
+            done=waits(plan, read_back),
         )
 
 

@@ -29,13 +29,11 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.values import External
-from transpile.finding import Level
 from transpile.layout import guard
 from transpile.layout.calls import LINE_LENGTH
 from transpile.plan.effects.effects import Effect, Kind
 from transpile.plan.effects.treatment import NEEDING, Run, Statement
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet.effects._once import argument_of, main_process, once_of, only_here
 from transpile.text.changes import Insert, Move
@@ -55,11 +53,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         yield settled(effect, f"{effect.word} {effect.kind.value} {how}")
     for run in once.runs:
         words = sorted({effect.word for effect in run.effects})
-        yield Ruling(
+        yield Ruling.apply(
             "MX511",
-            Verdict.APPLY,
-            run.module,
-            run.effects[0].node,
+            (run.module, run.effects[0].node),
             f"done once per job: {', '.join(words)}",
             data=run,
             claims=tuple(effect.node for effect in run.effects),
@@ -75,23 +71,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def settled(effect: Effect, reason: str) -> Ruling:
     """The answer for an effect that happens once already."""
-    return Ruling(
-        "MX511",
-        Verdict.ALREADY_DONE,
-        effect.module,
-        effect.node,
-        reason,
-        claims=(effect.node,),
-    )
+    return Ruling.done("MX511", effect, reason, claims=(effect.node,))
 
 
 def everywhere(effect: Effect, why: str) -> Remark:
     """The warning about an effect of every worker."""
-    return Remark(
+    return Remark.warn(
         "MX512",
-        Level.WARNING,
-        effect.module,
-        effect.node,
+        effect,
         f"{effect.word} {effect.kind.value} in every worker: {why}",
         "do it where the rank of the store is 0",
     )
@@ -105,14 +92,8 @@ def single(plan: Plan, effect: Effect) -> Answer:
             return everywhere(effect, "its path cannot be seen")
         if leads_nowhere(plan, path):
             return settled(effect, "it leads nowhere on all ranks but one")
-    return Ruling(
-        "MX511",
-        Verdict.APPLY,
-        effect.module,
-        effect.node,
-        f"done once per job: {effect.word}",
-        data=effect,
-        claims=(effect.node,),
+    return Ruling.apply(
+        "MX511", effect, f"done once per job: {effect.word}", data=effect, claims=(effect.node,)
     )
 
 

@@ -9,7 +9,6 @@ import libcst as cst
 from transpile.facts.events import Branch, Call, Event, Loop
 from transpile.facts.values import External, Values
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Ruling
 from transpile.rules.mxnet._roles import Update, can_reduce, gathers, receivers_of
 from transpile.rules.mxnet.effects._once import VOCABULARY
@@ -34,11 +33,9 @@ def early_gradients(plan: Plan, update: Update) -> Iterator[Ruling]:
             for callee in event.callee
         )
         if clips or any(receivers_of(event, name) for name in GRADIENTS):
-            yield Ruling(
+            yield Ruling.refuse(
                 "MX304",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
+                event,
                 "gradients are used here that are those of one worker: they are added up over the "
                 "workers only in the step",
                 "call trainer.allreduce_grads() before, and trainer.update() instead of step()",
@@ -60,11 +57,9 @@ def early_exits(plan: Plan, update: Update) -> Iterator[Ruling]:
         for test in tests_inside(event, outer):
             values = plan.facts.values_of(test)
             if in_training(plan, values) and not agreed(plan, values):
-                yield Ruling(
+                yield Ruling.refuse(
                     "MX305",
-                    Verdict.REFUSE,
-                    event.module,
-                    event.node,
+                    event,
                     "whether training goes on here depends on what one worker has seen: workers "
                     "that stop at different batches wait for each other for ever",
                     "decide on a number that all workers have in common",

@@ -8,7 +8,6 @@ from transpile.facts.events import Event
 from transpile.facts.values import External, Mapping
 from transpile.plan.model import Plan
 from transpile.plan.roles.backwards import data_sources
-from transpile.result import Verdict
 from transpile.rule import Ruling
 from transpile.rules.mxnet._roles import fits
 from transpile.rules.mxnet.data._batch_shapes import binds, bound_to_batch
@@ -60,4 +59,4 @@ def module_divisors(plan: Plan) -> Iterator[Ruling]:
 
 def module_refusal(event: Event, why: str, advice: str) -> Ruling:
     """The refusal of something that divides by the batch of one worker."""
-    return Ruling("MX303", Verdict.REFUSE, event.module, event.node, why, advice)
+    return Ruling.refuse("MX303", event, why, advice)

@@ -35,7 +35,6 @@ from transpile.facts.events import Event
 from transpile.facts.values import External
 from transpile.layout import add_argument
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.mxnet._roles import fits, trainer_argument, trainers
 from transpile.rules.mxnet._vocabulary import MODULES
@@ -55,21 +54,12 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if id(event.node) in seen or event.detached:
             continue
         seen.add(id(event.node))
-        yield Ruling(
-            "MX121",
-            Verdict.ALREADY_DONE if given else Verdict.APPLY,
-            event.module,
-            event.node,
-            "gradients are compressed",
-            data=event.node,
-        )
+        yield Ruling.apply("MX121", event, "gradients are compressed", data=event.node, done=given)
     for fit in fits(plan):
         if fit.word.startswith("FeedForward"):
-            yield Ruling(
+            yield Ruling.refuse(
                 "MX122",
-                Verdict.REFUSE,
-                fit.event.module,
-                fit.event.node,
+                fit.event,
                 "a FeedForward has no way to compress its gradients",
                 "train with a Module, or without --compression",
             )

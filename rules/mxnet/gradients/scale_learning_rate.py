@@ -34,11 +34,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.values import Argument, only_constant
-from transpile.finding import Level
 from transpile.layout import add_argument, wrap_expression
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet.data._loaders import from_store
 from transpile.rules.mxnet.gradients._rates import ADAPTIVE, OPTIMIZERS, Rate, counts, rates, set_up
@@ -63,11 +61,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
     else:
         yield from scaled(plan)
     for event, given, word in counts(plan):
-        yield Remark(
+        yield Remark.warn(
             "MX234",
-            Level.WARNING,
-            event.module,
-            given.node,
+            (event.module, given.node),
             f"'{word}' counts batches of the script's size; with N workers each step takes N of "
             "them",
             f"use {for_all(given)} for the same number of samples",
@@ -88,11 +84,9 @@ def unscaled(plan: Plan) -> Iterator[Remark]:
     for event, _, _ in set_up(plan):
         if id(event.node) not in seen:
             seen.add(id(event.node))
-            yield Remark(
+            yield Remark.note(
                 "MX233",
-                Level.NOTE,
-                event.module,
-                event.node,
+                event,
                 "the learning rate stays, although N times as many samples now make up a step of N "
                 "workers",
                 "--scale-lr linear (SGD) or sqrt (Adam) lets the learning rate follow",
@@ -106,11 +100,9 @@ def scaled(plan: Plan) -> Iterator[Answer]:
         name = adaptive(optimizer)
         if plan.options.scale_lr == "linear" and name and id(event.node) not in seen:
             seen.add(id(event.node))
-            yield Remark(
+            yield Remark.warn(
                 "MX232",
-                Level.WARNING,
-                event.module,
-                event.node,
+                event,
                 f"the learning rate of {name} is multiplied by the number of workers: adaptive "
                 "optimizers often diverge with that",
                 "use --scale-lr sqrt, or none",
@@ -137,22 +129,15 @@ def adaptive(optimizer: Argument | None) -> str:
 def answer(rate: Rate) -> Answer:
     """The answer for one place."""
     if rate.why_not:
-        return Remark(
+        return Remark.warn(
             "MX235",
-            Level.WARNING,
-            rate.module,
-            rate.node,
+            rate,
             f"{rate.why_not}: it is not scaled",
             "multiply it by the number of workers, or its square root, by hand",
         )
     done = from_store(rate.values, "num_workers")
-    return Ruling(
-        "MX231",
-        Verdict.ALREADY_DONE if done else Verdict.APPLY,
-        rate.module,
-        rate.node,
-        "the learning rate follows the number of workers",
-        data=rate,
+    return Ruling.apply(
+        "MX231", rate, "the learning rate follows the number of workers", data=rate, done=done
     )
 
 

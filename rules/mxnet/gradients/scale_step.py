@@ -30,10 +30,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event, Loop
-from transpile.finding import Level
 from transpile.layout import replace_expression, wrap_expression
 from transpile.plan.model import Backward, Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import (
     Update,
@@ -90,21 +88,17 @@ def decide(plan: Plan) -> Iterator[Answer]:
 def unseen(plan: Plan) -> Iterator[Ruling]:
     """Refusals of trainers whose steps are taken by something that cannot be analysed."""
     for event in unknown_fits(plan):
-        yield Ruling(
+        yield Ruling.refuse(
             "MX302",
-            Verdict.REFUSE,
-            event.module,
-            event.node,
+            event,
             "what is trained here cannot be analysed, so that no store can be given to it",
             "train with a Module or a gluon.Trainer in a loop of its own",
         )
     for trainer in trainers(plan):
         if not trainer.event.detached and all(step.detached for step in trainer.steps):
-            yield Ruling(
+            yield Ruling.refuse(
                 "MX302",
-                Verdict.REFUSE,
-                trainer.event.module,
-                trainer.event.node,
+                trainer.event,
                 "no step of this trainer can be seen: what it is handed to takes them, and cannot "
                 "be looked into",
                 "write the training loop out",
@@ -121,11 +115,9 @@ def by_hand(plan: Plan) -> Iterator[Ruling]:
     for backward in plan.backwards:
         event = backward.event
         if id(event.node) not in taken and not event.detached and not fits(plan):
-            yield Ruling(
+            yield Ruling.refuse(
                 "MX307",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
+                event,
                 "no trainer and no module takes the gradients of this backward pass in its loop: "
                 "nothing adds them up over the workers",
                 "update the parameters with a gluon.Trainer",
@@ -135,7 +127,7 @@ def by_hand(plan: Plan) -> Iterator[Ruling]:
 
 def settled(event: Event, reason: str, claims: tuple[cst.CSTNode, ...]) -> Ruling:
     """The answer for an update that is right as it is."""
-    return Ruling("MX301", Verdict.ALREADY_DONE, event.module, event.node, reason, claims=claims)
+    return Ruling.done("MX301", event, reason, claims=claims)
 
 
 def backwards_of(plan: Plan, update: Update) -> list[Backward]:
@@ -173,24 +165,15 @@ def step_answers(
     argument = event.arguments.get("batch_size", 0)
     why = divisor_unknown(event, argument)
     if why or argument is None:
-        yield Ruling(
-            "MX302",
-            Verdict.REFUSE,
-            event.module,
-            event.node,
-            why,
-            "pass the number of samples of the batch",
-        )
+        yield Ruling.refuse("MX302", event, why, "pass the number of samples of the batch")
         return
     if from_store(argument.values, "num_workers"):
         yield settled(event, "the divisor counts the samples of all workers", claims)
         return
     if plan.way == "calls" and isinstance(argument.node, cst.BaseExpression):
-        yield Ruling(
+        yield Ruling.apply(
             "MX301",
-            Verdict.APPLY,
-            event.module,
-            event.node,
+            event,
             "every worker has the gradient of the whole batch, and the store adds them up",
             data=Divisor(event.module, argument.node, 1),
             claims=claims,
@@ -199,11 +182,9 @@ def step_answers(
     reader = Reader(lambda values: in_training(plan, values))
     found = {reader.reduction(backward.loss) for backward in backwards}
     if Reduction.UNEVEN in found and plan.options.kvstore != "dist_async":
-        yield Ruling(
+        yield Ruling.refuse(
             "MX308",
-            Verdict.REFUSE,
-            event.module,
-            event.node,
+            event,
             "this loss is a sum over the samples and a term that they have no part in, such as a "
             "penalty on the parameters: the store would add that term up once for each worker",
             "divide that term by the num_workers of the store, or use the mean over the samples",
@@ -216,11 +197,9 @@ def step_answers(
     if not mean and not found <= {Reduction.SUM, Reduction.SAMPLES}:
         # Who passes 1 has divided already.
         mean = constant_of(argument, None) == 1
-        yield Remark(
+        yield Remark.warn(
             "MX306",
-            Level.WARNING,
-            event.module,
-            event.node,
+            event,
             "it cannot be told whether the loss adds up over the samples of a batch or is their "
             f"mean: it is taken {'to be the mean' if mean else 'to add up'}, as it is divided by "
             f"{'1' if mean else 'a number of samples'} here",
@@ -228,22 +207,18 @@ def step_answers(
         )
     divisor = divisor_of(plan, event.module, argument, losses, mean)
     if not made_whole(plan, losses) and unshared_noise(plan, losses):
-        yield Remark(
+        yield Remark.warn(
             "MX309",
-            Level.WARNING,
-            event.module,
-            event.node,
+            event,
             "behind this loss are samples of the training data, of which each worker has its "
             "share, and random numbers, which each worker draws as many of as one process: they "
             "count once for each worker",
             "let the shape of the random numbers follow the batch size of the training data",
         )
     if takes_samples(plan, losses):
-        yield Remark(
+        yield Remark.warn(
             "MX310",
-            Level.WARNING,
-            event.module,
-            event.node,
+            event,
             "this loss is made of some samples of a batch, taken by their places: each worker "
             "takes them from its share of the batch, so that other samples meet in it than in one "
             "process",
@@ -252,24 +227,16 @@ def step_answers(
     if divisor.times == 0 and not divisor.shared:
         yield settled(event, "the divisor is the batch of all workers", claims)
         return
-    yield Ruling(
-        "MX301",
-        Verdict.APPLY,
-        event.module,
-        event.node,
-        "it divides by the samples of all workers",
-        data=divisor,
-        claims=claims,
+    yield Ruling.apply(
+        "MX301", event, "it divides by the samples of all workers", data=divisor, claims=claims
     )
 
 
 def coupled(event: Event) -> Remark:
     """The warning for a loss that each worker makes of its share alone."""
-    return Remark(
+    return Remark.warn(
         "MX314",
-        Level.WARNING,
-        event.module,
-        event.node,
+        event,
         "this loss is made of sums or means of the batch in a way that is no sum or mean over its "
         "samples, such as their ratio, their root or samples less their mean: each worker takes "
         "them over its share, so that updates are not those of the whole batch",

@@ -37,14 +37,12 @@ import libcst as cst
 from transpile.facts.module import Module
 from transpile.facts.values import Class, External, Function, Instance
 from transpile.facts.walk import descendants
-from transpile.finding import Level
 from transpile.layout import insert_before
 from transpile.plan.data.batch_kinds import Batch, batch_of
 from transpile.plan.flow.places import Statement, statement_of
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.parts import walk_parts
 from transpile.records import dataclass
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import has_modules, trainer_argument, trainers
 
@@ -89,28 +87,25 @@ def decide(plan: Plan) -> Iterator[Answer]:
     node = plan.entry.source.tree
     why = obstacle(plan)
     if why:
-        yield Ruling("MX352", Verdict.REFUSE, plan.entry, node, why, ADVICE)
+        yield Ruling.refuse("MX352", (plan.entry, node), why, ADVICE)
         return
     found = places(plan)
     if isinstance(found, str):
-        yield Ruling("MX352", Verdict.REFUSE, plan.entry, node, found, ADVICE)
+        yield Ruling.refuse("MX352", (plan.entry, node), found, ADVICE)
         return
     claims = tuple(loader.event.node for loader in plan.training_loaders)
     for place in found:
-        yield Ruling(
+        yield Ruling.apply(
             "MX351",
-            Verdict.ALREADY_DONE if is_split(plan) else Verdict.APPLY,
-            place.module,
-            place.statement,
+            (place.module, place.statement),
             f"the calls of '{place.text}' are split over the workers",
             data=place,
             claims=claims,
+            done=is_split(plan),
         )
-        yield Remark(
+        yield Remark.note(
             "MX354",
-            Level.NOTE,
-            place.module,
-            place.statement,
+            (place.module, place.statement),
             f"whether '{place.text}' keeps its samples apart is checked with the first batch, and "
             "the job stops where it does not",
         )

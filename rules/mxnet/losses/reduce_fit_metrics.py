@@ -29,7 +29,6 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.finding import Level
 from transpile.layout import add_argument, wrap_expression
 from transpile.plan.model import Plan
 from transpile.result import Verdict
@@ -63,11 +62,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         elif metric is not None and (metric.mapping is not None or node is None):
             why = "where it is chosen cannot be followed"
         if why:
-            yield Remark(
+            yield Remark.warn(
                 "MX604",
-                Level.WARNING,
-                fit.event.module,
-                fit.event.node,
+                fit.event,
                 f"the metric that is logged in training is that of the worker with rank 0: {why}",
                 "take it for what one worker has seen",
             )

@@ -29,12 +29,10 @@ import libcst as cst
 
 from transpile.facts.events import Event, Loop
 from transpile.facts.values import Opaque, Value
-from transpile.finding import Level
 from transpile.layout import wrap_expression
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.plan.query import query
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import (
     can_reduce,
@@ -156,13 +154,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each reading of a training metric, and each number that is reported."""
     chosen = {id(event.node) for event in reduced(plan)}
     for event in reduced(plan):
-        yield Ruling(
-            "MX601",
-            Verdict.APPLY,
-            event.module,
-            event.node,
-            "the metric counts the samples of all workers",
-            data=event,
+        yield Ruling.apply(
+            "MX601", event, "the metric counts the samples of all workers", data=event
         )
     for event in reading(plan):
         if id(event.node) not in chosen:
@@ -170,13 +163,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
     for event in foreign_readings(plan):
         yield one_worker(event, "this training metric")
     for event in done(plan):
-        yield Ruling(
-            "MX601",
-            Verdict.ALREADY_DONE,
-            event.module,
-            event.node,
-            "it counts all workers' samples",
-        )
+        yield Ruling.done("MX601", event, "it counts all workers' samples")
     yield from reported(plan)
     yield from partial_passes(plan)
     for update in updates(plan):
@@ -236,11 +223,9 @@ def copied(value: object) -> bool:
 
 def one_worker(event: Event, what: str) -> Remark:
     """The warning about a number that is not that of all workers."""
-    return Remark(
+    return Remark.warn(
         "MX602",
-        Level.WARNING,
-        event.module,
-        event.node,
+        event,
         f"{what} is that of one worker's part of the training data",
         "take it for what one worker has seen, or report a metric",
     )

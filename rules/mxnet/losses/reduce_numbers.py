@@ -31,7 +31,6 @@ import libcst as cst
 from transpile.facts.values import Opaque
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.mxnet.data._loaders import asks_workers, from_store
 from transpile.rules.mxnet.effects._once import VOCABULARY
@@ -45,13 +44,12 @@ WAYS = ("data",)
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each place that reads a number."""
     for number in numbers_of(plan, VOCABULARY).chosen.values():
-        yield Ruling(
+        yield Ruling.apply(
             "MX605",
-            Verdict.ALREADY_DONE if is_done(plan, number) else Verdict.APPLY,
-            number.module,
-            number.node,
+            number,
             "it counts the samples of all workers",
             data=number,
+            done=is_done(plan, number),
         )
 
 

@@ -31,10 +31,8 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Argument
-from transpile.finding import Level
 from transpile.layout import wrap_expression
 from transpile.plan.model import Loader, Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import (
     can_reduce,
@@ -114,9 +112,7 @@ def scored(plan: Plan, event: Event) -> Answer:
     _, (name, position) = MODULE_SCORE if of_module else FEED_FORWARD_SCORE
     metric: Argument | None = event.arguments.get(name, position)
     if metric is not None and is_shared_metric(metric.values):
-        return Ruling(
-            "MX606", Verdict.ALREADY_DONE, event.module, event.node, "it counts all samples"
-        )
+        return Ruling.done("MX606", event, "it counts all samples")
     node = metric.node if metric is not None and metric.mapping is None else None
     called = event.arguments.keyword("batch_end_callback")
     if (
@@ -127,11 +123,9 @@ def scored(plan: Plan, event: Event) -> Answer:
         or not can_reduce(plan)
     ):
         return one_part(event)
-    return Ruling(
+    return Ruling.apply(
         "MX606",
-        Verdict.APPLY,
-        event.module,
-        event.node,
+        event,
         "its metric counts the samples of all workers",
         data=Scored(event.module, node),
     )
@@ -139,11 +133,9 @@ def scored(plan: Plan, event: Event) -> Answer:
 
 def one_part(event: Event) -> Remark:
     """The warning about an evaluation of one worker's part."""
-    return Remark(
+    return Remark.warn(
         "MX607",
-        Level.WARNING,
-        event.module,
-        event.node,
+        event,
         "the script gives each worker its part of this data: what is evaluated here is that of one "
         "worker's part",
         BY_HAND,

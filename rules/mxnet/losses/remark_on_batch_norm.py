@@ -27,7 +27,6 @@ from collections.abc import Iterator
 
 from transpile.facts.events import Event
 from transpile.facts.values import Constant, External
-from transpile.finding import Level
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Remark
 from transpile.rules.mxnet.data._loaders import counts_workers
@@ -48,11 +47,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         return
     for event in plan.facts.reached_calls:
         if normalises(event):
-            yield Remark(
+            yield Remark.warn(
                 "MX315",
-                Level.WARNING,
-                event.module,
-                event.node,
+                event,
                 "batch norm takes its statistics from each worker's share of the batch, which is "
                 "smaller than the script's",
                 "keep shares large enough, or choose --batch-size per-device",

@@ -36,10 +36,8 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Argument, Constant
-from transpile.finding import Level
 from transpile.layout import insert_after, wrap_expression
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import (
     can_reduce,
@@ -100,16 +98,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
 def share(module: Module, node: cst.CSTNode, data: Shared | Scored) -> Ruling:
     """The answer for an evaluation that is sharded."""
     reason = "each worker evaluates its share of the batches"
-    return Ruling("MX612", Verdict.APPLY, module, node, reason, data=data)
+    return Ruling.apply("MX612", (module, node), reason, data=data)
 
 
 def whole(module: Module, node: cst.CSTNode, why: str) -> Remark:
     """The warning about an evaluation that every worker goes through."""
-    return Remark(
+    return Remark.warn(
         "MX611",
-        Level.WARNING,
-        module,
-        node,
+        (module, node),
         f"every worker evaluates all of this: {why}",
         "nothing is wrong: the numbers are those of the whole data",
     )

@@ -32,7 +32,6 @@ from transpile.layout import insert_after, insert_before
 from transpile.plan.flow.places import Statement
 from transpile.plan.flow.start import find_start, is_main_guard
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.mxnet._roles import receivers_of, trainers, updates
 
@@ -51,13 +50,12 @@ def decide(plan: Plan) -> Iterator[Answer]:
         for event in plan.facts.events
     )
     statement = last_statement(plan)
-    yield Ruling(
+    yield Ruling.apply(
         "MX106",
-        Verdict.ALREADY_DONE if waits else Verdict.APPLY,
-        plan.entry,
-        statement,
+        (plan.entry, statement),
         "the workers wait for their pushes and for each other here",
         data=statement,
+        done=waits,
     )
 
 

@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.facts.values import Constant, External
-from transpile.finding import Level
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Remark
 
@@ -41,11 +40,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         number = event.arguments.get("device_id", 0)
         if number is None or all(isinstance(value, Constant) for value in number.values):
             which = number.values[0].value if number is not None and number.values else 0  # type: ignore[union-attr]
-            yield Remark(
+            yield Remark.note(
                 "MX316",
-                Level.NOTE,
-                event.module,
-                event.node,
+                event,
                 f"every worker takes GPU {which} of its machine: two on one machine would share it",
                 "start one worker on each machine, or give each its own CUDA_VISIBLE_DEVICES",
             )

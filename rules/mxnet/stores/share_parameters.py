@@ -64,24 +64,18 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         seen.add(id(node))
         if is_shared_by_helper(plan, trainer):
-            yield Ruling(
-                "MX311", Verdict.ALREADY_DONE, trainer.event.module, node, "they are shared"
-            )
+            yield Ruling.done("MX311", (trainer.event.module, node), "they are shared")
         elif argument is None or not isinstance(argument.node, cst.BaseExpression):
-            yield Ruling(
+            yield Ruling.refuse(
                 "MX312",
-                Verdict.REFUSE,
-                trainer.event.module,
-                node,
+                (trainer.event.module, node),
                 "it is not known which parameters this trainer is given",
                 "pass them as the first argument",
             )
         else:
-            yield Ruling(
+            yield Ruling.apply(
                 "MX311",
-                Verdict.APPLY,
-                trainer.event.module,
-                argument.node,
+                (trainer.event.module, argument.node),
                 "every worker starts from the parameters of rank 0",
                 data=(trainer.event.module, argument.node),
             )

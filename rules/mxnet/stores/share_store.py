@@ -36,7 +36,6 @@ from transpile.plan.effects.effect_search import find_effects
 from transpile.plan.effects.effects import Kind
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, Remark, Ruling, Rulings
 from transpile.rules.mxnet._helpers.exchange import NAMED_KEYS, STRING_KEYS
 from transpile.rules.mxnet._helpers.store import made_store, plain_store, worker_store
@@ -82,11 +81,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
     node = plan.entry.source.tree
     made = [event for event in stores(plan) if makes_shared(event)]
     if made:
-        yield Ruling(
-            "MX101", Verdict.ALREADY_DONE, plan.entry, made[0].node, "there is a shared store"
-        )
+        yield Ruling.done("MX101", (plan.entry, made[0].node), "there is a shared store")
     else:
-        yield Ruling("MX101", Verdict.APPLY, plan.entry, node, "the workers share one store")
+        yield Ruling.apply("MX101", (plan.entry, node), "the workers share one store")
     yield from meeting(plan)
     yield from early_effects(plan)
     yield from by_hand(plan)
@@ -111,11 +108,9 @@ def not_done(plan: Plan) -> Iterator[Answer]:
         given = event.arguments.keyword("sparse_grad")
         constant = only_constant(given.values) if given is not None else None
         if trainers(plan) and given is not None and not (constant and not constant.value):
-            yield Ruling(
+            yield Ruling.refuse(
                 "MX108",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
+                event,
                 "gradients of single rows must be applied by the servers, which would apply the "
                 "optimizer to whatever else the workers send them, too",
                 "leave sparse_grad out",
@@ -153,11 +148,9 @@ def own_seeds(plan: Plan) -> Iterator[Ruling]:
             for value in walk_back(tuple(values))
             for name in called_names(value)
         ):
-            yield Ruling(
+            yield Ruling.refuse(
                 "MX109",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
+                event,
                 "every worker would have random numbers of its own from here on, and draw other "
                 "data, orders and splits than the others",
                 "seed with a number that all workers have in common",
@@ -178,11 +171,9 @@ def meeting(plan: Plan) -> Iterator[Ruling]:
         for callee in event.callee
     )
     if has_several(plan) or chained:
-        yield Ruling(
+        yield Ruling.refuse(
             "MX103",
-            Verdict.REFUSE,
-            events[-1].module,
-            events[-1].node,
+            events[-1],
             "several things are trained here, and the servers update the parameters, with one "
             "optimizer for all of them (dist_async, compression and sparse parameters need that)",
             "choose --kvstore dist_sync without --compression",
@@ -210,11 +201,9 @@ def early_effects(plan: Plan) -> Iterator[Remark]:
         if effect.kind in (Kind.LOG, Kind.PLOT):
             continue
         if first.order < min(imports) and not first.detached:
-            yield Remark(
+            yield Remark.warn(
                 "MX102",
-                Level.WARNING,
-                effect.module,
-                effect.node,
+                effect,
                 f"{effect.word} {effect.kind.value} before mxnet is imported: servers and the "
                 "scheduler, which never come further than that import, do it, too",
                 "import mxnet first",
@@ -233,11 +222,9 @@ def by_hand(plan: Plan) -> Iterator[Ruling]:
                 continue
             if any(id(value) in made for value in operands[0]) and not shares(plan):
                 seen.add(id(event.node))
-                yield Ruling(
+                yield Ruling.refuse(
                     "MX105",
-                    Verdict.REFUSE,
-                    event.module,
-                    event.node,
+                    event,
                     f"the script calls {name} of a store itself: what it means for several "
                     "workers cannot be told",
                     "leave the store to a Trainer or a Module",

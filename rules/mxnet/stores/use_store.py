@@ -34,11 +34,9 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Argument, Values, only_constant
-from transpile.finding import Level
 from transpile.layout import add_argument, replace_expression, wrap_expression
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import (
     call_of,
@@ -153,14 +151,8 @@ def expression(node: cst.CSTNode | None) -> cst.BaseExpression | None:
 
 def apply(event: Event, place: Place, claims: tuple[cst.CSTNode, ...] = ()) -> Ruling:
     """The answer for a place that changes."""
-    return Ruling(
-        "MX111",
-        Verdict.APPLY,
-        event.module,
-        event.node,
-        "it takes the store that the workers share",
-        data=place,
-        claims=claims,
+    return Ruling.apply(
+        "MX111", event, "it takes the store that the workers share", data=place, claims=claims
     )
 
 
@@ -173,33 +165,23 @@ def answer(
 ) -> Ruling:
     """The answer for something that takes a store."""
     if argument is not None and is_shared(argument.values):
-        return Ruling(
-            "MX111",
-            Verdict.ALREADY_DONE,
-            event.module,
-            event.node,
-            "it takes the store that the workers share",
-            claims=claims,
+        return Ruling.done(
+            "MX111", event, "it takes the store that the workers share", claims=claims
         )
     why = event.arguments.unknown_because
     if argument is not None and (argument.mapping is not None or argument.node is None):
         why = why or "the store comes through an unpacked dict"
     if why:
-        return Ruling(
+        return Ruling.refuse(
             "MX112",
-            Verdict.REFUSE,
-            event.module,
-            event.node,
+            event,
             f"the arguments of this call cannot be followed: {why}",
             "write kvstore= out",
         )
     if argument is not None and any(STORE in called_names(v) for v in walk_back(argument.values)):
         # The call that makes the store changes, and so what comes here.
         if not place.trainer and not has_worker_stores(plan):
-            return Ruling(
-                "MX111", Verdict.APPLY, event.module, event.node, "it takes the shared store",
-                claims=claims,
-            )  # fmt: skip
+            return Ruling.apply("MX111", event, "it takes the shared store", claims=claims)
         return apply(event, Place(**{**vars(place), "made": True}), claims)
     return apply(event, place, claims)
 
@@ -222,11 +204,9 @@ def unsaved(plan: Plan) -> Iterator[Remark]:
         constant = only_constant(states.values) if states is not None else None
         asked = states is not None and (constant is None or bool(constant.value))
         if asked or names & {"save_optimizer_states", "load_optimizer_states"}:
-            yield Remark(
+            yield Remark.error(
                 "MX113",
-                Level.ERROR,
-                event.module,
-                event.node,
+                event,
                 "the state of the optimizer is with the servers, and no worker can save or load it",
                 "save the parameters alone",
             )

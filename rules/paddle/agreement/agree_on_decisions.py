@@ -319,13 +319,12 @@ def plateaus(plan: Plan) -> Iterator[Ruling]:
             seen.add(id(event.node))
             number = event.node.args[0].value
             done = agreed(plan, number)
-            yield Ruling(
+            yield Ruling.apply(
                 "PD723",
-                Verdict.ALREADY_DONE if done else Verdict.APPLY,
-                event.module,
-                number,
+                (event.module, number),
                 "all processes take rank 0's number",
                 data="from_main_process",
+                done=done,
             )
 
 

@@ -34,7 +34,6 @@ from transpile.layout import wrap_expression
 from transpile.plan.data.batch_size_reads import Use
 from transpile.plan.flow.before_set_up import runs_before_set_up
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.paddle.data._batch_sizes import places
 
@@ -63,15 +62,10 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "of one process's share"
             )
         if why:
-            yield Ruling("PD224", Verdict.REFUSE, use.module, use.node, why, ADVICE)
+            yield Ruling.refuse("PD224", use, why, ADVICE)
         else:
-            yield Ruling(
-                "PD221",
-                Verdict.APPLY,
-                use.module,
-                use.node,
-                "this shape follows the batch of one process",
-                data=use,
+            yield Ruling.apply(
+                "PD221", use, "this shape follows the batch of one process", data=use
             )
 
 

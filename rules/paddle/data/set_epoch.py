@@ -38,7 +38,6 @@ from transpile.plan.flow.places import function_of
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.plan.models.holders import bindings, parameters
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.paddle.data._sharding import DISTRIBUTED, sharding_of
 from transpile.rules.paddle.data.shard_training_data import made_anew
@@ -57,13 +56,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 continue
             loop, iteration = pair
             if told(plan):
-                yield Ruling(
-                    "PD211",
-                    Verdict.ALREADY_DONE,
-                    loop.module,
-                    loop.node,
-                    "the batch sampler is told the epoch",
-                )
+                yield Ruling.done("PD211", loop, "the batch sampler is told the epoch")
                 break
             found = sharding_of(plan, site)
             if isinstance(found, str) or not shuffles(site, found.way):
@@ -71,11 +64,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
             name, text = epoch_name(plan, loop.node), loader_text(plan, site, loop, iteration)
             if name is None or text is None:
                 break
-            yield Ruling(
+            yield Ruling.apply(
                 "PD211",
-                Verdict.APPLY,
-                loop.module,
-                loop.node,
+                loop,
                 "the batch sampler is told the epoch at the top of this loop",
                 data=(text, name),
             )

@@ -32,7 +32,6 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.values import Argument
-from transpile.finding import Level
 from transpile.layout import (
     add_argument,
     insert_after,
@@ -48,7 +47,6 @@ from transpile.plan.data.sources import Site, constant_of, is_simple, sites
 from transpile.plan.flow.places import statement_of
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Backward, Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.paddle.data._sharding import KNOWN, Sharding, sharding_of
 from transpile.rules.paddle.data._shared_already import shared_already
@@ -82,45 +80,30 @@ def decide(plan: Plan) -> Iterator[Answer]:
     static_of(plan)
     for site in sites(plan):
         if shared_already(plan, site):
-            yield Ruling(
-                "PD201",
-                Verdict.ALREADY_DONE,
-                site.module,
-                site.node,
-                "the processes share this loader's batches",
-                claims=(site.node,),
+            yield Ruling.done(
+                "PD201", site, "the processes share this loader's batches", claims=(site.node,)
             )
             continue
         found = sharding_of(plan, site)
         if isinstance(found, str):
-            yield Ruling("PD202", Verdict.REFUSE, site.module, site.node, found, BY_HAND)
+            yield Ruling.refuse("PD202", site, found, BY_HAND)
             continue
-        yield Ruling(
-            "PD201",
-            Verdict.APPLY,
-            site.module,
-            site.node,
-            "the processes share its batches",
-            data=found,
-            claims=(site.node,),
+        yield Ruling.apply(
+            "PD201", site, "the processes share its batches", data=found, claims=(site.node,)
         )
         if plan.options.batch_size == "per-device":
-            yield Remark(
+            yield Remark.note(
                 "PD204",
-                Level.NOTE,
-                site.module,
-                site.node,
+                site,
                 "each process takes the batch size of the script: the global batch is that times "
                 "the number of processes",
             )
         yield from sizes_read(plan, site)
     for backward in plan.backwards:
         if not backward.loaders and not backward.event.detached:
-            yield Ruling(
+            yield Ruling.refuse(
                 "PD203",
-                Verdict.REFUSE,
-                backward.event.module,
-                backward.event.node,
+                backward.event,
                 why_no_loader(plan, backward),
                 "draw the batches from a paddle.io.DataLoader that the script makes itself",
             )
@@ -143,21 +126,17 @@ def drawn_elsewhere(plan: Plan) -> Iterator[Answer]:
     fits = {id(event.node) for event in high_level(plan).fits}
     for event in handed_out(plan, KNOWN):
         if id(event.node) not in fits:
-            yield Remark(
+            yield Remark.warn(
                 "PD216",
-                Level.WARNING,
-                event.module,
-                event.node,
+                event,
                 "this call is given the training loader, and with several processes it sees only "
                 "one process's share of the data",
                 "give it a second DataLoader over the whole data set",
             )
     for event in passes_for_training(plan):
-        yield Remark(
+        yield Remark.warn(
             "PD215",
-            Level.WARNING,
-            event.module,
-            event.node,
+            event,
             "training uses what this pass over the training loader computes, and with several "
             "processes each computes it from its own share of the data",
             "compute it from the data set, or through a second DataLoader that only this pass uses",
@@ -171,11 +150,9 @@ def sizes_read(plan: Plan, site: Site) -> Iterator[Answer]:
         for node in module.source.nodes:
             if isinstance(node, cst.Attribute) and node.attr.value == "batch_size":
                 if any(id(value) in made for value in plan.facts.values_of(node.value)):
-                    yield Ruling(
+                    yield Ruling.refuse(
                         "PD205",
-                        Verdict.REFUSE,
-                        module,
-                        node,
+                        (module, node),
                         "the loader's batch size is read here, which its batch sampler has now",
                         "read the batch size from where the loader gets it",
                     )

@@ -29,7 +29,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.finding import Level
 from transpile.layout import insert_before
 from transpile.once import wait_before_reading
 from transpile.plan.effects.readback import ReadBack
@@ -61,11 +60,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         read_back: ReadBack = answer.data
         if set_up is not None and set_up.after(read_back.read):
-            yield Remark(
+            yield Remark.warn(
                 "PD573",
-                Level.WARNING,
-                read_back.read.module,
-                read_back.read.node,
+                read_back.read,
                 "this is read before the processes have joined, while one of them may still write",
                 "read it behind the call of setup_distributed",
             )
@@ -75,13 +72,12 @@ def decide(plan: Plan) -> Iterator[Answer]:
         else:
             yield answer
     for place in awaited(plan):
-        yield Ruling(
+        yield Ruling.apply(
             "PD571",
-            Verdict.ALREADY_DONE if place.waits else Verdict.APPLY,
-            place.module,
-            place.statement,
+            (place.module, place.statement),
             "every process waits here for what the high-level interface writes",
             data=place,
+            done=place.waits,
         )
 
 

@@ -35,7 +35,6 @@ from transpile.layout import wrap_expression
 from transpile.plan.data.sources import depends_on_world_size
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 
 CODES = {
@@ -68,30 +67,20 @@ def decide(plan: Plan) -> Iterator[Answer]:
         rate = optimizer.event.arguments.get("learning_rate", 0)
         place = rate_of(optimizer.event.module, rate.node, rate.values) if rate else None
         if rate is not None and depends_on_world_size(plan, rate.values):
-            yield Ruling(
-                "PD231",
-                Verdict.ALREADY_DONE,
-                optimizer.event.module,
-                optimizer.event.node,
-                "the learning rate follows the number of processes",
+            yield Ruling.done(
+                "PD231", optimizer.event, "the learning rate follows the number of processes"
             )
         elif place is None:
-            yield Ruling(
+            yield Ruling.refuse(
                 "PD232",
-                Verdict.REFUSE,
-                optimizer.event.module,
-                optimizer.event.node,
+                optimizer.event,
                 "it is not clear where the learning rate of this optimizer stands",
                 "give the optimizer or its schedule the learning rate as learning_rate=",
             )
         elif id(place[1]) not in seen:
             seen.add(id(place[1]))
-            yield Ruling(
-                "PD231",
-                Verdict.APPLY,
-                place[0],
-                place[1],
-                "the learning rate follows the number of processes",
+            yield Ruling.apply(
+                "PD231", (place[0], place[1]), "the learning rate follows the number of processes"
             )
 
 

@@ -52,7 +52,6 @@ from transpile.plan.effects.treatment import bound_names
 from transpile.plan.flow.places import Statement, statement_in
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.learning import training_forwards
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.paddle.losses._quantities import EQUAL, NOTHING, analysis
 
@@ -85,21 +84,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         seen.add(id(backward.event.node))
         if under_manager(plan, backward):
-            yield Ruling(
-                "PD331",
-                Verdict.ALREADY_DONE,
-                backward.event.module,
-                backward.event.node,
-                "gradients are averaged only where the optimizer steps",
+            yield Ruling.done(
+                "PD331", backward.event, "gradients are averaged only where the optimizer steps"
             )
             continue
         found = micro_step(plan, backward)
         if found is not None:
-            yield Ruling(
+            yield Ruling.apply(
                 "PD331",
-                Verdict.APPLY,
-                found.module,
-                backward.event.node,
+                (found.module, backward.event.node),
                 "gradients are averaged only where the optimizer steps",
                 data=found,
             )

@@ -29,11 +29,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.values import External
-from transpile.finding import Level
 from transpile.layout import insert_after
 from transpile.plan.flow.places import statement_of
 from transpile.plan.model import Optimizer, Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, In, Remark, Ruling, Rulings
 
 CODES = {
@@ -57,31 +55,16 @@ def decide(plan: Plan) -> Iterator[Answer]:
         seen.add(id(event.node))
         text = variable(optimizer)
         if handed(plan, optimizer):
-            yield Ruling(
-                "PD321",
-                Verdict.ALREADY_DONE,
-                event.module,
-                event.node,
-                "fleet has this optimizer",
-            )
+            yield Ruling.done("PD321", event, "fleet has this optimizer")
         elif text is None:
-            yield Remark(
+            yield Remark.note(
                 "PD322",
-                Level.NOTE,
-                event.module,
-                event.node,
+                event,
                 "no variable holds this optimizer: it stays as it is, which is enough for training "
                 "by shares of the data",
             )
         else:
-            yield Ruling(
-                "PD321",
-                Verdict.APPLY,
-                event.module,
-                event.node,
-                "fleet is handed this optimizer",
-                data=text,
-            )
+            yield Ruling.apply("PD321", event, "fleet is handed this optimizer", data=text)
 
 
 def handed(plan: Plan, optimizer: Optimizer) -> bool:

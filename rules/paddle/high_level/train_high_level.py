@@ -33,14 +33,12 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.values import Argument, Constant, Opaque, Sequence, Value
-from transpile.finding import Level
 from transpile.layout import add_argument, guard, insert_before, wrap_expression
 from transpile.once.shared import main_process
 from transpile.plan.data.sources import constant_of, depends_on_world_size
 from transpile.plan.flow.places import statement_of
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.paddle.effects._once import once_of
 from transpile.rules.paddle.high_level._high_level import (
@@ -89,11 +87,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         for event in found.summaries:
             yield from summary(plan, event)
     for event in found.predictions if found.fits else ():
-        yield Remark(
+        yield Remark.warn(
             "PD906",
-            Level.WARNING,
-            event.module,
-            event.node,
+            event,
             "with several processes predict() goes through a share of the data in each, and "
             "gathers the predictions on GPUs only",
             "predict in a process of its own, from the saved model",
@@ -102,13 +98,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def refusal(event: Event, why: str) -> Ruling:
     """The answer about training that cannot be sharded."""
-    return Ruling(
-        "PD902",
-        Verdict.REFUSE,
-        event.module,
-        event.node,
-        why,
-        "write the loop over a paddle.io.DataLoader in the script",
+    return Ruling.refuse(
+        "PD902", event, why, "write the loop over a paddle.io.DataLoader in the script"
     )
 
 
@@ -120,23 +111,20 @@ def fitted(plan: Plan, event: Event) -> Iterator[Answer]:
         yield refusal(event, why)
         return
     done = (size is not None and depends_on_world_size(plan, size.values)) or joined(plan)
-    yield Ruling(
+    yield Ruling.apply(
         "PD901",
-        Verdict.ALREADY_DONE if done else Verdict.APPLY,
-        event.module,
-        event.node,
+        event,
         "each process takes its share of the batch",
         data=size,
         claims=(event.node,),
+        done=done,
     )
     verbose = constant_of(fit_argument(event, "verbose"), 2)
     watched = fit_argument(event, "callbacks") is not None or bool(high_level(plan).evaluations)
     if (verbose != 0 or watched) and not done:
-        yield Remark(
+        yield Remark.warn(
             "PD905",
-            Level.WARNING,
-            event.module,
-            event.node,
+            event,
             "the loss that fit() shows or hands to callbacks, and in training the metrics, are "
             "those of rank 0's share, and so is the loss of evaluations; metrics of evaluations "
             "are those of all processes",
@@ -232,11 +220,9 @@ def losses(plan: Plan, event: Event) -> Iterator[Answer]:
             why = quantity.reason or "it is not reduced"
         else:
             why = "it is not known how it is reduced"
-        yield Remark(
+        yield Remark.warn(
             "PD904",
-            Level.WARNING,
-            event.module,
-            event.node,
+            event,
             f"the average over the processes may differ from the loss over the whole batch: {why}",
             "compare a run with one process",
         )
@@ -246,13 +232,12 @@ def summary(plan: Plan, event: Event) -> Iterator[Ruling]:
     """The answer about one call that prints the layers."""
     if not isinstance(event.module.source.parent(event.node), cst.Expr):
         return
-    yield Ruling(
+    yield Ruling.apply(
         "PD903",
-        Verdict.ALREADY_DONE if once_of(plan).ranks.some_ranks(event) else Verdict.APPLY,
-        event.module,
-        event.node,
+        event,
         "the layers are printed once per job",
         data="summary",
+        done=once_of(plan).ranks.some_ranks(event),
     )
 
 

@@ -28,10 +28,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.finding import Level
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Helper, In, Remark, Ruling, Rulings
 from transpile.rule import Change as Edited
 from transpile.rules.paddle.losses._leaves import Change, Leaf
@@ -56,21 +54,17 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each place where a number leaves the batch."""
     found = numbers(plan)
     for leaf in found.leaves.values():
-        yield Ruling(
+        yield Ruling.apply(
             "PD602" if leaf.change is Change.COUNT else "PD601",
-            Verdict.APPLY,
-            leaf.module,
-            leaf.node,
+            leaf,
             REASONS[leaf.change],
             data=leaf,
         )
     for doubt in found.doubts.values():
         if id(doubt.node) not in found.leaves:
-            yield Remark(
+            yield Remark.warn(
                 "PD603",
-                Level.WARNING,
-                doubt.module,
-                doubt.node,
+                doubt,
                 f"what is reported here is of one process's share of the batch: {doubt.reason}",
                 "reduce it over the processes, or report it from an evaluation",
             )

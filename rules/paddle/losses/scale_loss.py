@@ -35,7 +35,6 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.finding import Level
 from transpile.plan.model import Backward, Plan
 from transpile.records import dataclass
 from transpile.result import Verdict
@@ -104,11 +103,9 @@ def answers(plan: Plan, several: list[Backward]) -> Iterator[Answer]:
     elif quantity.kind is Kind.SUM:
         loss = loss_expression(event.node)
         if loss is None:
-            yield Ruling(
+            yield Ruling.refuse(
                 "PD404",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
+                event,
                 "this loss is a sum over the batch, but there is no place to multiply it by the "
                 "number of processes",
                 "call backward() on the loss itself",
@@ -124,11 +121,9 @@ def answers(plan: Plan, several: list[Backward]) -> Iterator[Answer]:
 
 def doubted(event: Event, why: str) -> Iterator[Remark]:
     """The warning about a loss that stays as it is."""
-    yield Remark(
+    yield Remark.warn(
         "PD403",
-        Level.WARNING,
-        event.module,
-        event.node,
+        event,
         f"the average over the processes may differ from the loss over the whole batch: {why}",
         "compare a run with one process, or gather what the loss compares from all processes",
     )

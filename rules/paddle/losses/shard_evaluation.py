@@ -39,9 +39,7 @@ from collections.abc import Iterator
 
 from transpile.evaluation import Done, Shared, Whole
 from transpile.evaluation.written import shared_out
-from transpile.finding import Level
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Remark, Ruling, Rulings
 from transpile.rules.paddle.effects._once import VOCABULARY
 from transpile.rules.paddle.losses._evaluation import evaluations
@@ -62,28 +60,18 @@ def decide(plan: Plan) -> Iterator[Answer]:
         return
     for found in evaluations(plan, VOCABULARY):
         if isinstance(found, Whole):
-            yield Remark(
+            yield Remark.warn(
                 "PD611",
-                Level.WARNING,
-                found.module,
-                found.node,
+                found,
                 f"every process evaluates all of this: {found.reason} (line {found.line})",
                 "nothing is wrong: the numbers are those of the whole data set",
             )
         elif isinstance(found, Done):
-            yield Ruling(
-                "PD612",
-                Verdict.ALREADY_DONE,
-                found.module,
-                found.node,
-                "each process takes its own batches",
-            )
+            yield Ruling.done("PD612", found, "each process takes its own batches")
         else:
-            yield Ruling(
+            yield Ruling.apply(
                 "PD612",
-                Verdict.APPLY,
-                found.module,
-                found.loop,
+                (found.module, found.loop),
                 "each process takes a block of its batches, and the totals are put together",
                 data=found,
             )

@@ -34,7 +34,6 @@ from transpile.layout import insert_after
 from transpile.plan.flow.places import statement_of
 from transpile.plan.graph import origins
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.paddle.effects._once import once_of
 from transpile.rules.paddle.models.wrap_model import has_batch_norm
@@ -60,13 +59,12 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if not isinstance(statement, cst.Expr) or not isinstance(event.node, cst.Call):
             continue
         assert isinstance(event.node.func, cst.Attribute)
-        yield Ruling(
+        yield Ruling.apply(
             "PD621",
-            Verdict.ALREADY_DONE if broadcasting else Verdict.APPLY,
-            event.module,
-            event.node,
+            event,
             "every process takes the buffers of rank 0 here",
             data=event.module.source.code(event.node.func.value),
+            done=broadcasting,
         )
 
 

@@ -36,7 +36,6 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.finding import Level
 from transpile.plan.data.batch_kinds import Batch, batch_of
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.wraps import wrapped_already
@@ -87,7 +86,7 @@ def refusal(plan: Plan, why: str) -> Ruling:
     models = plan.trained_models
     module, node = home(plan, models[0]) if models else (plan.entry, plan.entry.source.tree)
     advice = "keep the samples of a batch apart within the model, or distribute it by hand"
-    return Ruling("PD352", Verdict.REFUSE, module, node, why, advice)
+    return Ruling.refuse("PD352", (module, node), why, advice)
 
 
 def settled(plan: Plan, verdict: Verdict, why: str) -> Iterator[Ruling]:
@@ -114,7 +113,7 @@ def without_batch(plan: Plan) -> Iterator[Ruling]:
         else:
             continue
         event = backward.event
-        yield Ruling("PD355", Verdict.REFUSE, event.module, event.node, why, advice)
+        yield Ruling.refuse("PD355", event, why, advice)
 
 
 def remark(plan: Plan, model: Model, why: str) -> Remark:
@@ -122,9 +121,9 @@ def remark(plan: Plan, model: Model, why: str) -> Remark:
     module, node = home(plan, model)
     if why:
         message = f"every process computes the calls of this model whole: {why}"
-        return Remark("PD353", Level.NOTE, module, node, message)
+        return Remark.note("PD353", (module, node), message)
     message = (
         "whether this model keeps its samples apart is checked with the first batch, and the job "
         "stops where it does not"
     )
-    return Remark("PD354", Level.NOTE, module, node, message)
+    return Remark.note("PD354", (module, node), message)

@@ -29,7 +29,6 @@ from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
 from transpile.plan.models.reaches import Reach, Wrapper, reaches
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 
 CODES = {
@@ -65,23 +64,16 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 continue
             seen.add(id(reach.node))
             if reach.replaced:
-                yield Ruling(
+                yield Ruling.refuse(
                     "PD312",
-                    Verdict.REFUSE,
-                    reach.module,
-                    reach.node,
+                    reach,
                     f"'{reach.name}' of the model is replaced after the model is ready for "
                     "training",
                     "replace parts of the model before the optimizer is made",
                 )
                 continue
-            yield Ruling(
-                "PD311",
-                Verdict.APPLY,
-                reach.module,
-                reach.node,
-                "the model itself is wanted here, not its wrap",
-                data=reach,
+            yield Ruling.apply(
+                "PD311", reach, "the model itself is wanted here, not its wrap", data=reach
             )
 
 

@@ -37,7 +37,6 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.facts.values import Instance, Opaque
-from transpile.finding import Level
 from transpile.layout import insert_after, insert_before
 from transpile.layout.calls import written_call
 from transpile.plan.flow.gate import hand_written, hidden_training
@@ -48,7 +47,6 @@ from transpile.plan.models.frozen import unfrozen_later
 from transpile.plan.models.learning import reached_by_losses
 from transpile.plan.models.parts import walk_parts
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.paddle.high_level._high_level import MODEL, is_static
 from transpile.rules.paddle.models._doors import parameters_beside, side_doors
@@ -83,64 +81,47 @@ def decide(plan: Plan) -> Iterator[Answer]:
     for model in plan.trained_models:
         module, node = home(plan, model)
         if wrapped_already(plan, model):
-            yield Ruling(
-                "PD301",
-                Verdict.ALREADY_DONE,
-                module,
-                node,
-                "the model is wrapped",
-                claims=claims(model),
-            )
+            yield Ruling.done("PD301", (module, node), "the model is wrapped", claims=claims(model))
             continue
         for event, why in side_doors(plan, model):
-            yield Ruling(
+            yield Ruling.refuse(
                 "PD303",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
+                event,
                 why,
                 "call the model itself in training, so that DataParallel sees it",
             )
         # With split calls every process has the whole gradient of what is beside them.
         for parameter in parameters_beside(plan, model) if plan.way == "data" else ():
-            yield Ruling(
+            yield Ruling.refuse(
                 "PD303",
-                Verdict.REFUSE,
-                parameter.module,
-                parameter.node,
+                parameter,
                 "this parameter of the model is used in a loss, but not in the model's call, past "
                 "the wrap that averages gradients",
                 "compute what needs it in the model's forward",
             )
         found = find_wrap(plan, model)
         if isinstance(found, str):
-            yield Ruling(
+            yield Ruling.refuse(
                 "PD302",
-                Verdict.REFUSE,
-                module,
-                node,
+                (module, node),
                 f"this model learns but cannot be wrapped: {found}",
                 "keep the model in one variable from its making to its calls",
             )
             continue
         unfrozen = unfrozen_later(plan, model, found.order)
         if unfrozen is not None:
-            yield Ruling(
+            yield Ruling.refuse(
                 "PD310",
-                Verdict.REFUSE,
-                unfrozen.module,
-                unfrozen.node,
+                unfrozen,
                 "parameters that are frozen when the model is wrapped may learn from here on, and "
                 "the wrap would not average their gradients",
                 "wrap the model anew for each phase by hand, or freeze by a learning rate of 0",
             )
             continue
         if plan.options.paddle_api == "fleet" and may_leave_parameters_out(plan, model):
-            yield Ruling(
+            yield Ruling.refuse(
                 "PD302",
-                Verdict.REFUSE,
-                module,
-                node,
+                (module, node),
                 "a step may leave parameters of this model unused, which fleet must be told by a "
                 "strategy of the script",
                 "leave out --paddle-api fleet, or use all parameters in every step",
@@ -149,21 +130,17 @@ def decide(plan: Plan) -> Iterator[Answer]:
         wraps.setdefault((id(found.node), found.text), []).append(found)
     for group in wraps.values():
         wrap = merged(group)
-        yield Ruling(
+        yield Ruling.apply(
             "PD301",
-            Verdict.APPLY,
-            wrap.module,
-            wrap.node,
+            wrap,
             f"'{wrap.text}' is wrapped here",
             data=wrap,
             claims=tuple(node for model in wrap.models for node in claims(model)),
         )
         if any(has_batch_norm(plan, model) for model in wrap.models):
-            yield Remark(
+            yield Remark.warn(
                 "PD307",
-                Level.WARNING,
-                wrap.module,
-                wrap.node,
+                wrap,
                 "without GPUs batch norm takes its statistics from the batch of each process, "
                 "which is smaller than the script's",
                 "on GPUs they are taken over all processes",
@@ -189,11 +166,9 @@ def refusals(plan: Plan) -> Iterator[Answer]:
     for value in hand_written(plan):
         # Gradients that enter a loss, such as a gradient penalty, are synchronised with it.
         if id(value) not in reached_by_losses(plan):
-            yield Ruling(
+            yield Ruling.refuse(
                 "PD304",
-                Verdict.REFUSE,
-                value.module,
-                value.node,
+                value,
                 "gradients are taken here without a backward pass: no wrap averages them over the "
                 "processes",
                 "let backward() take them, and read the .grad of the parameters behind it",
@@ -202,11 +177,9 @@ def refusals(plan: Plan) -> Iterator[Answer]:
         static = static_of(plan)
         if is_prepared(value) or (static is not None and static.minimizes):
             continue
-        yield Ruling(
+        yield Ruling.refuse(
             "PD305",
-            Verdict.REFUSE,
-            value.module,
-            value.node,
+            value,
             "the model is trained inside a call that cannot be analysed",
             "use the distributed support of that library, or write the loop in the script",
         )
@@ -214,22 +187,18 @@ def refusals(plan: Plan) -> Iterator[Answer]:
         if is_static(plan):
             break
         if optimizer.steps and optimizer.unknown_because and not optimizer.event.detached:
-            yield Ruling(
+            yield Ruling.refuse(
                 "PD306",
-                Verdict.REFUSE,
-                optimizer.event.module,
-                optimizer.event.node,
+                optimizer.event,
                 f"it is not known which model this optimizer updates: {optimizer.unknown_because}",
                 "give the optimizer the parameters of a model of the script",
             )
     for backward in plan.backwards:
         if backward.event.detached or any(model.trained for model in backward.models):
             continue
-        yield Ruling(
+        yield Ruling.refuse(
             "PD308",
-            Verdict.REFUSE,
-            backward.event.module,
-            backward.event.node,
+            backward.event,
             "this backward pass goes through no model that an optimizer updates, so nothing would "
             "average its gradients over the processes",
             "put what is trained into a paddle.nn.Layer whose parameters an optimizer holds",
@@ -238,11 +207,9 @@ def refusals(plan: Plan) -> Iterator[Answer]:
         for optimizer in plan.optimizers:
             for step in optimizer.steps:
                 if not step.detached:
-                    yield Ruling(
+                    yield Ruling.refuse(
                         "PD309",
-                        Verdict.REFUSE,
-                        step.module,
-                        step.node,
+                        step,
                         "the optimizer steps here, but no backward pass is seen that computes "
                         "gradients",
                         "call backward() on the loss in the script",

@@ -43,7 +43,6 @@ from transpile.plan.flow.leaving import leave_at_end, leave_behind
 from transpile.plan.flow.places import Statement
 from transpile.plan.flow.start import Start, find_start, is_main_guard, relevant
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.paddle.randomness._seeds import Sharing, imports_random, sharing_of
 from transpile.text.changes import Edit, Insert
@@ -58,11 +57,9 @@ CODES = {
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer: where to join, or that it is joined already."""
     if plan.options.mode == "nccl2":
-        yield Ruling(
+        yield Ruling.refuse(
             "PD912",
-            Verdict.REFUSE,
-            plan.entry,
-            plan.entry.source.tree,
+            (plan.entry, plan.entry.source.tree),
             "--mode nccl2 is a mode of Fluid 1.x",
             "leave out --mode: gradients are averaged by collectives, also of static graphs",
         )
@@ -72,34 +69,21 @@ def decide(plan: Plan) -> Iterator[Answer]:
             isinstance(c, External) and c.name in plan.table.distributed_starts
             for c in event.callee
         ):
-            yield Ruling(
-                "PD101",
-                Verdict.ALREADY_DONE,
-                event.module,
-                event.node,
-                "the script joins the other processes itself",
-            )
+            yield Ruling.done("PD101", event, "the script joins the other processes itself")
             return
     start = find_start(plan)
     if start is None and not relevant(plan):
         return
     if start is None:
-        yield Ruling(
+        yield Ruling.refuse(
             "PD102",
-            Verdict.REFUSE,
-            plan.entry,
-            plan.entry.source.tree,
+            (plan.entry, plan.entry.source.tree),
             "no place in the script leads to all of its training",
             "call the training from one function of the script",
         )
         return
-    yield Ruling(
-        "PD101",
-        Verdict.APPLY,
-        plan.entry,
-        start.parsed or start.first,
-        "the processes join here",
-        data=start,
+    yield Ruling.apply(
+        "PD101", (plan.entry, start.parsed or start.first), "the processes join here", data=start
     )
 
 

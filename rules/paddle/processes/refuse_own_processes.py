@@ -27,7 +27,6 @@ from collections.abc import Iterator
 
 from transpile.plan.flow.own_processes import started_elsewhere
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
 
 CODES = {"PD104": "the script trains in processes or threads of its own"}
@@ -36,11 +35,9 @@ CODES = {"PD104": "the script trains in processes or threads of its own"}
 def decide(plan: Plan) -> Iterator[Answer]:
     """One refusal for each place that starts training elsewhere."""
     for event, name in started_elsewhere(plan):
-        yield Ruling(
+        yield Ruling.refuse(
             "PD104",
-            Verdict.REFUSE,
-            event.module,
-            event.node,
+            event,
             f"the script trains in processes or threads of its own ({name}): it is parallel in "
             "its own way already",
             "call the training function directly; the launcher starts the processes",

@@ -32,7 +32,6 @@ from transpile.facts.values import Constant, External, Opaque
 from transpile.layout import replace_expression
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, In, Ruling, Rulings
 
 CODES = {
@@ -50,11 +49,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
     seen: set[int] = set()
     for event in plan.facts.events:
         if event.kind == "store" and is_visible_devices(event.node, plan):
-            yield Ruling(
+            yield Ruling.refuse(
                 "PD803",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
+                event,
                 "which GPUs can be seen is set here for every process, after the launcher has "
                 "given each its own",
                 "choose the GPUs when launching: --devices 0,1",
@@ -68,33 +65,23 @@ def decide(plan: Plan) -> Iterator[Answer]:
         node = event.node.args[0].value
         values = plan.facts.values_of(node)
         if names_own(plan, node):
-            yield Ruling(
-                "PD801",
-                Verdict.ALREADY_DONE,
-                event.module,
-                node,
-                "each process uses its own GPU",
-            )
+            yield Ruling.done("PD801", (event.module, node), "each process uses its own GPU")
             continue
         numbered = [v for v in values if isinstance(v, Constant) and is_numbered(v.value)]
         formatted = isinstance(node, (cst.FormattedString, cst.BinaryOperation))
         if not numbered and not formatted:
             continue
         if formatted or len(numbered) < len(values) or not literal(node):
-            yield Ruling(
+            yield Ruling.refuse(
                 "PD802",
-                Verdict.REFUSE,
-                event.module,
-                node,
+                (event.module, node),
                 "a GPU is chosen by its number here, which would be the same one in every process",
                 "leave the choice to the launcher: paddle.set_device('gpu')",
             )
             continue
-        yield Ruling(
+        yield Ruling.apply(
             "PD801",
-            Verdict.APPLY,
-            event.module,
-            node,
+            (event.module, node),
             "each process uses its own GPU",
             data=bool(names & PLACES),
         )

@@ -30,7 +30,6 @@ from collections.abc import Iterator
 
 from transpile.plan.model import Plan
 from transpile.plan.models.noise import uneven_noise
-from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
 
 CODES = {"PD407": "random numbers change parameters or gradients in training"}
@@ -41,11 +40,9 @@ WAYS = ("data",)
 def decide(plan: Plan) -> Iterator[Answer]:
     """One refusal for each place that changes parameters or gradients by random numbers."""
     for event in uneven_noise(plan):
-        yield Ruling(
+        yield Ruling.refuse(
             "PD407",
-            Verdict.REFUSE,
-            event.module,
-            event.node,
+            event,
             "random numbers change parameters or averaged gradients here, and each process draws "
             "its own: their models would diverge",
             "make the noise on one process and broadcast it",

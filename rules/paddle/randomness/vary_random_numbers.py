@@ -33,7 +33,6 @@ from transpile.facts.values import External
 from transpile.layout import insert_before
 from transpile.plan.flow.places import Statement
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.paddle.effects._once import once_of
 from transpile.rules.paddle.randomness._seeds import draws_noise, imports_random
@@ -55,13 +54,12 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if id(loop.node) in seen:
             continue
         seen.add(id(loop.node))
-        yield Ruling(
+        yield Ruling.apply(
             "PD711",
-            Verdict.ALREADY_DONE if varied(plan) else Verdict.APPLY,
-            loop.module,
-            loop.node,
+            loop,
             "from here on each process draws random numbers of its own",
             data=loop,
+            done=varied(plan),
         )
 
 

@@ -116,14 +116,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         )
     )
     if shared_already(plan):
-        yield Ruling(
-            "PD931",
-            Verdict.ALREADY_DONE,
-            event.module,
-            event.node,
-            "the script trains with other processes",
-            claims=claims,
-        )
+        yield Ruling.done("PD931", event, "the script trains with other processes", claims=claims)
         return
     parts: list[tuple[Event, Part]] = []
     why = obstacle(plan, static, parts)
@@ -138,7 +131,7 @@ def refusal(plan: Plan, event: Event | None, reason: str, advice: str) -> Ruling
     """The refusal of a script that cannot be trained with servers."""
     module = event.module if event is not None else plan.entry
     node = event.node if event is not None else plan.entry.source.tree
-    return Ruling("PD932", Verdict.REFUSE, module, node, reason, advice)
+    return Ruling.refuse("PD932", (module, node), reason, advice)
 
 
 def obstacle(
@@ -265,21 +258,13 @@ def trained(
         "trainer's",
         "compare the accuracy with that of one process; Paddle 3 has no parameter servers",
     )
-    yield Ruling(
-        "PD931",
-        Verdict.APPLY,
-        event.module,
-        event.node,
-        "the parameters are exchanged through servers",
-        data=summed,
-        claims=claims,
+    yield Ruling.apply(
+        "PD931", event, "the parameters are exchanged through servers", data=summed, claims=claims
     )
     first = beginning(static)
-    yield Ruling(
+    yield Ruling.apply(
         "PD931",
-        Verdict.APPLY,
-        first[0].module,
-        first[1],
+        (first[0].module, first[1]),
         "every trainer begins with the parameters of the first",
         data="begin",
     )
@@ -287,13 +272,8 @@ def trained(
     for place, part in parts:
         if id(part.node) not in seen:
             seen.add(id(part.node))
-            yield Ruling(
-                "PD933",
-                Verdict.APPLY,
-                place.module,
-                part.node,
-                "each trainer takes its part",
-                data=part,
+            yield Ruling.apply(
+                "PD933", (place.module, part.node), "each trainer takes its part", data=part
             )
     if static.training:
         yield from noise(plan, static)

@@ -33,12 +33,10 @@ import libcst as cst
 
 from transpile.facts.events import Event, Loop
 from transpile.facts.values import Constant, External, Sequence, Value
-from transpile.finding import Level
 from transpile.layout import insert_before, replace_expression, wrap_expression
 from transpile.plan.flow.places import Statement
 from transpile.plan.graph import called_names
 from transpile.plan.model import Optimizer, Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.paddle.gradients.wrap_optimizer import variable
 from transpile.rules.paddle.losses._quantities import Kind, analysis
@@ -92,21 +90,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
     )
     event = static.minimizes[0][0] if static.minimizes else static.whole[0]
     if shared_already(plan):
-        yield Ruling(
-            "PD921",
-            Verdict.ALREADY_DONE,
-            event.module,
-            event.node,
-            "the processes share this graph's gradients",
-            claims=claims,
+        yield Ruling.done(
+            "PD921", event, "the processes share this graph's gradients", claims=claims
         )
         return
     why = obstacle(plan, static)
     if why:
         place, reason = why
-        yield Ruling(
-            "PD911", Verdict.REFUSE, place.module, place.node, reason, BY_HAND, claims=claims
-        )
+        yield Ruling.refuse("PD911", place, reason, BY_HAND, claims=claims)
         return
     yield from minimised(plan, static, claims)
 
@@ -223,21 +214,17 @@ def minimised(plan: Plan, static: Static, claims: tuple[cst.CSTNode, ...]) -> It
                 )
                 break
             fetching.append(
-                Ruling(
+                Ruling.apply(
                     "PD923",
-                    Verdict.APPLY,
-                    run.event.module,
-                    node,
+                    (run.event.module, node),
                     "what is fetched is the mean over the processes",
                     data=data.fetched[run.event.module.source.code(named_variable(node))],
                 )
             )
     for decision in decisions(plan, unshared):
-        yield Ruling(
+        yield Ruling.refuse(
             "PD911",
-            Verdict.REFUSE,
-            decision.module,
-            decision.node,
+            decision,
             "what is done here depends on a number of one process's share of the batch: the "
             "processes would go different ways",
             "decide on the loss, fetched by its name in the script",
@@ -251,11 +238,9 @@ def minimised(plan: Plan, static: Static, claims: tuple[cst.CSTNode, ...]) -> It
             "FLAGS_enable_pir_api=0: the script says so where it is started otherwise",
             "start it on GPUs, or convert without --paddle-api fleet",
         )
-    yield Ruling(
+    yield Ruling.apply(
         "PD921",
-        Verdict.APPLY,
-        event.module,
-        event.node,
+        event,
         "the gradients are averaged over the processes",
         data=None if by_fleet and data.summed is None else data,
         claims=claims,
@@ -267,12 +252,8 @@ def minimised(plan: Plan, static: Static, claims: tuple[cst.CSTNode, ...]) -> It
         if run.loaders or id(run.feed.node) in seen:
             continue
         seen.add(id(run.feed.node))
-        yield Ruling(
-            "PD922",
-            Verdict.APPLY,
-            run.event.module,
-            run.feed.node,
-            "each process is fed its rows",
+        yield Ruling.apply(
+            "PD922", (run.event.module, run.feed.node), "each process is fed its rows"
         )
     yield from noise(plan, static)
 
@@ -292,18 +273,12 @@ def noise(plan: Plan, static: Static) -> Iterator[Answer]:
             break
     loops = [frame for frame in run.event.stack if isinstance(frame, Loop)]
     if draws_noise(plan) and loops:
-        yield Ruling(
-            "PD927",
-            Verdict.APPLY,
-            loops[0].module,
-            loops[0].node,
-            "each process draws noise of its own from here on",
-        )
+        yield Ruling.apply("PD927", loops[0], "each process draws noise of its own from here on")
 
 
 def remark(event: Event, code: str, message: str, advice: str) -> Remark:
     """A warning at an event."""
-    return Remark(code, Level.WARNING, event.module, event.node, message, advice)
+    return Remark.warn(code, event, message, advice)
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

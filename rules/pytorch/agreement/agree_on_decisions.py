@@ -37,11 +37,9 @@ from transpile.facts.events import Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import External
 from transpile.facts.walk import descendants
-from transpile.finding import Level
 from transpile.layout import wrap_expression
 from transpile.plan.flow.places import spelled_out
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.agreement._decisions import (
     Agreement,
@@ -102,11 +100,9 @@ def is_of_rank_0(ruling: Ruling | Remark) -> bool:
 
 def partial(module: Module, node: cst.CSTNode, matter: str) -> Remark:
     """The warning about something that rank 0 computes from its own part of the data."""
-    return Remark(
+    return Remark.warn(
         "PT715",
-        Level.WARNING,
-        module,
-        node,
+        (module, node),
         f"{matter} is now decided by rank 0's part of the training data alone",
         "decide by a number that is taken over all processes",
     )
@@ -116,11 +112,9 @@ def done(plan: Plan, decisions: Decisions) -> Iterator[Answer]:
     """The conditions that are agreed on already."""
     for condition in decisions.conditions:
         if any(id(node) in decisions.divergence.agreeing for node in descendants(condition.test)):
-            yield Ruling(
+            yield Ruling.done(
                 "PT711",
-                Verdict.ALREADY_DONE,
-                condition.event.module,
-                condition.test,
+                (condition.event.module, condition.test),
                 "all processes take the same decision",
             )
 
@@ -136,11 +130,9 @@ def answer(plan: Plan, decision: Decision, decisions: Decisions) -> Ruling | Rem
     if decision.cause is Cause.SIGNAL:
         helper = "any_rank"
     if helper is None:
-        return Ruling(
+        return Ruling.refuse(
             "PT712",
-            Verdict.REFUSE,
-            decision.module,
-            decision.test,
+            (decision.module, decision.test),
             f"{why}: a process that decides differently leaves the others waiting",
             "decide by something that is equal on all processes, or leave the step in",
         )
@@ -148,13 +140,11 @@ def answer(plan: Plan, decision: Decision, decisions: Decisions) -> Ruling | Rem
         why = f"{why}, and is decided before the processes can agree"
         advice = "decide it in the function that trains"
         if decision.cause in ON_DISK:
-            return Remark("PT714", Level.WARNING, decision.module, decision.test, why, advice)
-        return Ruling("PT714", Verdict.REFUSE, decision.module, decision.test, why, advice)
-    return Ruling(
+            return Remark.warn("PT714", (decision.module, decision.test), why, advice)
+        return Ruling.refuse("PT714", (decision.module, decision.test), why, advice)
+    return Ruling.apply(
         "PT711",
-        Verdict.APPLY,
-        decision.module,
-        decision.test,
+        (decision.module, decision.test),
         why,
         data=Agreement(decision.module, node, helper),
     )
@@ -234,29 +224,19 @@ def numbers(plan: Plan, divergence: Divergence) -> Iterator[Answer]:
         seen.add(id(node))
         cause = divergence.cause(event.module, node)
         if id(node) in divergence.agreeing:
-            yield Ruling(
-                "PT713",
-                Verdict.ALREADY_DONE,
-                event.module,
-                node,
-                "all processes take the same number",
-            )
+            yield Ruling.done("PT713", (event.module, node), "all processes take the same number")
         elif cause is Cause.BATCH and plan.in_training(event.stack):
-            yield Ruling(
+            yield Ruling.refuse(
                 "PT712",
-                Verdict.REFUSE,
-                event.module,
-                node,
+                (event.module, node),
                 f"{matter} depends on {cause.value}",
                 "take a number that is equal on all processes",
             )
         elif cause not in (None, Cause.PRESENCE, Cause.NORM):
             assert cause is not None
-            yield Ruling(
+            yield Ruling.apply(
                 "PT713",
-                Verdict.APPLY,
-                event.module,
-                node,
+                (event.module, node),
                 f"{matter} depends on {cause.value}",
                 data=Agreement(event.module, node, "from_main_process"),
             )
@@ -303,11 +283,9 @@ def padded_rounds(plan: Plan, divergence: Divergence) -> Iterator[Remark]:
             assert isinstance(node, (cst.For, cst.CompFor))
             if any(divergence.cause(frame.module, n) for n in counts(plan, node.iter)):
                 continue
-            yield Remark(
+            yield Remark.warn(
                 "PT712",
-                Level.WARNING,
-                frame.module,
-                node.iter,
+                (frame.module, node.iter),
                 f"how often a {step.word} is done follows the longest sample of one process's "
                 "share, unless the rounds are those of samples: a process with fewer rounds leaves "
                 "the others waiting",

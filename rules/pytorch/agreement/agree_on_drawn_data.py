@@ -66,21 +66,19 @@ def decide(plan: Plan) -> Iterator[Answer]:
         drawn = group[0]
         event = drawn.event
         if within_agreement(plan, event):
-            yield Ruling("PT738", Verdict.ALREADY_DONE, event.module, event.node, SAME)
+            yield Ruling.done("PT738", event, SAME)
         elif drawn.statement is None:
             yield refusal(event, drawn)
         else:
             why = WHY.format(drawn.what)
-            yield Ruling("PT738", Verdict.APPLY, drawn.module, drawn.statement, why, data=group)
+            yield Ruling.apply("PT738", (drawn.module, drawn.statement), why, data=group)
 
 
 def refusal(event: Event, drawn: Drawn) -> Ruling:
     """Why the processes cannot draw together here."""
-    return Ruling(
+    return Ruling.refuse(
         "PT738",
-        Verdict.REFUSE,
-        event.module,
-        event.node,
+        event,
         f"{WHY.format(drawn.what)}, so that they train on shares of different data sets, or in "
         f"different ways{drawn.because}",
         "draw the data in a statement of its own outside of the loop over the batches, or give "

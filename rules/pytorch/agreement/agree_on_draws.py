@@ -33,12 +33,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.finding import Level
 from transpile.layout import guard, wrap_expression
 from transpile.plan.flow.places import Statement
 from transpile.plan.model import Plan
 from transpile.records import dataclass
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.data._data import agreed_nodes, within_agreement
 from transpile.rules.pytorch.randomness._collated_draws import collated_draws
@@ -86,7 +84,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if id(event.node) in agreed or within_agreement(plan, event):
             if id(event.node) not in seen:
                 seen.add(id(event.node))
-                yield Ruling("PT739", Verdict.ALREADY_DONE, event.module, event.node, SAME)
+                yield Ruling.done("PT739", event, SAME)
         else:
             open_ones.append(draw)
     for together in placed(plan, open_ones):
@@ -107,11 +105,9 @@ def within_models(plan: Plan, found: list[CommonDraw]) -> Iterator[Remark]:
         if plan.way == "calls" and draw.source != "torch":
             continue
         seen.add(id(event.node))
-        yield Remark(
+        yield Remark.note(
             "PT741",
-            Level.NOTE,
-            event.module,
-            event.node,
+            event,
             "each process draws this for its own samples, as it does for dropout; one process "
             "draws it once for the whole batch",
         )
@@ -127,16 +123,14 @@ def answer(together: Together) -> Answer:
     claimed = node or statement
     assert claimed is not None
     data = Agreement(module, statement, node)
-    return Ruling("PT739", Verdict.APPLY, module, claimed, why, data=data)
+    return Ruling.apply("PT739", (module, claimed), why, data=data)
 
 
 def warning(module: Module, node: cst.CSTNode, where: str) -> Remark:
     """What is said of a draw that the processes cannot make together."""
-    return Remark(
+    return Remark.warn(
         "PT740",
-        Level.WARNING,
-        module,
-        node,
+        (module, node),
         f"'{module.source.code(node)}' is drawn once for a whole batch, and each process draws its "
         f"own for its share{where}",
         ADVICE,

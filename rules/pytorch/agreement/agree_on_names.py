@@ -38,14 +38,12 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.walk import descendants
-from transpile.finding import Level
 from transpile.layout import insert_after
 from transpile.plan.effects.file_reads import event_asks
 from transpile.plan.effects.readback import places_of
 from transpile.plan.flow.places import ancestors, function_of
 from transpile.plan.model import Plan
 from transpile.records import dataclass
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.data._data import agreed_nodes
 from transpile.rules.pytorch.effects._once import once_of
@@ -87,28 +85,22 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if any(id(place) in alone for place in places_of(event)):
             continue
         if agreed(plan, search):
-            yield Ruling(
+            yield Ruling.done(
                 "PT737",
-                Verdict.ALREADY_DONE,
-                search.module,
-                search.loop,
+                (search.module, search.loop),
                 "all processes take the name that one of them found",
             )
         elif draws.joined_before(event):
-            yield Ruling(
+            yield Ruling.apply(
                 "PT737",
-                Verdict.APPLY,
-                search.module,
-                search.loop,
+                (search.module, search.loop),
                 "a name that is free for one process may be taken for the next",
                 data=search,
             )
         else:
-            yield Remark(
+            yield Remark.warn(
                 "PT737",
-                Level.WARNING,
-                search.module,
-                search.loop,
+                (search.module, search.loop),
                 "each process looks for a free name by itself, and may find another one",
                 "look for it behind the place where the process group is joined",
             )

@@ -32,13 +32,11 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import External, Instance, Opaque, Value, Values
-from transpile.finding import Level
 from transpile.layout import replace_expression, wrap_expression
 from transpile.plan.data.data_code import drawing_code
 from transpile.plan.graph import called_names, parents
 from transpile.plan.model import Plan
 from transpile.records import dataclass
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.agreement._sets import elements_in, is_set, is_set_value, set_parts
 from transpile.rules.pytorch.agreement._together import agreed_values
@@ -109,7 +107,7 @@ def sets(plan: Plan, draws: Draws) -> Iterator[Answer]:
             continue
         seen.add(id(event.node))
         if is_taken_out(event):
-            yield Remark("PT731", Level.WARNING, event.module, event.node, WHICH, "sort the set")
+            yield Remark.warn("PT731", event, WHICH, "sort the set")
             continue
         found: Ordering | None = None
         if isinstance(event.node, cst.Call):
@@ -142,12 +140,12 @@ def set_answer(found: Ordering, strings: bool, event: Event, draws: Draws) -> An
     """What is done about one set: sorted where it can be, else taken from rank 0."""
     why = "the order of a set differs from process to process"
     if strings:
-        return Ruling("PT731", Verdict.APPLY, found.module, found.node, why, data=found)
+        return Ruling.apply("PT731", found, why, data=found)
     # What loaders call is called as often as a process has samples.
     if draws.joined_before(event) and not event.detached:
         sent = Ordering(found.module, found.node, SENT[found.way])
-        return Ruling("PT731", Verdict.APPLY, found.module, found.node, why, data=sent)
-    return Remark("PT731", Level.WARNING, found.module, found.node, why, "sort its elements")
+        return Ruling.apply("PT731", found, why, data=sent)
+    return Remark.warn("PT731", found, why, "sort its elements")
 
 
 def set_in_call(plan: Plan, module: Module, node: cst.Call) -> Ordering | None:
@@ -201,39 +199,27 @@ def listings(plan: Plan, data: Data, draws: Draws) -> Iterator[Answer]:
         if id(event.node) in agreed_nodes(plan) or any(
             id(value) in agreed_values(plan) for value in event.result
         ):
-            yield Ruling(
-                "PT732",
-                Verdict.ALREADY_DONE,
-                event.module,
-                node,
-                "all processes take the same listing",
-            )
+            yield Ruling.done("PT732", (event.module, node), "all processes take the same listing")
         elif may_be_made_meanwhile(plan, event):
-            yield Remark(
+            yield Remark.warn(
                 "PT732",
-                Level.WARNING,
-                event.module,
-                node,
+                (event.module, node),
                 "files are listed in an order that may differ from machine to machine, but only "
                 "where a folder is found that one process may just be making: the processes "
                 "cannot agree here",
                 "sort the listing, or make the folder before the training is started",
             )
         elif names & LISTS and draws.joined_before(event):
-            yield Ruling(
+            yield Ruling.apply(
                 "PT732",
-                Verdict.APPLY,
-                event.module,
-                node,
+                (event.module, node),
                 "files are listed in an order that may differ from machine to machine",
                 data=Ordering(event.module, node, "rank 0"),
             )
         else:
-            yield Remark(
+            yield Remark.warn(
                 "PT732",
-                Level.WARNING,
-                event.module,
-                node,
+                (event.module, node),
                 "files are listed in an order that may differ from machine to machine, and data "
                 "is read in that order",
                 "sort the listing",

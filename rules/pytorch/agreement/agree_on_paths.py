@@ -30,7 +30,6 @@ import libcst as cst
 
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch.agreement._own_paths import own_paths
 from transpile.rules.pytorch.data._data import agreed_nodes
@@ -42,12 +41,11 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each call that makes a path another one in each process."""
     done = agreed_nodes(plan)
     for event in own_paths(plan).agreed.values():
-        yield Ruling(
+        yield Ruling.apply(
             "PT742",
-            Verdict.ALREADY_DONE if id(event.node) in done else Verdict.APPLY,
-            event.module,
-            event.node,
+            event,
             "all processes read what one writes to a path made of this",
+            done=id(event.node) in done,
         )
 
 

@@ -40,7 +40,6 @@ from transpile.plan.flow.places import Statement, statement_of
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.records import dataclass
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch.data._data import Data, agreed_nodes, within_agreement
 from transpile.rules.pytorch.randomness._drawn_data import drawn_data
@@ -124,37 +123,25 @@ def splits(plan: Plan, data: Data, draws: Draws) -> Iterator[Answer]:
         answered.add(id(node))
         statement = own_line(event) if source != "own" else None
         if id(node) in agreed_nodes(plan) or within_agreement(plan, event):
-            yield Ruling(
-                "PT733",
-                Verdict.ALREADY_DONE,
-                event.module,
-                node,
-                SAME,
-            )
+            yield Ruling.done("PT733", (event.module, node), SAME)
         elif draws.joined_before(event) and sendable(event, name):
-            yield Ruling(
+            yield Ruling.apply(
                 "PT733",
-                Verdict.APPLY,
-                event.module,
-                node,
+                (event.module, node),
                 "each process would draw this for itself",
                 data=Draw(event.module, node),
             )
         elif draws.joined_before(event) and statement is not None:
-            yield Ruling(
+            yield Ruling.apply(
                 "PT733",
-                Verdict.APPLY,
-                event.module,
-                node,
+                (event.module, node),
                 "each process would draw this for itself",
                 data=Draw(event.module, node, statement),
             )
         else:
-            yield Ruling(
+            yield Ruling.refuse(
                 "PT733",
-                Verdict.REFUSE,
-                event.module,
-                node,
+                (event.module, node),
                 "each process draws this for itself, so that one trains on what another tests on",
                 "seed the random numbers just before, or give a seed to this call",
             )
@@ -192,22 +179,18 @@ def libraries(plan: Plan, draws: Draws) -> Iterator[Answer]:
             continue
         statement = own_line(event)
         if within_agreement(plan, event):
-            yield Ruling("PT733", Verdict.ALREADY_DONE, site.module, site.node, SAME)
+            yield Ruling.done("PT733", site, SAME)
         elif draws.joined_before(event) and statement is not None:
-            yield Ruling(
+            yield Ruling.apply(
                 "PT733",
-                Verdict.APPLY,
-                site.module,
-                site.node,
+                site,
                 "this may split the data by chance, each process for itself",
                 data=Draw(site.module, site.node, statement),
             )
         else:
-            yield Ruling(
+            yield Ruling.refuse(
                 "PT733",
-                Verdict.REFUSE,
-                site.module,
-                site.node,
+                site,
                 "this may split the data by chance, each process for itself, so that one trains on "
                 "what another tests on",
                 "seed the random numbers just before, or call it on a line of its own in main()",

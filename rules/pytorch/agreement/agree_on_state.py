@@ -28,7 +28,6 @@ from collections.abc import Iterator
 
 from transpile.facts.events import Event
 from transpile.facts.values import External, Instance, Opaque, Value
-from transpile.finding import Level
 from transpile.plan.data.data_code import drawing_code
 from transpile.plan.graph import called_names, is_instance_of, origin
 from transpile.plan.model import Plan
@@ -83,11 +82,9 @@ def hashes(plan: Plan) -> Iterator[Answer]:
         function = event.function()
         if function is not None and function.name == "__hash__":
             continue
-        yield Remark(
+        yield Remark.warn(
             "PT734",
-            Level.WARNING,
-            event.module,
-            event.node,
+            event,
             "the hash of a string differs from process to process",
             "take zlib.crc32 of its bytes",
         )
@@ -116,11 +113,9 @@ def weights(plan: Plan, draws: Draws) -> Iterator[Answer]:
             made = next((e for e in plan.facts.events if e.node is value.node), None)
             if made is None or draws.equal(made, "torch"):
                 continue
-            yield Remark(
+            yield Remark.warn(
                 "PT735",
-                Level.WARNING,
-                made.module,
-                made.node,
+                made,
                 "this model is made where each process has random numbers of its own, and it is "
                 "not wrapped: its weights differ",
                 "make it before the training loop, or load its weights from a file",
@@ -166,11 +161,9 @@ def random_states(plan: Plan, draws: Draws) -> Iterator[Answer]:
         if draws.is_late(event) and any(
             isinstance(c, External) and c.name in RANDOM_STATES for c in event.callee
         ):
-            yield Remark(
+            yield Remark.warn(
                 "PT736",
-                Level.WARNING,
-                event.module,
-                event.node,
+                event,
                 "every process takes up the random state of the one that saved it, and draws the "
                 "same noise",
                 "restore it on rank 0 only, or seed anew with the rank",

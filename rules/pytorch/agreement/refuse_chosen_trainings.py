@@ -35,7 +35,6 @@ from transpile.plan.data.data_code import root_names
 from transpile.plan.flow.own_processes import started_elsewhere
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
 
 CODES = {"PT105": "a library chooses what is trained"}
@@ -62,11 +61,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
     if not found:
         return
     event, name = found[0]
-    yield Ruling(
+    yield Ruling.refuse(
         "PT105",
-        Verdict.REFUSE,
-        event.module,
-        event.node,
+        event,
         f"{name} chooses what is trained here, in every process for itself: the processes would "
         "train with different settings, and wait for each other",
         "train one setting in a job of its own, or choose it on rank 0 and broadcast it",

@@ -37,10 +37,8 @@ from transpile.facts.events import Branch, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import External
 from transpile.facts.walk import children
-from transpile.finding import Level
 from transpile.plan.flow.ranks import Ranks
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Remark, Ruling
 from transpile.rules.pytorch.agreement._steps import Step
 from transpile.rules.pytorch.agreement._together import EXITS, passed_by, steps_of
@@ -76,11 +74,9 @@ def behind_ranks(plan: Plan) -> Iterator[Answer]:
         if id(step.event.node) in seen or not ranks.some_ranks(step.event):
             continue
         seen.add(id(step.event.node))
-        yield Ruling(
+        yield Ruling.refuse(
             "PT721",
-            Verdict.REFUSE,
-            step.event.module,
-            step.event.node,
+            step.event,
             f"this {step.word} is reached by some ranks only, and waits for all of them",
             "let every process come here, and keep for rank 0 what follows from the result",
         )
@@ -121,20 +117,16 @@ def swallowed(plan: Plan, step: Step, handler: cst.CSTNode, inside: bool) -> Ans
     """The answer for a handler."""
     module = module_of(plan, handler)
     if inside:
-        return Ruling(
+        return Ruling.refuse(
             "PT722",
-            Verdict.REFUSE,
-            module,
-            handler,
+            (module, handler),
             f"a process that goes on here after an error of its own skips the {step.word}, for "
             "which the others wait",
             "let the error end the job, or skip the batch where any process reports a problem",
         )
-    return Remark(
+    return Remark.warn(
         "PT723",
-        Level.WARNING,
-        module,
-        handler,
+        (module, handler),
         "an error of one process that is swallowed here leaves the others waiting",
         "end the process with an error, so that the launcher ends the others",
     )

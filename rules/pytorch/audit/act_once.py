@@ -33,7 +33,6 @@ from transpile.audit.ranks import Ranks, condition
 from transpile.audit.started import is_done_before
 from transpile.facts.events import Branch, Event
 from transpile.facts.values import External, Opaque, Unknown, Values, only_constant
-from transpile.finding import Level
 from transpile.plan.effects.effect_search import classify, find_effects
 from transpile.plan.effects.effects import Effect, Kind
 from transpile.plan.flow.ranks import Ranks as GuardedPlaces
@@ -104,13 +103,8 @@ def decide(audit: Audit) -> Iterator[Remark]:
                 downloads.append(effect)
     if first is not None:
         lines = "this line comes" if spoken == 1 else f"this and {spoken - 1} more lines come"
-        yield Remark(
-            "AU405",
-            Level.NOTE,
-            first.module,
-            first.node,
-            f"every process prints: {lines} once for each",
-            "print on rank 0 alone",
+        yield Remark.note(
+            "AU405", first, f"every process prints: {lines} once for each", "print on rank 0 alone"
         )
     if downloads:
         more = f", and in {len(downloads) - 1} more places" if len(downloads) > 1 else ""
@@ -263,7 +257,7 @@ def written(effect: Effect, makes: tuple[bool, ...]) -> Remark:
 
 def warning(code: str, effect: Effect, message: str, advice: str) -> Remark:
     """A warning about an effect."""
-    return Remark(code, Level.WARNING, effect.module, effect.node, message, advice)
+    return Remark.warn(code, effect, message, advice)
 
 
 def own_path(audit: Audit, ranks: Ranks, effect: Effect) -> bool:

@@ -32,7 +32,6 @@ import libcst as cst
 from transpile.audit.model import Audit
 from transpile.facts.events import Event
 from transpile.facts.values import Opaque
-from transpile.finding import Level
 from transpile.plan.graph import called_names, walk_back
 from transpile.rule import Remark
 from transpile.rules.pytorch.agreement._divergence import NOTHING_REDUCED, Cause, Divergence
@@ -57,11 +56,9 @@ def decide(audit: Audit) -> Iterator[Remark]:
         cause = divergence.cause(event.module, metric)
         if cause is Cause.BATCH or (cause is Cause.RESULTS and parted):
             seen.add(id(event.node))
-            yield Remark(
+            yield Remark.error(
                 "AU113",
-                Level.ERROR,
-                event.module,
-                event.node,
+                event,
                 "this scheduler follows a number of this process's own part of the data, so that "
                 "the learning rates of the processes part, and the models with them",
                 "all-reduce the number before",

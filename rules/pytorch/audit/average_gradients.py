@@ -31,7 +31,6 @@ from collections.abc import Iterator
 from transpile.audit.model import Audit
 from transpile.facts.events import Event
 from transpile.facts.values import External, Instance, Opaque, Value, Values
-from transpile.finding import Level
 from transpile.plan.graph import method_calls, walk_back
 from transpile.plan.model import Model
 from transpile.plan.models.learning import training_forwards
@@ -84,11 +83,9 @@ def unwrapped(audit: Audit, model: Model) -> Iterator[Remark]:
     forwards = training_forwards(audit.plan, model)
     if node is None or module is None or not any(audit.on_all_ways(e) for e in forwards):
         return
-    yield Remark(
+    yield Remark.error(
         "AU301",
-        Level.ERROR,
-        module,
-        node,
+        (module, node),
         "this model learns on each process from that one's data alone: nothing averages its "
         "gradients, and the models diverge",
         "wrap it in DistributedDataParallel before its first forward",
@@ -135,11 +132,9 @@ def passed(audit: Audit, model: Model, wraps: list[Event]) -> Iterator[Remark]:
         if not audit.on_all_ways(event):
             continue
         found = True
-        yield Remark(
+        yield Remark.error(
             "AU302",
-            Level.ERROR,
-            event.module,
-            event.node,
+            event,
             "this call goes past the wrap of the model: its gradients stay each process's own, and "
             "the models diverge",
             "call the wrapped model",
@@ -163,11 +158,9 @@ def sharded_later(audit: Audit, wraps: dict[int, list[Event]]) -> Iterator[Remar
             for wrap in wraps.get(id(getattr(owner, "node", None)), ()):
                 sharded = any(isinstance(c, External) and c.name == FSDP for c in wrap.callee)
                 if sharded and made and made[0].order < wrap.order:
-                    yield Remark(
+                    yield Remark.error(
                         "AU303",
-                        Level.ERROR,
-                        optimizer.event.module,
-                        optimizer.event.node,
+                        optimizer.event,
                         "this optimizer holds the parameters as they were before the model was "
                         "sharded: what it updates is not what is trained",
                         "make the optimizer from the sharded model",
@@ -182,11 +175,9 @@ def losses(audit: Audit) -> Iterator[Remark]:
             continue
         if scaling.need is Need.UNTOLD:
             continue
-        yield Remark(
+        yield Remark.warn(
             "AU304",
-            Level.WARNING,
-            scaling.module,
-            scaling.node,
+            scaling,
             "the gradients of this loss are averaged over the processes, but it is "
             + (SUM if scaling.degree or scaling.terms else MEAN),
             "multiply a sum by the number of processes for the backward pass, or divide by the "
@@ -198,11 +189,9 @@ def losses(audit: Audit) -> Iterator[Remark]:
     for model in audit.plan.trained_models:
         for window in windows(audit.plan, model):
             node = window.test.test if window.test is not None else window.loop.node
-            yield Remark(
+            yield Remark.note(
                 "AU305",
-                Level.NOTE,
-                window.module,
-                node,
+                (window.module, node),
                 "gradients are averaged over the processes for every batch of an accumulation; "
                 "once before the optimizer steps is enough",
                 "run the other batches under model.no_sync()",

@@ -37,6 +37,7 @@ from transpile.audit.ranks import Ranks
 from transpile.facts.values import Values
 from transpile.finding import Level
 from transpile.plan.graph import called_names, walk_back
+from transpile.records import replace
 from transpile.result import Verdict
 from transpile.rule import Remark, Ruling
 from transpile.rules.pytorch.agreement._divergence import NOTHING_REDUCED, Cause, Divergence
@@ -66,13 +67,9 @@ def decide(audit: Audit) -> Iterator[Remark]:
     yield from conditions(audit)
     for answer in behind_handlers(audit.plan):
         if isinstance(answer, Ruling) and answer.verdict is Verdict.REFUSE:
-            yield Remark(
-                "AU108", Level.ERROR, answer.module, answer.node, answer.reason, answer.advice
-            )
+            yield Remark.error("AU108", answer, answer.reason, answer.advice)
         elif isinstance(answer, Remark):
-            yield Remark(
-                "AU108", Level.WARNING, answer.module, answer.node, answer.message, answer.advice
-            )
+            yield replace(answer, code="AU108", level=Level.WARNING)
 
 
 def conditions(audit: Audit) -> Iterator[Remark]:

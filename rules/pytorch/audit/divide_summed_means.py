@@ -31,7 +31,6 @@ from typing import TYPE_CHECKING
 from transpile.audit.model import Audit
 from transpile.facts.events import Event
 from transpile.facts.values import External, Opaque, Settled, Value, Values, only_constant
-from transpile.finding import Level
 from transpile.plan.effects.effect_search import find_effects
 from transpile.plan.effects.effects import Kind
 from transpile.plan.graph import called_names, walk_back
@@ -89,11 +88,9 @@ def decide(audit: Audit) -> Iterator[Remark]:
                 continue
             if is_mean_of_part(audit, keeps, value, divided):
                 said.add(id(event.node))
-                yield Remark(
+                yield Remark.warn(
                     "AU603",
-                    Level.WARNING,
-                    event.module,
-                    event.node,
+                    event,
                     "this adds up the means of all processes, and the sum is reported as it is: it "
                     "is as many times too large as there are processes",
                     "divide it by dist.get_world_size() behind the all-reduce",

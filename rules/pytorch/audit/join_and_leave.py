@@ -37,7 +37,6 @@ from transpile.audit.model import Audit
 from transpile.audit.started import is_started
 from transpile.facts.events import Event
 from transpile.facts.values import Constant, External, Unknown, only_constant
-from transpile.finding import Level
 from transpile.rule import Remark
 from transpile.rules.pytorch.audit import COLLECTIVES, DDP
 from transpile.rules.pytorch.audit._data import engines
@@ -57,11 +56,9 @@ def decide(audit: Audit) -> Iterator[Remark]:
     for event in audit.first.facts.calls_to("torch.distributed.destroy_process_group"):
         if id(event.node) not in seen and in_finally(event):
             seen.add(id(event.node))
-            yield Remark(
+            yield Remark.warn(
                 "AU111",
-                Level.WARNING,
-                event.module,
-                event.node,
+                event,
                 "a process that fails leaves the group here while the others are in a collective, "
                 "and they wait, or fail with an error of their own that hides the first",
                 "leave the group where the script ends without an error, behind a barrier",
@@ -88,11 +85,9 @@ def locally(audit: Audit) -> Iterator[Remark]:
         given = only_constant(size.values) if size is not None else None
         if given == Constant(1) or is_of_machine(event):
             continue
-        yield Remark(
+        yield Remark.warn(
             "AU112",
-            Level.WARNING,
-            event.module,
-            event.node,
+            event,
             "on a second machine the processes join under the same ranks as on the first, as this "
             "is the number of a process on its machine: the job waits, or trains on one machine",
             "leave rank and world_size out, or take RANK and WORLD_SIZE of the launcher",
@@ -125,11 +120,9 @@ def unjoined(audit: Audit) -> Iterator[Remark]:
         return
     if any(may_join(event) for event in facts.calls if event.order < first.order):
         return
-    yield Remark(
+    yield Remark.error(
         "AU110",
-        Level.ERROR,
-        first.module,
-        first.node,
+        first,
         "no process group is joined before this: PyTorch raises an error here",
         "call torch.distributed.init_process_group first",
     )

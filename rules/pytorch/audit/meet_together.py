@@ -34,7 +34,6 @@ from transpile.audit.meetings import Alone, Meeting, parting
 from transpile.audit.model import Audit
 from transpile.audit.ranks import Ranks
 from transpile.facts.events import Branch
-from transpile.finding import Level
 from transpile.rule import Remark, place
 from transpile.rules.pytorch.audit._meetings import meetings, missed_meetings
 
@@ -68,11 +67,9 @@ def decide(audit: Audit) -> Iterator[Remark]:
         if test is None or id(node) in seen or balanced(meeting, known):
             continue
         seen.add(id(node))
-        yield Remark(
+        yield Remark.error(
             OF_KIND[meeting.kind],
-            Level.ERROR,
-            meeting.event.module,
-            node,
+            (meeting.event.module, node),
             f"this {meeting.word} waits for all processes, but stands behind a test of the "
             "process's number",
             ADVICE[meeting.kind],
@@ -97,11 +94,9 @@ def remark(audit: Audit, alone: Alone) -> Remark:
     """What to say of a meeting that some processes miss."""
     meeting = alone.meeting
     if alone.crossed:
-        return Remark(
+        return Remark.error(
             "AU105",
-            Level.ERROR,
-            meeting.event.module,
-            meeting.event.node,
+            meeting.event,
             f"some processes come to this {meeting.word} while others wait in another collective",
             "let all processes come to collectives in the same order",
         )
@@ -117,11 +112,9 @@ def remark(audit: Audit, alone: Alone) -> Remark:
         if goes_apart
         else f"this {meeting.word} waits for all processes"
     )
-    return Remark(
+    return Remark.error(
         OF_KIND[meeting.kind],
-        Level.ERROR,
-        meeting.event.module,
-        meeting.event.node,
+        meeting.event,
         f"{what}: {why}" if goes_apart else f"{what}, but {why}",
         ADVICE[meeting.kind],
     )

@@ -32,7 +32,6 @@ from transpile.audit.model import Audit
 from transpile.audit.ranks import Ranks
 from transpile.facts.events import Event
 from transpile.facts.values import External, Instance, Opaque, Value, Values
-from transpile.finding import Level
 from transpile.plan.effects.effect_search import find_effects
 from transpile.plan.effects.effects import Effect, Kind
 from transpile.plan.graph import called_names, method_calls, walk_back
@@ -96,21 +95,17 @@ def decide(audit: Audit) -> Iterator[Remark]:
             if by_one and trained_at is None and any(is_part(v, trained) for v in sources):
                 trained_at = event
             if any(is_part(value, evaluated) for value in sources):
-                yield Remark(
+                yield Remark.warn(
                     "AU601",
-                    Level.WARNING,
-                    effect.module,
-                    effect.node,
+                    effect,
                     "what is reported here was computed on this process's share of the data alone",
                     "all-reduce sums and counts over the processes before dividing",
                 )
                 break
     if trained_at is not None:
-        yield Remark(
+        yield Remark.note(
             "AU602",
-            Level.NOTE,
-            trained_at.module,
-            trained_at.node,
+            trained_at,
             "the training numbers that are reported here are those of one process's batches alone",
             "all-reduce sums and counts where they are reported, if those of all are meant",
         )

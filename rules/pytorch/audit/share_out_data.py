@@ -36,7 +36,7 @@ from transpile.audit.model import Audit
 from transpile.audit.ranks import Ranks
 from transpile.facts.events import Event, Loop
 from transpile.facts.values import Constant, Opaque, Settled, Unknown, Value, only_constant
-from transpile.finding import Fix, Level
+from transpile.finding import Fix
 from transpile.layout.arguments import remove_argument
 from transpile.layout.fixes import fix_of
 from transpile.plan.graph import called_names, walk_back
@@ -75,11 +75,9 @@ def decide(audit: Audit) -> Iterator[Remark]:
         return
     for loader in audit.plan.training_loaders:
         if loaders.sharing(loader) is Sharing.WHOLE and audit.on_all(loader.node):
-            yield Remark(
+            yield Remark.warn(
                 "AU201",
-                Level.WARNING,
-                loader.event.module,
-                loader.node,
+                (loader.event.module, loader.node),
                 "every process goes through all of this training data, as the loader has no "
                 "distributed sampler",
                 "give it a DistributedSampler, and call its set_epoch in the loop of epochs",
@@ -114,14 +112,12 @@ def fixed(audit: Audit, event: Event) -> Iterator[Remark]:
             if name == "rank"
             else "this sampler is told of one process, so that every process gets all of the data"
         )
-        yield Remark(
+        yield Remark.error(
             "AU203",
-            Level.ERROR,
-            event.module,
-            event.node,
+            event,
             what,
             "leave rank and num_replicas out: the sampler asks the process group",
-            without(event, ("num_replicas", "rank")),
+            fix=without(event, ("num_replicas", "rank")),
         )
         return
 
@@ -148,11 +144,9 @@ def seeded_apart(audit: Audit, event: Event) -> Iterator[Remark]:
     """A sampler that is told a seed of each process's own."""
     seed = event.arguments.get("seed", 4)
     if seed is not None and Ranks(audit.vocabulary).depend(seed.values):
-        yield Remark(
+        yield Remark.error(
             "AU206",
-            Level.ERROR,
-            event.module,
-            event.node,
+            event,
             "the seed of this sampler differs between processes: each shards another order, so "
             "that some samples come twice in an epoch and others never",
             "give it the same seed on every process",
@@ -166,14 +160,12 @@ def shuffled(loader: Loader) -> Iterator[Remark]:
         return
     constant = only_constant(shuffle.values)
     if constant is not None and bool(constant.value):
-        yield Remark(
+        yield Remark.error(
             "AU204",
-            Level.ERROR,
-            loader.event.module,
-            loader.node,
+            (loader.event.module, loader.node),
             "a loader that has a sampler cannot shuffle: PyTorch raises a ValueError here",
             "leave shuffle out: the sampler decides the order",
-            without(loader.event, ("shuffle",)),
+            fix=without(loader.event, ("shuffle",)),
         )
 
 
@@ -189,11 +181,9 @@ def without_epoch(audit: Audit, loaders: Loaders, loader: Loader) -> Iterator[Re
         told = [e for e in audit.facts.calls if tells_epoch(e, sampler, loader.value)]
         late = [event for event in told if in_loop_over(event, loader)]
         if late and len(late) == len(told):
-            yield Remark(
+            yield Remark.warn(
                 "AU207",
-                Level.WARNING,
-                late[0].module,
-                late[0].node,
+                late[0],
                 "the sampler is told this with each batch, when the order of the epoch is drawn "
                 "already: every epoch begins with what the last batch said",
                 "call set_epoch(epoch) above the loop over the batches",
@@ -201,14 +191,12 @@ def without_epoch(audit: Audit, loaders: Loaders, loader: Loader) -> Iterator[Re
             continue
         if any(not says_nothing_new(event) for event in told):
             continue
-        yield Remark(
+        yield Remark.warn(
             "AU202",
-            Level.WARNING,
-            sampler.module,
-            sampler.node,
+            sampler,
             "nobody tells this sampler the epoch: it gives the same order in every epoch",
             "call set_epoch(epoch) on it at the top of the loop of epochs",
-            told_the_epoch(sampler, loops_of_epochs(audit, loader)) if not told else None,
+            fix=told_the_epoch(sampler, loops_of_epochs(audit, loader)) if not told else None,
         )
 
 

@@ -29,7 +29,6 @@ from transpile.audit.model import Audit
 from transpile.audit.ranks import Ranks
 from transpile.facts.events import Event
 from transpile.facts.values import Constant, External, Unknown
-from transpile.finding import Level
 from transpile.rule import Remark
 
 CODES = {"AU205": "each process draws a split of the data for itself"}
@@ -55,11 +54,9 @@ def decide(audit: Audit) -> Iterator[Remark]:
         seen.add(id(event.node))
         why = differs(audit, ranks, event)
         if why:
-            yield Remark(
+            yield Remark.error(
                 "AU205",
-                Level.ERROR,
-                event.module,
-                event.node,
+                event,
                 f"{why}: each process splits the data in its own way, and trains on what another "
                 "one validates on",
                 "give the split a generator with a fixed seed, the same on every process",

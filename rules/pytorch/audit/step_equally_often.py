@@ -36,7 +36,6 @@ from transpile.audit.model import Audit
 from transpile.audit.ranks import Ranks
 from transpile.facts.events import Event, Loop
 from transpile.facts.values import Constant, External, Opaque, Value, Values
-from transpile.finding import Level
 from transpile.plan.graph import called_names, walk_back
 from transpile.rule import Remark
 from transpile.rules.pytorch.audit._data import SAMPLER
@@ -61,11 +60,12 @@ def decide(audit: Audit) -> Iterator[Remark]:
                 continue
             if any(cut(audit, ranks, value) for value in walk_back(event.callee, enters)):
                 seen.add(id(event.node))
-                yield Remark(
+                yield Remark.warn(
                     "AU109",
-                    Level.WARNING,
-                    event.module,
-                    event.node.iter if isinstance(event.node, cst.For) else event.node,
+                    (
+                        event.module,
+                        event.node.iter if isinstance(event.node, cst.For) else event.node,
+                    ),
                     "each process goes over a part that it cuts out for itself, and one part may "
                     f"be longer than another: then some wait in the {meeting.word} for ever",
                     "cut or fill up the data to a multiple of the number of processes first, or "

@@ -41,7 +41,6 @@ from transpile.facts.values import (
     Value,
     Values,
 )
-from transpile.finding import Level
 from transpile.plan.graph import called_names, walk_back
 from transpile.rule import Remark
 from transpile.rules.pytorch.audit import DDP
@@ -70,11 +69,9 @@ def decide(audit: Audit) -> Iterator[Remark]:
             if id(node) in seen:
                 continue
             seen.add(id(node))
-            yield Remark(
+            yield Remark.error(
                 "AU501",
-                Level.ERROR,
-                module,
-                node,
+                (module, node),
                 f"{why} on every process: all processes of a machine use the same GPU",
                 "use the GPU of LOCAL_RANK, and torch.cuda.set_device it before the process group",
             )
@@ -86,11 +83,9 @@ def decide(audit: Audit) -> Iterator[Remark]:
         if numbered and not moves_to_current(event):
             continue
         if unnumbered(event) and audit.on_all(event.node):
-            yield Remark(
+            yield Remark.warn(
                 "AU502",
-                Level.WARNING,
-                event.module,
-                event.node,
+                event,
                 "this is the first GPU on every process, as nothing selects another",
                 'call torch.cuda.set_device(int(os.environ["LOCAL_RANK"])) first',
             )

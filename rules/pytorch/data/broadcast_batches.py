@@ -31,7 +31,6 @@ import libcst as cst
 
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch.data._handed_out import batch_loop, batch_loops
 
@@ -52,22 +51,19 @@ def decide(plan: Plan) -> Iterator[Answer]:
         loop = batch_loop(plan, backward)
         drawn = loop is not None and isinstance(loop.node, cst.For)
         if not drawn and not backward.event.detached:
-            yield Ruling(
+            yield Ruling.refuse(
                 "PT358",
-                Verdict.REFUSE,
-                backward.event.module,
-                backward.event.node,
+                backward.event,
                 "the batch of this step is drawn in no for loop over batches",
                 "draw the batches in a for loop, or leave out --batches broadcast",
             )
     for module, node in batch_loops(plan):
-        yield Ruling(
+        yield Ruling.apply(
             "PT357",
-            Verdict.ALREADY_DONE if is_done(node) else Verdict.APPLY,
-            module,
-            node,
+            (module, node),
             "rank 0 draws the batches of this loop",
             data=node.iter,
+            done=is_done(node),
         )
 
 

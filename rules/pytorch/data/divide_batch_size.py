@@ -32,7 +32,6 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.facts.values import Argument, Constant, Mapping, Unknown
-from transpile.finding import Level
 from transpile.layout import add_argument, wrap_expression
 from transpile.plan.data.batch_size_uses import uses
 from transpile.plan.data.sources import (
@@ -46,7 +45,6 @@ from transpile.plan.data.sources import (
 from transpile.plan.flow.before_set_up import runs_before_set_up
 from transpile.plan.model import Plan
 from transpile.records import dataclass
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.data._loaders import gives_batches, gives_parts, sharded_sibling
 
@@ -98,35 +96,25 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 yield from other_uses(plan, site, argument, divided)
             continue
         if argument is not None and depends_on_world_size(plan, argument.values):
-            yield Ruling(
-                "PT221",
-                Verdict.ALREADY_DONE,
-                site.module,
-                site.node,
-                "the batch size is divided by the number of processes",
-            )
+            yield Ruling.done("PT221", site, "the batch size is divided by the number of processes")
             continue
         if argument is not None and argument.values == (Constant(None),):
             sampler = given(site, "sampler")
             if sampler is None or not (
                 gives_batches(sampler.values) or gives_parts(plan, sampler.values)
             ):
-                yield Ruling(
+                yield Ruling.refuse(
                     "PT222",
-                    Verdict.REFUSE,
-                    site.module,
-                    site.node,
+                    site,
                     "the loader makes no batches (batch_size=None): it hands on what the dataset "
                     "gives, which may be one sample or a batch as a whole",
                     "give the loader a batch size, or share the batches out inside the dataset",
                 )
             continue
         if plan.options.batch_size == "per-device":
-            yield Remark(
+            yield Remark.note(
                 "PT223",
-                Level.NOTE,
-                site.module,
-                site.node,
+                site,
                 "each process takes the batch size of the script: the global batch is that times "
                 "the number of processes",
             )
@@ -138,14 +126,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             yield answer
         elif id(answer.node) not in divided:
             divided.add(id(answer.node))
-            yield Ruling(
-                "PT221",
-                Verdict.APPLY,
-                answer.module,
-                answer.node,
-                "the processes share this batch",
-                data=answer,
-            )
+            yield Ruling.apply("PT221", answer, "the processes share this batch", data=answer)
         if argument is not None:
             yield from other_uses(plan, site, argument, divided)
 
@@ -156,11 +137,9 @@ def share_of(plan: Plan, site: Site, argument: Argument | None) -> Share | Rulin
         return Share(site.module, site.node, missing=True)
 
     def refuse(why: str) -> Ruling:
-        return Ruling(
+        return Ruling.refuse(
             "PT222",
-            Verdict.REFUSE,
-            site.module,
-            site.node,
+            site,
             why,
             "divide the batch size of this loader by the number of processes by hand",
         )
@@ -227,31 +206,22 @@ def other_uses(plan: Plan, site: Site, argument: Argument, divided: set[int]) ->
             continue
         divided.add(id(use.node))
         if use.obstacle:
-            yield Ruling(
-                "PT224",
-                Verdict.REFUSE,
-                use.module,
-                use.node,
-                use.obstacle,
-                "take the size from the batch itself, as in 'x.size(0)'",
+            yield Ruling.refuse(
+                "PT224", use, use.obstacle, "take the size from the batch itself, as in 'x.size(0)'"
             )
             continue
         if runs_before_set_up(plan, use.module, use.node):
-            yield Ruling(
+            yield Ruling.refuse(
                 "PT224",
-                Verdict.REFUSE,
-                use.module,
-                use.node,
+                use,
                 "this takes the size of the batch before the processes join: it cannot become that "
                 "of one process's share",
                 "take the size from the batch itself, as in 'x.size(0)', in the training step",
             )
             continue
-        yield Ruling(
+        yield Ruling.apply(
             "PT221",
-            Verdict.APPLY,
-            use.module,
-            use.node,
+            use,
             "this shape follows the batch of one process",
             data=Share(use.module, use.node),
         )

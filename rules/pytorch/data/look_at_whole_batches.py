@@ -32,7 +32,6 @@ import libcst as cst
 
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch.data._looking import loader_behind, looks
 
@@ -52,11 +51,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         seen.add(id(node))
         if all(loader_behind(plan, value) is not None for value in given):
-            yield Ruling(
+            yield Ruling.apply(
                 "PT228",
-                Verdict.APPLY,
-                event.module,
-                node,
+                (event.module, node),
                 "a batch of all processes is looked at here",
                 data=node.args[0].value,
             )

@@ -35,7 +35,6 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.facts.walk import descendants
-from transpile.finding import Level
 from transpile.layout import insert_after
 from transpile.plan.data.sources import Site, given, holds_others, is_indirect, sites, variables
 from transpile.plan.flow.places import (
@@ -49,7 +48,6 @@ from transpile.plan.model import Loader, Plan
 from transpile.plan.models.holders import Holder, bindings, parameters
 from transpile.plan.models.wrap_sites import binding_nodes
 from transpile.records import dataclass
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.data._loaders import sharded_sibling
 
@@ -86,22 +84,18 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if not is_indirect(plan, site):
             continue
         if all(sharded_sibling(plan, loader) for loader in site.loaders):
-            yield Ruling(
+            yield Ruling.done(
                 "PT205",
-                Verdict.ALREADY_DONE,
-                site.module,
-                site.node,
+                site,
                 "the loader is rebuilt over this process's shard",
                 claims=(site.node,),
             )
             continue
         if site.loader.foreign:
             called = site.module.source.code(site.node.func)
-            yield Remark(
+            yield Remark.warn(
                 "PT213",
-                Level.WARNING,
-                site.module,
-                site.node,
+                site,
                 f"only the run tells what '{called}' gives: with several processes, a DataLoader "
                 "is copied over each process's shard, and the script stops at its start at "
                 "anything else, and at samplers that it does not know",
@@ -109,21 +103,17 @@ def decide(plan: Plan) -> Iterator[Answer]:
             )
         found = rebuildings(plan, site)
         if not found:
-            yield Ruling(
+            yield Ruling.refuse(
                 "PT206",
-                Verdict.REFUSE,
-                site.module,
-                site.node,
+                site,
                 HELD_BY_NONE[site.loader.foreign],
                 "bind the training loader to a variable of its own",
             )
             continue
         for rebuilding in found:
-            yield Ruling(
+            yield Ruling.apply(
                 "PT205",
-                Verdict.APPLY,
-                rebuilding.module,
-                rebuilding.statement,
+                (rebuilding.module, rebuilding.statement),
                 f"'{rebuilding.text}' is rebuilt over this process's shard",
                 data=rebuilding,
                 claims=(site.node,),

@@ -43,7 +43,6 @@ from collections.abc import Iterator
 from transpile.plan.data.changing_data import Changing, changes_while_drawn
 from transpile.plan.data.sources import sites
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
 
 CODES = {"PT218": "a data set changes while its loader lives"}
@@ -76,4 +75,4 @@ def refusal(plan: Plan, change: Changing) -> Ruling:
             "would know only what its own share of the batches has written"
         )
         advice = "gather what is written over all processes before it is written"
-    return Ruling("PT218", Verdict.REFUSE, change.event.module, change.event.node, why, advice)
+    return Ruling.refuse("PT218", change.event, why, advice)

@@ -39,7 +39,6 @@ from transpile.plan.data.data_code import called, given_to, reached_by
 from transpile.plan.data.sources import sites
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
 from transpile.rules.pytorch.data._drawn_in_order import InOrder, drawn_in_order
 from transpile.rules.pytorch.randomness._seeds import SEEDING
@@ -75,7 +74,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             for module, node in seeded_by_worker(plan, loader):
                 if id(node) not in seen:
                     seen.add(id(node))
-                    yield Ruling("PT229", Verdict.REFUSE, module, node, WORKERS, BY_SEED)
+                    yield Ruling.refuse("PT229", (module, node), WORKERS, BY_SEED)
 
 
 def seeded_by_worker(plan: Plan, loader: Loader) -> Iterator[tuple[Module, cst.CSTNode]]:
@@ -107,4 +106,4 @@ def refusal(found: InOrder) -> Ruling:
             "process would begin at the same sample"
         )
         advice = "find the sample by its index"
-    return Ruling("PT229", Verdict.REFUSE, found.module, found.node, why, advice)
+    return Ruling.refuse("PT229", found, why, advice)

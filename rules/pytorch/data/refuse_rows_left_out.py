@@ -33,7 +33,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.facts.values import Constant, Opaque, Value
-from transpile.finding import Level
 from transpile.plan.data.collation import functions_of, returned
 from transpile.plan.data.data_code import given_to
 from transpile.plan.data.sources import sites
@@ -45,7 +44,6 @@ from transpile.quantity.algebra import STATISTIC
 from transpile.quantity.asking import Kind, analysis
 from transpile.quantity.collation import parts_of
 from transpile.quantity.shapes import PIECES
-from transpile.result import Verdict
 from transpile.rule import Answer, Remark, Ruling
 
 CODES = {
@@ -70,11 +68,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if rows is None or id(rows.node) in seen:
             continue
         seen.add(id(rows.node))
-        yield Ruling(
+        yield Ruling.refuse(
             "PT220",
-            Verdict.REFUSE,
-            rows.module,
-            rows.node,
+            rows,
             "the collate function of the training loader leaves out samples here: the shares of "
             "the processes would be of different sizes, some perhaps empty",
             "leave them out of the data set, before the loader is made",
@@ -84,11 +80,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if joined is None or id(joined.node) in seen:
             continue
         seen.add(id(joined.node))
-        yield Ruling(
+        yield Ruling.refuse(
             "PT220",
-            Verdict.REFUSE,
-            joined.module,
-            joined.node,
+            joined,
             "the collate function joins rows of samples, each of which may have another number of "
             "them, and the loss is taken over the rows: the shares would be of different sizes",
             "let every sample have as many rows, and stack them",
@@ -98,11 +92,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
             for part, why in mixed_rows(plan, one):
                 if id(part.node) not in seen:
                     seen.add(id(part.node))
-                    yield Remark(
+                    yield Remark.warn(
                         "PT236",
-                        Level.WARNING,
-                        part.module,
-                        part.node,
+                        part,
                         "the collate function computes with several samples of a batch, and each "
                         f"process sees its share of them only: {why}",
                         "compute it for each sample, or over the whole data set",

@@ -30,7 +30,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.facts.values import Constant, Opaque, Sequence, Value
-from transpile.finding import Level
 from transpile.plan.graph import called_names, method_calls, origin, walk_back
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Remark
@@ -63,11 +62,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
             rows = [value for owner, found in sizes.items() if owner in drawn for value in found]
             if any(is_made_with(value, rows) for value in callee.operands[0]):
                 seen.add(id(event.node))
-                yield Remark(
+                yield Remark.warn(
                     "PT237",
-                    Level.WARNING,
-                    event.module,
-                    event.node,
+                    event,
                     "a batch is copied into a tensor that is made with the rows of a whole one: "
                     "each process draws a share of them",
                     "make the tensor as large as the batch that it gets, or use --shard calls",

@@ -29,7 +29,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.finding import Level
 from transpile.plan.data.collation import Padding, pads
 from transpile.plan.data.sources import sites
 from transpile.plan.model import Plan
@@ -48,11 +47,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One note for each place that makes a padding loader."""
     for site in sites(plan):
         if pads(plan, site.loader, PADDING):
-            yield Remark(
+            yield Remark.note(
                 "PT217",
-                Level.NOTE,
-                site.module,
-                site.node,
+                site,
                 "each process pads its share of a batch to the longest sample in that share: what "
                 "a model computes without a mask over the padding differs a little from one "
                 "process",

@@ -95,36 +95,26 @@ def decide(plan: Plan) -> Iterator[Answer]:
         counted = bool(again)
         passes = [*again, *loops(plan, site)]
         if not passes and shuffles(site) and repeats_unseen(plan, site) and not told(plan, site):
-            yield Ruling("PT212", Verdict.REFUSE, site.module, site.node, UNSEEN, ADVICE)
+            yield Ruling.refuse("PT212", site, UNSEEN, ADVICE)
         for loop, iteration in passes:
             restarting = any(iteration is start for _, start in again)
             if told(plan, site):
-                yield Ruling(
-                    "PT211",
-                    Verdict.ALREADY_DONE,
-                    loop.module,
-                    loop.node,
-                    "the sampler is told the epoch",
-                )
+                yield Ruling.done("PT211", loop, "the sampler is told the epoch")
                 continue
             text = loader_text(plan, site, loop, iteration)
             data = Telling(site, loop, iteration, text, restarting, counted)
             if not can_tell(plan, data):
-                yield Ruling(
+                yield Ruling.refuse(
                     "PT212",
-                    Verdict.REFUSE,
-                    loop.module,
-                    loop.node,
+                    loop,
                     "the samples would come in the same order in every pass of this loop: nothing "
                     "here, nor where the batches are drawn, names the loader or its sampler",
                     ADVICE,
                 )
                 continue
-            yield Ruling(
+            yield Ruling.apply(
                 "PT211",
-                Verdict.APPLY,
-                loop.module,
-                loop.node,
+                loop,
                 (
                     "the sampler is told where this loop begins another pass"
                     if restarting

@@ -36,7 +36,6 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.values import Constant, Instance, Mapping, Unknown
-from transpile.finding import Level
 from transpile.layout import add_argument, insert_before, replace_argument_value
 from transpile.layout.calls import LINE_LENGTH, written_call
 from transpile.layout.long_lines import limit_of
@@ -46,7 +45,6 @@ from transpile.plan.effects.treatment import parameters_of
 from transpile.plan.flow.places import Statement, function_of, statement_of
 from transpile.plan.model import Plan
 from transpile.records import dataclass
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.data._cuts import sharing
 from transpile.rules.pytorch.data._loaders import (
@@ -107,11 +105,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         dataset = site.loader.argument("dataset")
         maker = unknown_kind(dataset.values) if dataset is not None else ""
         if maker:
-            yield Remark(
+            yield Remark.warn(
                 "PT214",
-                Level.WARNING,
-                site.module,
-                site.node,
+                site,
                 f"what '{maker}' gives is sharded by index, and nothing is known of it: a stream "
                 "has no length and cannot be indexed",
                 "share a stream out by rank and by worker where it is made",
@@ -119,31 +115,25 @@ def decide(plan: Plan) -> Iterator[Answer]:
     reached = [backward for backward in plan.backwards if not backward.event.detached]
     for backward in reached:
         if not backward.loaders and sharing(plan, backward).why_not:
-            yield Ruling(
+            yield Ruling.refuse(
                 "PT203",
-                Verdict.REFUSE,
-                backward.event.module,
-                backward.event.node,
+                backward.event,
                 sharing(plan, backward).why_not,
                 "draw the batches from a DataLoader that the script makes itself",
                 decisive=not any(other.loaders or other.cuts for other in reached),
             )
     for event in handed_out(plan, KNOWN):
-        yield Remark(
+        yield Remark.warn(
             "PT216",
-            Level.WARNING,
-            event.module,
-            event.node,
+            event,
             "this call is given the training loader, and with several processes it sees only one "
             "process's share of the data",
             "give it a second DataLoader over the whole data set",
         )
     for event in passes_for_training(plan):
-        yield Remark(
+        yield Remark.warn(
             "PT215",
-            Level.WARNING,
-            event.module,
-            event.node,
+            event,
             "training uses what this pass over the training loader computes, and with several "
             "processes each computes it from its own share of the data",
             "compute it from the dataset, or through a second DataLoader that only this pass uses",
@@ -154,16 +144,11 @@ def decide_site(plan: Plan, site: Site) -> Ruling:
     """The answer for one call."""
     why = obstacle(plan, site)
     if why == "done":
-        return Ruling(
-            "PT201",
-            Verdict.ALREADY_DONE,
-            site.module,
-            site.node,
-            "the loader has a DistributedSampler",
-            claims=(site.node,),
+        return Ruling.done(
+            "PT201", site, "the loader has a DistributedSampler", claims=(site.node,)
         )
     if why:
-        return Ruling("PT202", Verdict.REFUSE, site.module, site.node, why, BY_HAND)
+        return Ruling.refuse("PT202", site, why, BY_HAND)
     dataset = site.loader.argument("dataset")
     assert dataset is not None and isinstance(dataset.node, cst.BaseExpression)
     shuffle, drop_last = site.loader.argument("shuffle"), site.loader.argument("drop_last")
@@ -176,14 +161,8 @@ def decide_site(plan: Plan, site: Site) -> Ruling:
         drop_last.node if drop_last is not None and drop_last.mapping is None else None,
         options,
     )
-    return Ruling(
-        "PT201",
-        Verdict.APPLY,
-        site.module,
-        site.node,
-        "its dataset is sharded over the processes",
-        data=data,
-        claims=(site.node,),
+    return Ruling.apply(
+        "PT201", site, "its dataset is sharded over the processes", data=data, claims=(site.node,)
     )
 
 

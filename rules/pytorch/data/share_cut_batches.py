@@ -41,11 +41,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.finding import Level
 from transpile.layout import insert_after, insert_at_start_of_body, wrap_expression
 from transpile.plan.flow.places import STATEMENTS
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.data._cuts import Taking, sharing
 from transpile.rules.pytorch.data.divide_batch_size import Share
@@ -71,42 +69,27 @@ def decide(plan: Plan) -> Iterator[Answer]:
         for cut in backward.cuts:
             if cut.fresh and not cut.done and id(cut.node) not in seen:
                 seen.add(id(cut.node))
-                yield Remark(
+                yield Remark.note(
                     "PT219",
-                    Level.NOTE,
-                    cut.module,
-                    cut.node,
+                    cut,
                     "every process makes up its share of each batch from random numbers of its "
                     "own: the samples are like those of one process, not the same",
                 )
             if cut.done and id(cut.node) not in seen:
                 seen.add(id(cut.node))
-                yield Ruling(
-                    "PT225",
-                    Verdict.ALREADY_DONE,
-                    cut.module,
-                    cut.node,
-                    "every process takes its part of this batch",
-                )
+                yield Ruling.done("PT225", cut, "every process takes its part of this batch")
         for taking in found.takings:
             if id(taking.node) not in seen:
                 seen.add(id(taking.node))
-                yield Ruling(
-                    "PT225",
-                    Verdict.APPLY,
-                    taking.module,
-                    taking.node,
-                    "every process takes its part of this batch",
-                    data=taking,
+                yield Ruling.apply(
+                    "PT225", taking, "every process takes its part of this batch", data=taking
                 )
         for module, node in found.sizes:
             if id(node) not in seen:
                 seen.add(id(node))
-                yield Ruling(
+                yield Ruling.apply(
                     "PT226",
-                    Verdict.APPLY,
-                    module,
-                    node,
+                    (module, node),
                     "this shape follows the part of one process",
                     data=Share(module, node),
                 )

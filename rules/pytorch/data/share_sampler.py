@@ -35,7 +35,6 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.values import Constant, Function, Instance, Opaque, Unknown, Values
-from transpile.finding import Level
 from transpile.layout import wrap_expression
 from transpile.plan.data.sources import (
     Site,
@@ -48,7 +47,6 @@ from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
 from transpile.quantity.asking import Kind, analysis, quantity
 from transpile.records import dataclass
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.data._loaders import gives_batches, gives_parts, is_distributed_sampler
 
@@ -81,11 +79,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
             if argument is None or is_distributed_sampler(argument.values):
                 continue
             if gives_parts(plan, argument.values):
-                yield Ruling(
+                yield Ruling.done(
                     "PT207",
-                    Verdict.ALREADY_DONE,
-                    site.module,
-                    site.node,
+                    site,
                     "every process takes its part of what the sampler draws",
                     claims=(site.node,),
                 )
@@ -113,11 +109,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
                     )
                     continue
                 if name == "batch_sampler":
-                    yield Remark(
+                    yield Remark.warn(
                         "PT227",
-                        Level.WARNING,
-                        site.module,
-                        site.node,
+                        site,
                         "these batches may be of any size: the parts of one that the processes do "
                         "not divide overlap by less than a sample each",
                         "let the batch sampler make batches that the number of processes divides",
@@ -128,11 +122,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 helper == "share_sampler"
                 and constant_of(site.loader.argument("drop_last"), False) is True
             )
-            yield Ruling(
+            yield Ruling.apply(
                 "PT207",
-                Verdict.APPLY,
-                site.module,
-                site.node,
+                site,
                 f"every process takes its part of what the {name} draws",
                 data=Sharing(site, node, helper, drops),
                 claims=(site.node,),
@@ -197,7 +189,7 @@ def refusal(
     site: Site, why: str, advice: str = "give the loader its sampler as an argument of the call"
 ) -> Ruling:
     """The answer for a sampler that cannot be sharded."""
-    return Ruling("PT208", Verdict.REFUSE, site.module, site.node, why, advice)
+    return Ruling.refuse("PT208", site, why, advice)
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

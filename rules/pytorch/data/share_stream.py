@@ -36,7 +36,6 @@ from transpile.plan.data.data_code import held_by, methods, reached_by
 from transpile.plan.data.sources import Site, depends_on_world_size, is_indirect, sites
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch.data._drawn_in_order import GENERATORS, is_seeded
 from transpile.rules.pytorch.data._loaders import is_iterable_dataset
@@ -57,33 +56,24 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if dataset is None or is_indirect(plan, site):
             continue
         if any(shares_already(plan, value) for value in dataset.values):
-            yield Ruling(
-                "PT209",
-                Verdict.ALREADY_DONE,
-                site.module,
-                site.node,
-                "every process takes its part of the stream",
-                claims=(site.node,),
+            yield Ruling.done(
+                "PT209", site, "every process takes its part of the stream", claims=(site.node,)
             )
             continue
         if not is_iterable_dataset(dataset.values):
             continue
         why = obstacle(plan, dataset.values, dataset.node)
         if why:
-            yield Ruling(
+            yield Ruling.refuse(
                 "PT210",
-                Verdict.REFUSE,
-                site.module,
-                site.node,
+                site,
                 f"this dataset is iterated, not indexed, and {why}",
                 "share the stream out by rank and by worker inside the dataset",
             )
             continue
-        yield Ruling(
+        yield Ruling.apply(
             "PT209",
-            Verdict.APPLY,
-            site.module,
-            site.node,
+            site,
             "every process takes its part of the stream",
             data=(site, dataset.node),
             claims=(site.node,),

@@ -87,11 +87,9 @@ def kind_of(node: cst.CSTNode) -> str:
 def remark(plan: Plan, kind: str, module: Module, node: cst.CSTNode) -> Remark:
     """What is said of one kind of device."""
     if kind == "mps":
-        return Remark(
+        return Remark.note(
             "PT809",
-            Level.NOTE,
-            module,
-            node,
+            (module, node),
             "a machine has one MPS device, and processes cannot communicate between such devices",
             "start several processes on the CPU or on CUDA's GPUs alone",
         )

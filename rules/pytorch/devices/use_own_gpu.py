@@ -37,7 +37,6 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Function, Opaque, Values, only_constant
-from transpile.finding import Level
 from transpile.layout import add_argument, guard, wrap_expression
 from transpile.plan.data.batch_size import loader_workers
 from transpile.plan.flow.places import ancestors, calls_of, statement_of
@@ -46,7 +45,6 @@ from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.models.second_passes import excluded
 from transpile.records import dataclass
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.devices._checkpoints import only_fills_models
 from transpile.rules.pytorch.devices._devices import (
@@ -128,14 +126,12 @@ def decide(plan: Plan) -> Iterator[Answer]:
 def apply(kind: Kind, module: Module, node: cst.CSTNode, why: str) -> Ruling:
     """The answer for something to change."""
     code = {"device": "PT801", "guard": "PT803"}.get(kind, "PT804")
-    return Ruling(code, Verdict.APPLY, module, node, why, data=Place(kind, module, node))
+    return Ruling.apply(code, (module, node), why, data=Place(kind, module, node))
 
 
 def already(module: Module, node: cst.CSTNode) -> Ruling:
     """The answer for what follows the process already."""
-    return Ruling(
-        "PT801", Verdict.ALREADY_DONE, module, node, "the device follows from the process"
-    )
+    return Ruling.done("PT801", (module, node), "the device follows from the process")
 
 
 # Too many GPUs, or too early.
@@ -160,11 +156,9 @@ def several(plan: Plan, named: list[tuple[Module, cst.CSTNode]]) -> Iterator[Ans
     if len(numbers) < 2:
         return
     module, node = numbers[sorted(numbers)[1]]
-    yield Ruling(
+    yield Ruling.refuse(
         "PT802",
-        Verdict.REFUSE,
-        module,
-        node,
+        (module, node),
         f"the script uses the GPUs {', '.join(map(str, sorted(numbers)))} by their numbers: its "
         "model is spread over them, and each process would have to have as many",
         "put the whole model onto one GPU, or spread it with a pipeline or tensor parallel library",
@@ -188,11 +182,9 @@ def too_early(plan: Plan) -> Iterator[Answer]:
             break
         if event.detached or not moves_to_gpu(event) or excluded(event.stack, entered.stack):
             continue
-        yield Ruling(
+        yield Ruling.refuse(
             "PT807",
-            Verdict.REFUSE,
-            event.module,
-            event.node,
+            event,
             f"this is moved to a GPU before '{start.function.name.value}' is called, in which each "
             "process gets its own: all processes would put it onto the first",
             f"move it to the GPU in '{start.function.name.value}'",
@@ -238,11 +230,9 @@ def selections(plan: Plan) -> Iterator[Answer]:
             small = smallest(event.module, event.node)
             yield apply("guard", event.module, small, "the launcher chooses the GPU")
             if sees_fewer(event):
-                yield Remark(
+                yield Remark.note(
                     "PT803",
-                    Level.NOTE,
-                    event.module,
-                    event.node,
+                    event,
                     "the GPUs that the script lets itself see are taken only without a launcher",
                     "set CUDA_VISIBLE_DEVICES for the launcher where not all GPUs are to be used",
                 )
@@ -264,11 +254,9 @@ def loads(plan: Plan) -> Iterator[Answer]:
         seen.add(id(node))
         location = event.arguments.get("map_location", 1)
         if location is None and event.arguments.unknown_because:
-            yield Remark(
+            yield Remark.warn(
                 "PT804",
-                Level.WARNING,
-                event.module,
-                node,
+                (event.module, node),
                 "it is not known where this checkpoint is loaded to",
                 "give torch.load a map_location that is this process's own GPU, or 'cpu'",
             )
@@ -280,12 +268,8 @@ def loads(plan: Plan) -> Iterator[Answer]:
         elif all(isinstance(v, Function) for v in location.values) and any(
             chooses_by_process(plan, v) for v in location.values if isinstance(v, Function)
         ):
-            yield Ruling(
-                "PT804",
-                Verdict.ALREADY_DONE,
-                event.module,
-                node,
-                "the checkpoint is loaded onto this process's GPU",
+            yield Ruling.done(
+                "PT804", (event.module, node), "the checkpoint is loaded onto this process's GPU"
             )
 
 
@@ -317,11 +301,9 @@ def counted(plan: Plan) -> Iterator[Answer]:
             if External("torch.cuda.device_count") not in value.callee:
                 continue
             seen.add(id(value.node))
-            yield Remark(
+            yield Remark.warn(
                 "PT805",
-                Level.WARNING,
-                value.module,
-                value.node,
+                value,
                 "what is computed from the number of GPUs here was meant for one process that "
                 "uses all of them; now each process uses one",
                 "use 1 instead, or the number of processes where all together are meant",
@@ -343,11 +325,9 @@ def workers(plan: Plan) -> Iterator[Answer]:
             continue
         if id(loader.node) not in seen:
             seen.add(id(loader.node))
-            yield Remark(
+            yield Remark.note(
                 "PT808",
-                Level.NOTE,
-                loader.event.module,
-                loader.node,
+                (loader.event.module, loader.node),
                 f"each process starts {many} of its own{by_default}",
                 "divide num_workers by the processes of a node where its CPUs do not suffice",
             )
@@ -361,11 +341,9 @@ def workers(plan: Plan) -> Iterator[Answer]:
             continue
         method = event.arguments.get("method", 0)
         if method is not None and method.values == (Constant("fork"),):
-            yield Remark(
+            yield Remark.warn(
                 "PT806",
-                Level.WARNING,
-                event.module,
-                event.node,
+                event,
                 "worker processes are forked: CUDA is initialised before, when the process joins "
                 "the group, and cannot be used in them",
                 "use the start method 'spawn' or 'forkserver' where workers use the GPU",

@@ -40,14 +40,12 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Function, Opaque
-from transpile.finding import Level
 from transpile.layout import insert_before
 from transpile.layout.statements import is_docstring
 from transpile.plan.flow.own_processes import MODULES, started_by
 from transpile.plan.flow.places import STATEMENTS, calls_of
 from transpile.plan.model import Plan
 from transpile.records import dataclass
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.devices._devices import chooses_by_process
 from transpile.rules.pytorch.devices._gpu_names import device_arguments
@@ -82,26 +80,17 @@ def decide(plan: Plan) -> Iterator[Answer]:
         inside = [event for event in plan.facts.calls if is_inside(event, begun)]
         module, function = begun.module, begun.function
         if any(chooses(plan, event) for event in inside):
-            yield Ruling(
-                "PT815", Verdict.ALREADY_DONE, module, function, "the thread chooses its GPU"
-            )
+            yield Ruling.done("PT815", (module, function), "the thread chooses its GPU")
         elif not any(uses_gpu(event) for event in inside):
             continue
         elif isinstance(function, cst.FunctionDef) and isinstance(function.body, cst.IndentedBlock):
-            yield Ruling(
-                "PT815",
-                Verdict.APPLY,
-                module,
-                function,
-                "the thread uses the GPU of its process",
-                data=begun,
+            yield Ruling.apply(
+                "PT815", (module, function), "the thread uses the GPU of its process", data=begun
             )
         else:
-            yield Remark(
+            yield Remark.warn(
                 "PT816",
-                Level.WARNING,
-                module,
-                function,
+                (module, function),
                 "this runs in a thread, which uses the first GPU whatever that of its process is",
                 "make it a function with lines of its own, so that it can choose the GPU first",
             )

@@ -30,7 +30,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.finding import Level
 from transpile.layout import insert_before
 from transpile.once import wait_before_reading
 from transpile.plan.effects.effects import Effect
@@ -59,11 +58,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
     read_backs = [each.data for each in answers if isinstance(each, Ruling)]
     for effect in once.effects.values():
         if effect.word in REMOVALS and any(follows(effect, each) for each in read_backs):
-            yield Remark(
+            yield Remark.warn(
                 "PT573",
-                Level.WARNING,
-                effect.module,
-                effect.node,
+                effect,
                 "rank 0 removes here what the other processes may still be reading",
                 "let every process come to a barrier in front of it",
             )

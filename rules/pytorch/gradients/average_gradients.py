@@ -39,10 +39,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.finding import Level
 from transpile.layout import insert_before
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.gradients._averaging import Averaging, averaged_by_hand, averagings
 from transpile.rules.pytorch.models._batch_norm import has_batch_norm
@@ -67,11 +65,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
             if key in seen:
                 continue
             seen.add(key)
-            yield Ruling(
+            yield Ruling.apply(
                 "PT313",
-                Verdict.APPLY,
-                place.module,
-                place.before,
+                (place.module, place.before),
                 "the gradients are averaged here: no variable holds the model for a wrap",
                 data=place,
                 claims=(place.step,),
@@ -79,11 +75,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         normalises = has_batch_norm(plan, model)
         if normalises is not False:
             subject = "batch norm" if normalises else "batch norm, if the model has any,"
-            yield Remark(
+            yield Remark.warn(
                 "PT314",
-                Level.WARNING,
-                places[0].module,
-                places[0].step,
+                (places[0].module, places[0].step),
                 f"{subject} takes its statistics from the batch of each process, which is smaller "
                 "than the script's, and each process keeps its own",
                 "keep the model in one variable, so that it can be wrapped",

@@ -37,10 +37,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.facts.values import Opaque
-from transpile.finding import Level
 from transpile.plan.model import Plan
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
-from transpile.result import Verdict
 from transpile.rule import Answer, Remark, Ruling
 from transpile.rules.pytorch.gradients._compression import WARM_UP
 
@@ -80,17 +78,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if not isinstance(found, Wrap) or (id(found.node), found.text) in seen:
             continue
         if not seen:
-            yield Remark(
-                "PT331", Level.NOTE, found.module, found.node, LOSSES[kind], ADVICE.get(kind, "")
-            )
+            yield Remark.note("PT331", found, LOSSES[kind], ADVICE.get(kind, ""))
         seen.add((id(found.node), found.text))
-        yield Ruling(
-            "PT331",
-            Verdict.APPLY,
-            found.module,
-            found.node,
-            f"the gradients of '{found.text}' are compressed",
-        )
+        yield Ruling.apply("PT331", found, f"the gradients of '{found.text}' are compressed")
     if kind == "fp16" and seen:
         yield from overflows(plan)
 
@@ -100,13 +90,7 @@ def registered(plan: Plan) -> Iterator[Ruling]:
     for event in plan.facts.calls:
         for callee in event.callee:
             if isinstance(callee, Opaque) and callee.name == "register_comm_hook":
-                yield Ruling(
-                    "PT331",
-                    Verdict.ALREADY_DONE,
-                    event.module,
-                    event.node,
-                    "the gradients of this model are compressed",
-                )
+                yield Ruling.done("PT331", event, "the gradients of this model are compressed")
 
 
 def overflows(plan: Plan) -> Iterator[Remark]:
@@ -115,11 +99,9 @@ def overflows(plan: Plan) -> Iterator[Remark]:
     for event in plan.facts.calls_to("torch.amp.GradScaler"):
         if not event.detached and id(event.node) not in seen:
             seen.add(id(event.node))
-            yield Remark(
+            yield Remark.warn(
                 "PT332",
-                Level.WARNING,
-                event.module,
-                event.node,
+                event,
                 "gradients of the scaled loss travel as 16-bit floats, too: where they overflow, "
                 "the scaler skips more steps, and lowers its scale further, than in one process",
                 "use --compression bf16 where the GPUs have it, or a smaller init_scale",

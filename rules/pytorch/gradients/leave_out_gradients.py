@@ -38,7 +38,6 @@ from collections.abc import Iterator
 
 from transpile.layout import guard
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch.gradients._unused_gradients import Needless, needless
 
@@ -52,11 +51,9 @@ CODES = {
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each call of a model that need not average."""
     for found in needless(plan):
-        yield Ruling(
+        yield Ruling.apply(
             "PT323" if found.frozen else "PT324",
-            Verdict.APPLY,
-            found.module,
-            found.first,
+            (found.module, found.first),
             (
                 f"the gradients of '{found.model}' are zeroed before anything uses them"
                 if found.frozen

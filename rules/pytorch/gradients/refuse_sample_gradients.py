@@ -37,7 +37,6 @@ from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.models.noise import changes
 from transpile.quantity.asking import Kind, analysis
-from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
 
 #: Where calls are sharded, every rank has the whole batch.
@@ -83,11 +82,9 @@ def comes_from_gradient(value: object) -> bool:
 
 def refusal(event: Event) -> Ruling:
     """What is said of one place."""
-    return Ruling(
+    return Ruling.refuse(
         "PT410",
-        Verdict.REFUSE,
-        event.module,
-        event.node,
+        event,
         "samples are moved here along gradients of their own, which backward() makes larger for "
         "the share of one process than for the whole batch",
         "take them by torch.autograd.grad of a sum over the samples",

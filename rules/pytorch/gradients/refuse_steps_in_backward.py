@@ -42,7 +42,6 @@ from transpile.facts.events import Call, Event
 from transpile.facts.values import Opaque
 from transpile.plan.model import Plan
 from transpile.plan.models.noise import changes
-from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
 
 CODES = {"PT412": "an optimizer steps within the backward pass"}
@@ -104,11 +103,9 @@ def updates(plan: Plan, event: Event) -> bool:
 
 def refusal(event: Event) -> Ruling:
     """What is said of one place."""
-    return Ruling(
+    return Ruling.refuse(
         "PT412",
-        Verdict.REFUSE,
-        event.module,
-        event.node,
+        event,
         "this hook updates parameters within the backward pass, before their gradients are "
         "averaged over the processes: each process would train a model of its own",
         "step the optimizer behind backward(), where the gradients are those of all processes",

@@ -41,7 +41,6 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.values import BoundMethod, Class, Function, Opaque, Partial, Value
-from transpile.finding import Level
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
 from transpile.plan.roles.surroundings import gradients_off
@@ -82,21 +81,17 @@ def decide(plan: Plan) -> Iterator[Answer]:
 def warning(event: Event, after: bool = False) -> Remark:
     """What is said of one place."""
     if after:
-        return Remark(
+        return Remark.warn(
             "PT409",
-            Level.WARNING,
-            event.module,
-            event.node,
+            event,
             "gradients are looked at, or changed, within the backward pass, where they are those "
             "of one process's share, and only then averaged over the processes",
             "look at the gradients of the parameters between backward() and step(), where they are "
             "those of all processes",
         )
-    return Remark(
+    return Remark.warn(
         "PT409",
-        Level.WARNING,
-        event.module,
-        event.node,
+        event,
         "gradients are changed within the backward pass, in another way than by a factor, and only "
         "then averaged over the processes",
         "change the gradients of the parameters between backward() and step(), where they are "

@@ -34,13 +34,11 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Argument, Constant, Mapping, Opaque, Sequence, Values
-from transpile.finding import Level
 from transpile.layout import add_argument, wrap_expression
 from transpile.plan.data.sources import depends_on_world_size, is_simple
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Optimizer, Plan
 from transpile.records import dataclass
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.gradients._steps import counted_batches
 
@@ -99,11 +97,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
 def unscaled(plan: Plan) -> Iterator[Answer]:
     """A note at each optimizer on what the batch becomes."""
     for optimizer in training(plan):
-        yield Remark(
+        yield Remark.note(
             "PT233",
-            Level.NOTE,
-            optimizer.event.module,
-            optimizer.event.node,
+            optimizer.event,
             f"the learning rate stays, although {batch_of(plan)} samples now make up a step of N "
             "processes",
             "--scale-lr linear (SGD) or sqrt (Adam) lets the learning rate follow",
@@ -140,11 +136,9 @@ def scaled(plan: Plan) -> Iterator[Answer]:
     seen: set[int] = set()
     for optimizer in training(plan):
         if plan.options.scale_lr == "linear" and class_name(optimizer) in ADAPTIVE:
-            yield Remark(
+            yield Remark.warn(
                 "PT232",
-                Level.WARNING,
-                optimizer.event.module,
-                optimizer.event.node,
+                optimizer.event,
                 f"the learning rate of {class_name(optimizer)} is multiplied by the number of "
                 "processes: adaptive optimizers often diverge with that",
                 "use --scale-lr sqrt, or none",
@@ -180,11 +174,9 @@ def rates_of(plan: Plan, optimizer: Optimizer) -> Iterator[Answer]:
     default = DEFAULT_RATES.get(class_name(optimizer))
     if arguments.unknown_because or default is None or not isinstance(event.node, cst.Call):
         if not own:
-            yield Remark(
+            yield Remark.warn(
                 "PT235",
-                Level.WARNING,
-                event.module,
-                event.node,
+                event,
                 "it is not known what the learning rate of this optimizer is: it is not scaled",
                 "multiply it by the number of processes, or its square root, by hand",
             )
@@ -195,11 +187,9 @@ def rates_of(plan: Plan, optimizer: Optimizer) -> Iterator[Answer]:
 def rate(plan: Plan, event: Event, argument: Argument) -> Answer:
     """The answer for a rate that is an argument of a call."""
     if depends_on_world_size(plan, argument.values):
-        return Ruling(
+        return Ruling.done(
             "PT231",
-            Verdict.ALREADY_DONE,
-            event.module,
-            argument.node or event.node,
+            (event.module, argument.node or event.node),
             "the learning rate is computed from the number of processes",
         )
     if argument.mapping is not None and isinstance(event.node, cst.Call):
@@ -208,11 +198,9 @@ def rate(plan: Plan, event: Event, argument: Argument) -> Answer:
             text = event.module.source.code(stars[0].value)
             return apply(Rate(event.module, stars[0].value, copied=text))
     if argument.node is None or argument.mapping is not None:
-        return Remark(
+        return Remark.warn(
             "PT235",
-            Level.WARNING,
-            event.module,
-            event.node,
+            event,
             "this learning rate has no place in the text: it is not scaled",
             "multiply it by the number of processes, or its square root, by hand",
         )
@@ -229,11 +217,9 @@ def group_rates(plan: Plan, values: Values, module: Module) -> Iterator[Answer]:
             continue
         where = entry.module or module
         if depends_on_world_size(plan, entry.values):
-            yield Ruling(
+            yield Ruling.done(
                 "PT231",
-                Verdict.ALREADY_DONE,
-                where,
-                entry.node,
+                (where, entry.node),
                 "the learning rate is computed from the number of processes",
             )
         else:
@@ -251,11 +237,9 @@ def schedule(plan: Plan, event: Event) -> Iterator[Answer]:
                 if argument is None or follows_optimizer(argument.values):
                     continue
                 if len(argument.values) == 1 and isinstance(argument.values[0], Sequence):
-                    yield Remark(
+                    yield Remark.warn(
                         "PT235",
-                        Level.WARNING,
-                        event.module,
-                        argument.node or event.node,
+                        (event.module, argument.node or event.node),
                         f"'{parameter}' has a rate for each parameter group: they are not scaled",
                         "multiply them by the number of processes, or its square root, by hand",
                     )
@@ -279,11 +263,9 @@ def set_by_hand(plan: Plan, event: Event) -> Iterator[Answer]:
     if not isinstance(statement, cst.Assign) or follows_optimizer(event.result):
         return
     if depends_on_world_size(plan, event.result):
-        yield Ruling(
+        yield Ruling.done(
             "PT231",
-            Verdict.ALREADY_DONE,
-            event.module,
-            statement.value,
+            (event.module, statement.value),
             "the learning rate is computed from the number of processes",
         )
     else:
@@ -307,13 +289,8 @@ def follows_optimizer(values: Values) -> bool:
 
 def apply(found: Rate) -> Ruling:
     """The answer for a rate to scale."""
-    return Ruling(
-        "PT231",
-        Verdict.APPLY,
-        found.module,
-        found.node,
-        "the learning rate follows the number of processes",
-        data=found,
+    return Ruling.apply(
+        "PT231", found, "the learning rate follows the number of processes", data=found
     )
 
 
@@ -327,11 +304,9 @@ def counts(plan: Plan) -> Iterator[Answer]:
         example = f"{known} / N" if known is None else f"{known} / N ({known // 2} for N = 2)"
         if known is None:
             example = f"'{found.text}' / N"
-        yield Remark(
+        yield Remark.warn(
             "PT234",
-            Level.WARNING,
-            found.module,
-            found.node,
+            found,
             f"{found.what} counts batches of the script's size; with N processes each step takes "
             "N of them",
             f"use {example} for the same number of samples",

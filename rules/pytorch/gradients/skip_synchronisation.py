@@ -45,7 +45,6 @@ from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Function
 from transpile.facts.walk import descendants
-from transpile.finding import Level
 from transpile.layout import guard
 from transpile.layout.calls import written_call
 from transpile.plan.flow.places import ancestors
@@ -53,7 +52,6 @@ from transpile.plan.graph import walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.learning import training_forwards
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.gradients._accumulation import (
     MicroStep,
@@ -77,12 +75,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
     for model in plan.trained_models:
         done = manager_around(plan, model)
         if done is not None:
-            yield Ruling(
-                "PT321",
-                Verdict.ALREADY_DONE,
-                done.module,
-                done.node,
-                "the model is called where it may leave its gradients to the process",
+            yield Ruling.done(
+                "PT321", done, "the model is called where it may leave its gradients to the process"
             )
             continue
         if wrapped_already(plan, model) or not isinstance(find_wrap(plan, model), Wrap):
@@ -94,11 +88,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         node = window.test or window.loop.node
         reasons = [answer for answer in answers if isinstance(answer, str)]
         if reasons:
-            yield Remark(
+            yield Remark.note(
                 "PT322",
-                Level.NOTE,
-                window.module,
-                node,
+                (window.module, node),
                 "the gradients of several batches are gathered here, and averaged over the "
                 f"processes for each of them: right, but slower than needed ({reasons[0]})",
                 "put the batches before the last of a window under 'model.no_sync()' by hand",
@@ -106,11 +98,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         micro = answers[0]
         assert isinstance(micro, MicroStep)
-        yield Ruling(
+        yield Ruling.apply(
             "PT321",
-            Verdict.APPLY,
-            window.module,
-            micro.first,
+            (window.module, micro.first),
             "gradients are averaged here only where the optimizer steps",
             data=micro,
         )

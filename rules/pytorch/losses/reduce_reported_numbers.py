@@ -47,7 +47,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.finding import Level
 from transpile.layout import replace_expression
 from transpile.plan.model import Plan
 from transpile.result import Verdict
@@ -91,25 +90,21 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each place where a number leaves the batch."""
     found = reported(plan, VOCABULARY)
     for part in found.done.values():
-        yield Ruling(
+        yield Ruling.done(
             "PT601",
-            Verdict.ALREADY_DONE,
-            part.module if part.node is not None else part.event.module,
-            part.node or part.event.node,
+            (
+                part.module if part.node is not None else part.event.module,
+                part.node or part.event.node,
+            ),
             "it is taken over all processes",
         )
     for leaf in found.leaves.values():
         if averaged_already(plan, leaf):
             reason = "what it is given to is averaged over all processes"
-            yield Ruling("PT601", Verdict.ALREADY_DONE, leaf.module, leaf.node, reason)
+            yield Ruling.done("PT601", leaf, reason)
             continue
-        yield Ruling(
-            "PT602" if leaf.change in COUNTS else "PT601",
-            Verdict.APPLY,
-            leaf.module,
-            leaf.node,
-            REASONS[leaf.change],
-            data=leaf,
+        yield Ruling.apply(
+            "PT602" if leaf.change in COUNTS else "PT601", leaf, REASONS[leaf.change], data=leaf
         )
     said: set[tuple[str, int, str]] = set()
     for doubt in found.doubts.values():
@@ -119,20 +114,16 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         said.add((doubt.module.name, line, doubt.reason))
         if doubt.samples:
-            yield Remark(
+            yield Remark.note(
                 "PT604",
-                Level.NOTE,
-                doubt.module,
-                doubt.node,
+                doubt,
                 f"{doubt.reason}",
                 "gather them from all processes if all are wanted",
             )
         else:
-            yield Remark(
+            yield Remark.warn(
                 "PT603",
-                Level.WARNING,
-                doubt.module,
-                doubt.node,
+                doubt,
                 f"what is reported here is of one process's share of the batch: {doubt.reason}",
                 "reduce it over the processes, or report it from an evaluation",
             )

@@ -36,7 +36,6 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.finding import Level
 from transpile.plan.model import Plan
 from transpile.quantity.asking import Duty, Pending, describe
 from transpile.records import replace
@@ -66,22 +65,18 @@ def decide(plan: Plan) -> Iterator[Answer]:
     for scaling in scalings(plan):
         yield from answers(plan, scaling)
     for event in kept_shares(plan):
-        yield Remark(
+        yield Remark.warn(
             "PT406",
-            Level.WARNING,
-            event.module,
-            event.node,
+            event,
             "what a loss depends on keeps here what this process alone has seen of the batch: it "
             "comes to differ between the processes",
             "gather or average over the processes what is kept",
         )
 
     for event in chosen_by_share(plan):
-        yield Remark(
+        yield Remark.warn(
             "PT417",
-            Level.WARNING,
-            event.module,
-            event.node,
+            event,
             "this asks what samples one process has in its share of the batch, and a loss is made "
             "of other values on each answer",
             "ask each sample for itself, or take the answer over the whole batch",
@@ -104,7 +99,7 @@ def answers(plan: Plan, scaling: Scaling) -> Iterator[Answer]:
         )
 
     def warning(why: str, advice: str) -> Iterator[Answer]:
-        yield Remark("PT403", Level.WARNING, scaling.module, scaling.node, why, advice)
+        yield Remark.warn("PT403", scaling, why, advice)
         yield ruling("PT403", Verdict.ALREADY_DONE, f"left as it is: {why}")
 
     if scaling.need is Need.UNREACHED:
@@ -137,7 +132,7 @@ def answers(plan: Plan, scaling: Scaling) -> Iterator[Answer]:
         if not scaling.terms and not scaling.degree:
             yield from warning(why, advice)
             return
-        yield Remark("PT403", Level.WARNING, scaling.module, scaling.node, why, advice)
+        yield Remark.warn("PT403", scaling, why, advice)
         possible = tuple(pending for pending, why in hindered.items() if not why)
         scaling = replace(scaling, pending=possible)
     yield ruling("PT402", Verdict.APPLY, f"the loss is a {describe(scaling.quantity)}")

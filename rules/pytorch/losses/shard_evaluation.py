@@ -39,10 +39,8 @@ from collections.abc import Iterator
 
 from transpile.evaluation import Done, Shared, Whole
 from transpile.evaluation.written import shared_out
-from transpile.finding import Level
 from transpile.layout import insert_before
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.agreement._steps import has_buffers
 from transpile.rules.pytorch.losses._evaluation import evaluations
@@ -63,28 +61,18 @@ def decide(plan: Plan) -> Iterator[Answer]:
         return
     for found in evaluations(plan):
         if isinstance(found, Whole):
-            yield Remark(
+            yield Remark.warn(
                 "PT611",
-                Level.WARNING,
-                found.module,
-                found.node,
+                found,
                 f"every process evaluates all of this: {found.reason} (line {found.line})",
                 "nothing is wrong: the numbers are those of the whole data set",
             )
         elif isinstance(found, Done):
-            yield Ruling(
-                "PT612",
-                Verdict.ALREADY_DONE,
-                found.module,
-                found.node,
-                "each process takes its own batches",
-            )
+            yield Ruling.done("PT612", found, "each process takes its own batches")
         else:
-            yield Ruling(
+            yield Ruling.apply(
                 "PT612",
-                Verdict.APPLY,
-                found.module,
-                found.loop,
+                (found.module, found.loop),
                 "each process takes a block of its batches, and the totals are put together",
                 data=found,
             )

@@ -35,12 +35,10 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.values import External, Opaque, Sequence, Value, Values
-from transpile.finding import Level
 from transpile.layout import replace_expression
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.models.wraps import Wrap, find_wrap
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.gradients._averaging import averaged_by_hand
 from transpile.rules.pytorch.models._batch_norm import BATCH_NORMS
@@ -117,19 +115,15 @@ def answer(value: Opaque) -> Answer:
     """What is done about one test."""
     node = value.node
     if value.name == "isinstance" and isinstance(node, cst.Call) and len(node.args) == 2:
-        return Ruling(
+        return Ruling.apply(
             "PT317",
-            Verdict.APPLY,
-            value.module,
-            node,
+            (value.module, node),
             "this test finds batch norm that takes its statistics over all processes, too",
             data=node.args[1].value,
         )
-    return Remark(
+    return Remark.warn(
         "PT318",
-        Level.WARNING,
-        value.module,
-        node,
+        (value.module, node),
         "on GPUs batch norm takes its statistics over all processes, by layers of another class, "
         "which this comparison does not find",
         "compare with torch.nn.SyncBatchNorm, too, or leave batch norm as it is by --sync-bn off",

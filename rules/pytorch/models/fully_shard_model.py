@@ -35,11 +35,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.finding import Level
 from transpile.layout import insert_after, insert_before
 from transpile.plan.model import Plan
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.models._sharded import obstacles
 from transpile.rules.pytorch.models.wrap_model import claims, home
@@ -60,13 +58,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
     for model in plan.trained_models:
         module, node = home(plan, model)
         if wrapped_already(plan, model):
-            yield Ruling(
-                "PT341",
-                Verdict.ALREADY_DONE,
-                module,
-                node,
-                "the model is sharded",
-                claims=claims(plan, model),
+            yield Ruling.done(
+                "PT341", (module, node), "the model is sharded", claims=claims(plan, model)
             )
             continue
         found = find_wrap(plan, model)
@@ -77,26 +70,22 @@ def decide(plan: Plan) -> Iterator[Answer]:
             yield refusal(found, "several models learn, whose parts would have to be met in turn")
             continue
         refused = [
-            Ruling("PT342", Verdict.REFUSE, each.module, each.node, each.reason, each.advice)
+            Ruling.refuse("PT342", each, each.reason, each.advice)
             for each in obstacles(plan, model, found)
         ]
         yield from refused
         if refused:
             continue
-        yield Ruling(
+        yield Ruling.apply(
             "PT341",
-            Verdict.APPLY,
-            found.module,
-            found.node,
+            found,
             f"the parameters of '{found.text}' are spread over the processes",
             data=found,
             claims=claims(plan, model),
         )
-        yield Remark(
+        yield Remark.note(
             "PT341",
-            Level.NOTE,
-            found.module,
-            found.node,
+            found,
             "the parameters of this model are spread over the processes, for which PyTorch 2.6 or "
             "later is needed",
         )
@@ -104,7 +93,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def refusal(wrap: Wrap, why: str) -> Ruling:
     """The answer for a model that cannot be sharded."""
-    return Ruling("PT342", Verdict.REFUSE, wrap.module, wrap.node, why, "use --strategy ddp")
+    return Ruling.refuse("PT342", wrap, why, "use --strategy ddp")
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

@@ -33,7 +33,6 @@ from collections.abc import Iterator
 
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch.models._whole_states import Place, places
 
@@ -49,23 +48,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each state that is taken or loaded, where models are to be sharded."""
     for place in places(plan):
         if place.used is not None:
-            yield Ruling(
+            yield Ruling.refuse(
                 "PT346",
-                Verdict.REFUSE,
-                place.used.module,
-                place.used.node,
+                place.used,
                 "this uses a state of which rank 0 alone has the whole",
                 "use --strategy ddp",
             )
             continue
-        yield Ruling(
-            "PT345",
-            Verdict.APPLY,
-            place.module,
-            place.node,
-            "what is sharded is whole here",
-            data=place,
-        )
+        yield Ruling.apply("PT345", place, "what is sharded is whole here", data=place)
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

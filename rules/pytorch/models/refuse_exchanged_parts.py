@@ -36,7 +36,6 @@ from transpile.facts.events import Call
 from transpile.facts.values import Opaque, Value
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Ruling, Rulings
 from transpile.rules.pytorch.randomness._random_draws import Draws
 
@@ -62,11 +61,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         )
         if parts and draws.is_late(event) and id(event.node) not in seen:
             seen.add(id(event.node))
-            yield Ruling(
+            yield Ruling.refuse(
                 "PT316",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
+                event,
                 "parts of a model are exchanged here while it is trained: each process would "
                 "decide by what it has seen of the data, and the models would differ",
                 "let rank 0 decide which parts go, send that to all processes, and wrap the model "
@@ -90,11 +87,9 @@ def set_by_input(plan: Plan) -> Iterator[Ruling]:
         given = walk_back(event.arguments.items[0].values)
         if any(is_input(value, loaders) for value in given):
             seen.add(id(event.node))
-            yield Ruling(
+            yield Ruling.refuse(
                 "PT319",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
+                event,
                 "the forward pass writes into a parameter here what it computes from its input: "
                 "each process would do so from its own share, and the models would differ",
                 "set it before the training, from a batch that all processes have, or broadcast "

@@ -32,7 +32,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.facts.values import Constant, Opaque
-from transpile.finding import Level
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
 from transpile.quantity.couplings import couplings
@@ -66,11 +65,9 @@ def kept_statistics(plan: Plan) -> Iterator[Remark]:
         if kept is None or Constant(True) not in kept.values or id(event.node) in seen:
             continue
         seen.add(id(event.node))
-        yield Remark(
+        yield Remark.warn(
             "PT411",
-            Level.WARNING,
-            event.module,
-            event.node,
+            event,
             "the running statistics that are kept here, and used in evaluation, are those of rank "
             "0's share of the batches",
             "leave out track_running_stats, or average its buffers over the processes",
@@ -79,11 +76,9 @@ def kept_statistics(plan: Plan) -> Iterator[Remark]:
 
 def warning(value: Opaque, why: str) -> Remark:
     """What is said of one place."""
-    return Remark(
+    return Remark.warn(
         "PT408",
-        Level.WARNING,
-        value.module,
-        value.node,
+        value,
         f"the model gives each sample another result where it has a share of the batch: {why}",
         "keep the samples apart, or compare a run with one process",
     )

@@ -33,7 +33,6 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.facts.values import Mapping, Sequence, Value, Values
-from transpile.finding import Level
 from transpile.plan.model import Model, Plan
 from transpile.quantity.asking import Kind, quantity
 from transpile.quantity.couplings import couplings
@@ -68,11 +67,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if any(all(is_accounted_for(plan, model, node) for node in way) for way in ways):
             continue
         seen.add(id(rows.node))
-        yield Remark(
+        yield Remark.warn(
             "PT413",
-            Level.WARNING,
-            rows.module,
-            rows.node,
+            rows,
             f"the model gives each sample another result where it has a share of the batch: "
             f"{rows.reason}",
             "keep the samples apart, or compare a run with one process",
@@ -81,11 +78,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def padded(module: Module, node: cst.CSTNode) -> Remark:
     """The note on outputs that are as long as the longest sample of a share."""
-    return Remark(
+    return Remark.note(
         "PT413",
-        Level.NOTE,
-        module,
-        node,
+        (module, node),
         "each process pads its share of a batch to the longest sample in that share: what is "
         "computed of the outputs without a mask over the padding differs a little from one process",
         "mask the padding, or give pad_packed_sequence a total_length",
@@ -108,11 +103,9 @@ def unknown(plan: Plan, model: Model, rows: CallRows) -> Remark:
     if module is None or node is None:
         module = getattr(model.value, "module", plan.entry)
         node = getattr(model.value, "node", None)
-    return Remark(
+    return Remark.warn(
         "PT414",
-        Level.WARNING,
-        module,
-        node,
+        (module, node),
         f"a share of the batch trains this model as the whole does only if it keeps the samples "
         f"apart: {rows.reason}",
         "--shard calls checks it with the first batch",

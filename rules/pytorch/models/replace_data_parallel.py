@@ -37,12 +37,10 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.values import Class, Constant, External, Opaque, Sequence, Value
-from transpile.finding import Level
 from transpile.layout import add_argument, wrap_expression
 from transpile.plan.graph import method_calls, origin
 from transpile.plan.model import Plan
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.devices._devices import follows_rank
 from transpile.rules.pytorch.devices._model_places import model_place
@@ -73,39 +71,22 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         done.add(id(event.node))
         if keeps_to_own(event) or gives_way(plan, event):
-            yield Ruling(
-                "PT811",
-                Verdict.ALREADY_DONE,
-                event.module,
-                event.node,
-                "DataParallel keeps to the GPU of its process",
-            )
+            yield Ruling.done("PT811", event, "DataParallel keeps to the GPU of its process")
             continue
         if id(event.node) in replaced and not names_gpus(event):
-            yield Ruling(
-                "PT811",
-                Verdict.APPLY,
-                event.module,
-                event.node,
-                "DistributedDataParallel takes the place of DataParallel",
+            yield Ruling.apply(
+                "PT811", event, "DistributedDataParallel takes the place of DataParallel"
             )
             continue
-        yield Ruling(
-            "PT811",
-            Verdict.APPLY,
-            event.module,
-            event.node,
-            "DataParallel keeps to the GPU of its process",
-            data=event,
+        yield Ruling.apply(
+            "PT811", event, "DataParallel keeps to the GPU of its process", data=event
         )
     for event in plan.facts.calls_to(*COPIES):
         if not event.detached and id(event.node) not in done:
             done.add(id(event.node))
-            yield Ruling(
+            yield Ruling.refuse(
                 "PT813",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
+                event,
                 "this copies the model onto all GPUs of one process, past its wrap, where each "
                 "process is to use one GPU",
                 "call the model itself, without copies, where there are several processes",
@@ -116,11 +97,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         for callee in event.callee:
             if isinstance(callee, Class) and DATA_PARALLEL in callee.external_bases():
                 done.add(id(event.node))
-                yield Ruling(
+                yield Ruling.refuse(
                     "PT812",
-                    Verdict.REFUSE,
-                    event.module,
-                    event.node,
+                    event,
                     f"'{callee.name}' derives from DataParallel: what it adds cannot be kept with "
                     "one process per GPU",
                     "use the model itself, without the class, where there are several processes",
@@ -142,11 +121,9 @@ def left_on_cpu(plan: Plan) -> Iterator[Remark]:
             if id(event.node) in seen or event.detached or any(map(may_be_on_gpu, values)):
                 continue
             seen.add(id(event.node))
-            yield Remark(
+            yield Remark.warn(
                 "PT814",
-                Level.WARNING,
-                event.module,
-                event.node,
+                event,
                 "DataParallel brought what this model is given to the GPU: a model of one process "
                 "takes it as it is",
                 "move the inputs to the model's device before this call",

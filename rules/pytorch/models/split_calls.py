@@ -36,11 +36,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.finding import Level
 from transpile.plan.data.batch_kinds import Batch, batch_of
 from transpile.plan.model import Plan
 from transpile.plan.models.wraps import wrapped_already
-from transpile.result import Verdict
 from transpile.rule import Answer, Remark, Ruling
 from transpile.rules.pytorch.models._split_calls import Split, split_of
 
@@ -59,13 +57,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each backward pass, and one for each model that is no plain case."""
     if plan.trained_models and all(wrapped_already(plan, each) for each in plan.trained_models):
         for backward in plan.backwards:
-            yield Ruling(
-                "PT351",
-                Verdict.ALREADY_DONE,
-                backward.event.module,
-                backward.event.node,
-                "the calls of the models are split",
-                claims=claims(plan),
+            yield Ruling.done(
+                "PT351", backward.event, "the calls of the models are split", claims=claims(plan)
             )
         return
     missing = list(without_batch(plan))
@@ -79,11 +72,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         module, node = first.rows.module, first.rows.node
         if module is None or node is None:
             module, node = plan.entry, plan.entry.source.tree
-        yield Ruling(
+        yield Ruling.refuse(
             "PT352",
-            Verdict.REFUSE,
-            module,
-            node,
+            (module, node),
             f"no call of a trained model can be split over the processes: {first.whole_because}",
             "keep the samples of a batch apart within the model, or distribute it by hand",
         )
@@ -91,11 +82,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
     for each in splits:
         yield from remarks(plan, each)
     for backward in plan.backwards:
-        yield Ruling(
+        yield Ruling.apply(
             "PT351",
-            Verdict.APPLY,
-            backward.event.module,
-            backward.event.node,
+            backward.event,
             "every process has the loss of the whole batch",
             claims=claims(plan),
         )
@@ -121,9 +110,7 @@ def without_batch(plan: Plan) -> Iterator[Ruling]:
             advice = "--shard calls shards the rows of each call"
         else:
             continue
-        yield Ruling(
-            "PT355", Verdict.REFUSE, backward.event.module, backward.event.node, why, advice
-        )
+        yield Ruling.refuse("PT355", backward.event, why, advice)
 
 
 def remarks(plan: Plan, split: Split) -> Iterator[Remark]:
@@ -133,19 +120,15 @@ def remarks(plan: Plan, split: Split) -> Iterator[Remark]:
         module = getattr(split.model.value, "module", plan.entry)
         node = getattr(split.model.value, "node", plan.entry.source.tree)
     if split.whole_because:
-        yield Remark(
+        yield Remark.note(
             "PT353",
-            Level.NOTE,
-            module,
-            node,
+            (module, node),
             f"every process computes the calls of this model whole: {split.whole_because}",
         )
     elif split.rows.verdict == "check":
-        yield Remark(
+        yield Remark.note(
             "PT354",
-            Level.NOTE,
-            module,
-            node,
+            (module, node),
             "whether this model keeps its samples apart is checked with the first batch, and the "
             f"job stops where it does not: {split.rows.reason}",
         )

@@ -29,7 +29,6 @@ from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
 from transpile.plan.models.reaches import Reach, reaches
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch.models._data_parallel import WRAPPER, replaces_data_parallel
 from transpile.rules.pytorch.processes.leave_horovod import left_out
@@ -61,33 +60,24 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 continue
             seen.add(id(reach.node))
             if reach.replaced:
-                yield Ruling(
+                yield Ruling.refuse(
                     "PT312",
-                    Verdict.REFUSE,
-                    reach.module,
-                    reach.node,
+                    reach,
                     f"'{reach.name}' of the model is replaced after the model is ready for "
                     "training",
                     "replace parts of the model before the optimizer is made",
                 )
                 continue
             if reach.because:
-                yield Ruling(
+                yield Ruling.refuse(
                     "PT315",
-                    Verdict.REFUSE,
-                    reach.module,
-                    reach.node,
+                    reach,
                     f"{reach.because}, which would then need a process group to be read",
                     "write the model's state_dict()",
                 )
                 continue
-            yield Ruling(
-                "PT311",
-                Verdict.APPLY,
-                reach.module,
-                reach.node,
-                "the model itself is wanted here, not its wrap",
-                data=reach,
+            yield Ruling.apply(
+                "PT311", reach, "the model itself is wanted here, not its wrap", data=reach
             )
 
 

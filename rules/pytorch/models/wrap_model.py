@@ -52,7 +52,6 @@ from transpile.plan.models.frozen import unfrozen_later
 from transpile.plan.models.learning import reached_by_losses
 from transpile.plan.models.second_passes import second_pass
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.devices._model_places import model_place
 from transpile.rules.pytorch.gradients._averaging import (
@@ -90,11 +89,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if averaged_already(plan, model) or wrapped_already(plan, model):
             if plan.options.strategy != "ddp":
                 continue
-            yield Ruling(
+            yield Ruling.done(
                 "PT301",
-                Verdict.ALREADY_DONE,
-                module,
-                node,
+                (module, node),
                 "the gradients of the model are averaged",
                 claims=claims(plan, model),
             )
@@ -103,11 +100,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         # Where calls are split, what bypasses the wrapper is computed whole by every process.
         for event, why in side_doors(plan, model) if plan.way == "data" else ():
-            yield Ruling(
+            yield Ruling.refuse(
                 "PT303",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
+                event,
                 why,
                 "call the model itself in training, so that DistributedDataParallel sees it",
             )
@@ -118,11 +113,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 found = f"it trains itself, in a method of '{next(filter(None, own))}'"
             by_hand = averagings(plan, model)
             assert isinstance(by_hand, str)
-            yield Ruling(
+            yield Ruling.refuse(
                 "PT302",
-                Verdict.REFUSE,
-                module,
-                node,
+                (module, node),
                 f"this model learns but cannot be wrapped: {found}; nor can its gradients be "
                 f"averaged by hand: {by_hand}",
                 (
@@ -135,11 +128,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         unfrozen = unfrozen_later(plan, model, found.order)
         thaws = plan.options.strategy == "ddp" and may_search_for_unused(plan)
         if unfrozen is not None and not (found.thawed and thaws):
-            yield Ruling(
+            yield Ruling.refuse(
                 "PT309",
-                Verdict.REFUSE,
-                unfrozen.module,
-                unfrozen.node,
+                unfrozen,
                 "parameters that are frozen when the model is wrapped may learn from here on, and "
                 "the wrap would not average their gradients",
                 "leave out activation checkpoints that are reentrant, or freeze by a learning rate "
@@ -160,11 +151,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
             group[0].function,
             any(wrap.thawed for wrap in group),
         )
-        yield Ruling(
+        yield Ruling.apply(
             "PT301",
-            Verdict.APPLY,
-            wrap.module,
-            wrap.node,
+            wrap,
             f"'{wrap.text}' is wrapped here",
             data=wrap,
             claims=tuple(node for model in models for node in claims(plan, model)),
@@ -177,31 +166,25 @@ def refusals(plan: Plan) -> Iterator[Answer]:
     for value in hand_written(plan):
         # Gradients that enter a loss, such as a gradient penalty, are synchronised with it.
         if id(value) not in reached_by_losses(plan):
-            yield Ruling(
+            yield Ruling.refuse(
                 "PT304",
-                Verdict.REFUSE,
-                value.module,
-                value.node,
+                value,
                 "gradients are taken here without a backward pass: no wrap averages them over the "
                 "processes",
                 "let backward() take them, and read the .grad of the parameters behind it",
             )
     for value in hidden_training(plan):
-        yield Ruling(
+        yield Ruling.refuse(
             "PT305",
-            Verdict.REFUSE,
-            value.module,
-            value.node,
+            value,
             "the model is trained inside a call that cannot be analysed",
             "use the distributed support of that library, or write the loop in the script",
         )
     for optimizer in plan.optimizers:
         if optimizer.steps and optimizer.unknown_because and not optimizer.event.detached:
-            yield Ruling(
+            yield Ruling.refuse(
                 "PT306",
-                Verdict.REFUSE,
-                optimizer.event.module,
-                optimizer.event.node,
+                optimizer.event,
                 f"it is not known which model this optimizer updates: {optimizer.unknown_because}",
                 "give the optimizer the parameters of a model of the script",
             )
@@ -224,14 +207,7 @@ def refusals(plan: Plan) -> Iterator[Answer]:
             advice = (
                 "put what is trained into a torch.nn.Module whose parameters an optimizer holds"
             )
-        yield Ruling(
-            "PT308",
-            Verdict.REFUSE,
-            backward.event.module,
-            backward.event.node,
-            reason,
-            advice,
-        )
+        yield Ruling.refuse("PT308", backward.event, reason, advice)
 
 
 def trains_itself(plan: Plan, backward: Backward) -> str:
@@ -280,11 +256,9 @@ def batch_norm_remarks(plan: Plan, wrap: Wrap) -> Iterator[Remark]:
             )
         return
     if any(has_it):
-        yield Remark(
+        yield Remark.warn(
             "PT307",
-            Level.WARNING,
-            wrap.module,
-            wrap.node,
+            wrap,
             "batch norm takes its statistics from the batch of each process, which is smaller than "
             "the script's",
             "--sync-bn auto takes them over all processes on GPUs",

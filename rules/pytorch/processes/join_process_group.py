@@ -80,23 +80,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if any(
             getattr(callee, "name", "") in plan.table.distributed_starts for callee in event.callee
         ):
-            yield Ruling(
-                "PT101",
-                Verdict.ALREADY_DONE,
-                event.module,
-                event.node,
-                "the script joins a process group itself",
-            )
+            yield Ruling.done("PT101", event, "the script joins a process group itself")
             return
     start = find_start(plan)
     if start is None and not relevant(plan):
         return
     if start is None:
-        yield Ruling(
+        yield Ruling.refuse(
             "PT102",
-            Verdict.REFUSE,
-            plan.entry,
-            tree,
+            (plan.entry, tree),
             "no place in the script leads to all of its training",
             "call the training from one function of the script",
         )
@@ -104,20 +96,16 @@ def decide(plan: Plan) -> Iterator[Answer]:
     parsing = find_parsing(plan, start) if plan.options.script_args else None
     if isinstance(parsing, tuple):
         module, node, why = parsing
-        yield Ruling(
+        yield Ruling.refuse(
             "PT103",
-            Verdict.REFUSE,
-            module,
-            node,
+            (module, node),
             f"the script cannot be given the options of the process group: {why}",
             "leave out --script-args: the launcher's environment says the same",
         )
         return
-    yield Ruling(
+    yield Ruling.apply(
         "PT101",
-        Verdict.APPLY,
-        plan.entry,
-        start.parsed or start.first,
+        (plan.entry, start.parsed or start.first),
         "the process group is joined here",
         data=Joining(start, parsing),
     )

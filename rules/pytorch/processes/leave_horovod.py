@@ -46,7 +46,6 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.finding import Level
 from transpile.layout.arguments import remove_argument
 from transpile.layout.statements import remove_statement
 from transpile.plan.graph import called_names
@@ -286,7 +285,7 @@ def of_optimizers(found: list[tuple[Module, Use]]) -> Iterator[Answer]:
                 "gradients are clipped here before `synchronize()`, while Horovod still averages "
                 "them: the output clips those of all processes"
             )
-            yield Remark("PT123", Level.WARNING, module, call, message, "look which is meant")
+            yield Remark.warn("PT123", (module, call), message, "look which is meant")
 
 
 CLIPPING = frozenset({"clip_grad_norm_", "clip_grad_value_", "clip_grad_norm"})
@@ -294,9 +293,7 @@ CLIPPING = frozenset({"clip_grad_norm_", "clip_grad_value_", "clip_grad_norm"})
 
 def refusal(module: Module, node: cst.CSTNode, why: str) -> Ruling:
     """What cannot leave Horovod."""
-    return Ruling(
-        "PT122", Verdict.REFUSE, module, node, f"this cannot leave Horovod: {why}", ADVICE
-    )
+    return Ruling.refuse("PT122", (module, node), f"this cannot leave Horovod: {why}", ADVICE)
 
 
 def applied(
@@ -307,7 +304,7 @@ def applied(
     claims: tuple[cst.CSTNode, ...] = (),
 ) -> Ruling:
     """What leaves Horovod."""
-    return Ruling("PT121", Verdict.APPLY, module, node, what, data=data, claims=claims)
+    return Ruling.apply("PT121", (module, node), what, data=data, claims=claims)
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

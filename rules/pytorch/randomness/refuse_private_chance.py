@@ -32,7 +32,6 @@ from transpile.facts.values import External
 from transpile.plan.flow.entering import set_up_of
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
 from transpile.rules.pytorch.agreement._decisions import Decisions
 from transpile.rules.pytorch.data._handed_out import handed_out
@@ -76,11 +75,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def refusal(event: Event, name: str) -> Ruling:
     """What is said of one generator."""
-    return Ruling(
+    return Ruling.refuse(
         "PT356",
-        Verdict.REFUSE,
-        event.module,
-        event.node,
+        event,
         f"every process would draw other batches: '{name}' takes its seed from the operating "
         "system",
         "give the generator a seed, or let rank 0 draw what a for loop takes (--batches broadcast)",

@@ -32,7 +32,6 @@ from collections.abc import Iterator
 
 from transpile.plan.model import Plan
 from transpile.plan.models.noise import uneven_noise
-from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
 
 #: Where calls are sharded, every rank has the whole batch.
@@ -43,11 +42,9 @@ CODES = {"PT407": "random numbers change parameters or gradients in training"}
 def decide(plan: Plan) -> Iterator[Answer]:
     """One refusal for each place that changes parameters or gradients by random numbers."""
     for event in uneven_noise(plan):
-        yield Ruling(
+        yield Ruling.refuse(
             "PT407",
-            Verdict.REFUSE,
-            event.module,
-            event.node,
+            event,
             "random numbers change parameters or averaged gradients here, and each process draws "
             "its own: their models would diverge",
             "draw them from a torch.Generator that every process seeds alike",

@@ -30,7 +30,6 @@ from collections.abc import Iterator
 
 from transpile.facts.events import Event
 from transpile.facts.values import Constant, Opaque, Value
-from transpile.finding import Level
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
@@ -60,11 +59,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         drawn = tuple(value for value in event.result if id(value) in reached)
         if any(is_noise(found.of((value,))) for value in drawn):
             seen.add(id(event.node))
-            yield Remark(
+            yield Remark.warn(
                 "PT704",
-                Level.WARNING,
-                event.module,
-                event.node,
+                event,
                 "the generator of this noise has the same seed on every process: the samples of "
                 "one process get the noise of those of the others",
                 "draw it without a generator, or seed the generator with the rank, too",

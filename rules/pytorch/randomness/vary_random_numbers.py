@@ -42,7 +42,6 @@ from transpile.plan.flow.gate import depends_on_calls
 from transpile.plan.flow.places import Statement, ancestors, statement_of
 from transpile.plan.flow.start import Start, find_start
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch.processes.join_process_group import foremost
 from transpile.rules.pytorch.randomness._early_draws import early_draws
@@ -63,12 +62,8 @@ CODES = {
 def decide(plan: Plan) -> Iterator[Answer]:
     """Whether to share a seed, and where the ranks part."""
     if seeded_by_rank(plan):
-        yield Ruling(
-            "PT702",
-            Verdict.ALREADY_DONE,
-            plan.entry,
-            plan.entry.source.tree,
-            "the ranks seed their own random numbers",
+        yield Ruling.done(
+            "PT702", (plan.entry, plan.entry.source.tree), "the ranks seed their own random numbers"
         )
         return
     start = find_start(plan)
@@ -76,23 +71,16 @@ def decide(plan: Plan) -> Iterator[Answer]:
         return
     yield from beyond_reach(plan)
     if not seeds_everything(plan) or early_draws(plan):
-        yield Ruling(
+        yield Ruling.apply(
             "PT701",
-            Verdict.APPLY,
-            plan.entry,
-            start.parsed or start.first,
+            (plan.entry, start.parsed or start.first),
             "rank 0 hands its random state to all",
             data=start,
         )
     loop = training_loop(plan) if plan.way == "data" else None
     if loop is not None and may_draw(plan):
-        yield Ruling(
-            "PT702",
-            Verdict.APPLY,
-            loop.module,
-            loop.node,
-            "from here on each rank draws random numbers of its own",
-            data=loop,
+        yield Ruling.apply(
+            "PT702", loop, "from here on each rank draws random numbers of its own", data=loop
         )
 
 
@@ -112,11 +100,9 @@ def beyond_reach(plan: Plan) -> Iterator[Ruling]:
     for event in early_draws(plan):
         if set_up is None or not set_up.after(event):
             continue
-        yield Ruling(
+        yield Ruling.refuse(
             "PT703",
-            Verdict.REFUSE,
-            event.module,
-            event.node,
+            event,
             "each process draws this for itself, before the processes can agree on random numbers",
             "seed the random numbers in front of it, or draw them in a function that main() calls",
         )

@@ -32,12 +32,10 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Class, External, Opaque, Values
-from transpile.finding import Level
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 from transpile.records import dataclass
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.singa._roles import methods_of, names_of
 from transpile.rules.singa._vocabulary import TO_NUMPY
@@ -89,22 +87,19 @@ def decide(plan: Plan) -> Iterator[Answer]:
     for read in reads_of(plan):
         event = read.event
         if read.kind.why:
-            yield Ruling(
+            yield Ruling.refuse(
                 "SG142",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
+                event,
                 f"it is not known what this is of the whole batch: {read.kind.why}",
                 "read the outputs of the model, or its loss",
             )
         elif read.kind.word != SAME:
-            yield Ruling(
+            yield Ruling.apply(
                 "SG141",
-                Verdict.ALREADY_DONE if is_shared(plan) else Verdict.APPLY,
-                event.module,
-                event.node,
+                event,
                 "what comes back from the devices is put together",
                 data=HELPERS[read.kind.word],
+                done=is_shared(plan),
             )
     if own_path(plan) is None and not is_shared(plan):
         yield from other_reads(plan)
@@ -122,11 +117,9 @@ def other_reads(plan: Plan) -> Iterator[Remark]:
         )
         read += [held(owner) for name, owner in methods_of(event) if name in READING_METHODS]
         if any(kinds.of(values).word in (ROWS, MEAN) for values in read if values):
-            yield Remark(
+            yield Remark.error(
                 "SG143",
-                Level.ERROR,
-                event.module,
-                event.node,
+                event,
                 "this reads what one device computed of its process's samples",
                 "take it to the host with tensor.to_numpy first",
             )
@@ -152,11 +145,9 @@ def sizes_of_shares(plan: Plan) -> Iterator[Remark]:
                 continue
             values = plan.facts.values_of(node.value)
             if values and kinds.of(values).word == ROWS and not is_of_a_row(module, node):
-                yield Remark(
+                yield Remark.error(
                     "SG143",
-                    Level.ERROR,
-                    module,
-                    node,
+                    (module, node),
                     f"`{module.source.code(node)}` is the size of one process's share of a batch",
                     "take the size of the array that was copied, or that to_numpy gives",
                 )

@@ -63,11 +63,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         return
     sizes = [share for share in shares(plan) if share.helper == "share_size"]
     if not sizes:
-        yield Ruling(
+        yield Ruling.refuse(
             "SG192",
-            Verdict.REFUSE,
-            plan.entry,
-            plan.entry.source.tree,
+            (plan.entry, plan.entry.source.tree),
             "no tensor says how large a batch is, which --batch-size per-device would change",
             "choose --batch-size global",
         )

@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
 from transpile.rules.singa.data._seeds import unseeded_draws
 
@@ -36,11 +35,9 @@ CODES = {"SG221": "random numbers differ from process to process"}
 def decide(plan: Plan) -> Iterator[Answer]:
     """A refusal for each kind of random numbers that no seed settles."""
     for event, why in unseeded_draws(plan):
-        yield Ruling(
+        yield Ruling.refuse(
             "SG221",
-            Verdict.REFUSE,
-            event.module,
-            event.node,
+            event,
             f"{why}: the processes would go through other batches",
             "call np.random.seed(0) (and random.seed(0)) first: all processes need one seed",
         )

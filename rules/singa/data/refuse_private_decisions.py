@@ -34,7 +34,6 @@ from transpile.facts.values import Values
 from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
 from transpile.rules.singa._roles import model_calls, names_of, updates
 from transpile.rules.singa._vocabulary import TO_NUMPY
@@ -57,11 +56,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         name = private(event.callee)
         if name and decides(plan, event):
             seen.add(id(event.node))
-            yield Ruling(
+            yield Ruling.refuse(
                 "SG222",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
+                event,
                 f"this decides about the training by `{name}`, which differs from process to "
                 "process: they would not take the same steps",
                 "decide on what all processes have, such as the number of the epoch or a loss",

@@ -34,7 +34,6 @@ import libcst as cst
 
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.singa.data._batches import Share, shares
 from transpile.rules.singa.gradients.share_optimizer import is_shared
@@ -52,22 +51,19 @@ def decide(plan: Plan) -> Iterator[Answer]:
         return
     for share in shares(plan):
         if share.why_not:
-            yield Ruling(
+            yield Ruling.refuse(
                 "SG132",
-                Verdict.REFUSE,
-                share.module,
-                share.node,
+                share,
                 share.why_not,
                 "copy batches with tensor.copy_from_numpy, from an array that all processes have",
             )
             continue
-        yield Ruling(
+        yield Ruling.apply(
             "SG131",
-            Verdict.ALREADY_DONE if is_shared(plan) else Verdict.APPLY,
-            share.module,
-            share.node,
+            share,
             "each device takes its process's samples of every batch",
             data=share,
+            done=is_shared(plan),
         )
 
 

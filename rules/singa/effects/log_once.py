@@ -30,7 +30,6 @@ from transpile.layout import insert_before
 from transpile.once.log_once import first_statement, switched_off
 from transpile.plan.effects.effects import Kind
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.singa.effects._once import once_of
 
@@ -47,13 +46,12 @@ def decide(plan: Plan) -> Iterator[Answer]:
     done = switched_off(plan, once) or all(id(effect.node) in once.done for effect in logs)
     before = first_statement(plan, min(events, key=lambda event: event.order))
     if done or before is not None:
-        yield Ruling(
+        yield Ruling.apply(
             "SG541",
-            Verdict.ALREADY_DONE if done else Verdict.APPLY,
-            plan.entry,
-            before or plan.entry.source.tree,
+            (plan.entry, before or plan.entry.source.tree),
             "messages below a warning come out once per job",
             claims=tuple(effect.node for effect in logs),
+            done=done,
         )
 
 

@@ -121,11 +121,9 @@ def said(chosen: str) -> str:
 def obstacles(plan: Plan, chosen: str) -> Iterator[Ruling]:
     """What stands in the way of a form."""
     for event in backwards(plan):
-        yield Ruling(
+        yield Ruling.refuse(
             "SG162",
-            Verdict.REFUSE,
-            event.module,
-            event.node,
+            event,
             f"the script updates with gradients by itself, which travel as fp32, not as {chosen}",
             "call the optimizer with the loss",
         )
@@ -134,11 +132,9 @@ def obstacles(plan: Plan, chosen: str) -> Iterator[Ruling]:
     for event in compiles(plan):
         graph = event.arguments.get("use_graph", 2)
         if graph is not None and constant_of(graph.values) is not False:
-            yield Ruling(
+            yield Ruling.refuse(
                 "SG162",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
+                event,
                 "a graph repeats one step, but partialUpdate averages another part in each",
                 "compile with use_graph=False",
             )

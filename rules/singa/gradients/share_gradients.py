@@ -29,7 +29,6 @@ from collections.abc import Iterator
 
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.singa._roles import backwards
 from transpile.rules.singa.gradients.share_optimizer import is_shared
@@ -43,14 +42,13 @@ def decide(plan: Plan) -> Iterator[Answer]:
     for event in backwards(plan):
         if id(event.node) not in seen:
             seen.add(id(event.node))
-            yield Ruling(
+            yield Ruling.apply(
                 "SG111",
-                Verdict.ALREADY_DONE if is_shared(plan) else Verdict.APPLY,
-                event.module,
-                event.node,
+                event,
                 "gradients are averaged over all processes",
                 data=event.node,
                 claims=(event.node,),
+                done=is_shared(plan),
             )
 
 

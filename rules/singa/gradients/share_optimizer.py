@@ -64,11 +64,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
     claims = tuple(update.event.node for update in updates(plan))
     for one, other in combinations(made, 2):
         if not exclude_each_other(one, other):
-            yield Ruling(
+            yield Ruling.refuse(
                 "SG102",
-                Verdict.REFUSE,
-                other.module,
-                other.node,
+                other,
                 "this is a second optimizer, and a DistOpt, which joins the processes when it is "
                 "made, holds one",
                 "train with one optimizer, or train the models one after the other in scripts of "
@@ -78,23 +76,20 @@ def decide(plan: Plan) -> Iterator[Answer]:
     idle = list(idle_models(plan))
     yield from idle
     if made and not idle and not updates(plan) and not backwards(plan):
-        yield Ruling(
+        yield Ruling.refuse(
             "SG103",
-            Verdict.REFUSE,
-            made[0].module,
-            made[0].node,
+            made[0],
             "nothing is seen that updates with this optimizer",
             "call it with the loss where the script comes by, not through another library",
         )
     for event in made:
-        yield Ruling(
+        yield Ruling.apply(
             "SG101",
-            Verdict.ALREADY_DONE if done else Verdict.APPLY,
-            event.module,
-            event.node,
+            event,
             "it updates with the gradients of all processes",
             data=event.node,
             claims=claims,
+            done=done,
         )
     if not done:
         yield from inside_uses(plan)
@@ -126,11 +121,9 @@ def idle_models(plan: Plan) -> Iterator[Ruling]:
             # The script updates with what this gives, outside of the model.
             continue
         seen.add(id(event.node))
-        yield Ruling(
+        yield Ruling.refuse(
             "SG103",
-            Verdict.REFUSE,
-            event.module,
-            event.node,
+            event,
             "with these arguments, train_one_batch calls neither the optimizer nor backward: "
             "nothing is trained",
             "have train_one_batch call the optimizer with the loss, whatever the arguments",

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.finding import Level
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Remark
 from transpile.rules.singa._roles import names_of
@@ -37,11 +36,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One warning for all batch norms of a script."""
     for event in plan.facts.reached_calls:
         if BATCH_NORMS.intersection(names_of(event)):
-            yield Remark(
+            yield Remark.warn(
                 "SG181",
-                Level.WARNING,
-                event.module,
-                event.node,
+                event,
                 "batch norm takes its statistics over the samples of one process, and rank 0 saves "
                 "its own: the processes do not train as one does",
                 "take a batch of which the share of a process is large enough, or another norm",

@@ -32,7 +32,6 @@ from transpile.facts.events import Event
 from transpile.layout import insert_after
 from transpile.plan.flow.places import statement_of
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.singa._roles import compiles, names_of
 from transpile.rules.singa.data._seeds import device_seed, draws_on
@@ -54,17 +53,16 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if not seeded and statement is None:
             yield refusal(event, "compile stands inside of another expression")
             continue
-        yield Ruling(
+        yield Ruling.apply(
             "SG231",
-            Verdict.ALREADY_DONE if seeded or is_shared(plan) else Verdict.APPLY,
-            event.module,
-            event.node,
+            event,
             (
                 "all processes draw the same parameters"
                 if seeded
                 else "all processes take the parameters of rank 0"
             ),
             data=statement,
+            done=seeded or is_shared(plan),
         )
     if not made and seed is None and not is_shared(plan):
         for event in plan.facts.reached_calls:
@@ -81,11 +79,9 @@ def makes_layer(event: Event) -> bool:
 
 def refusal(event: Event, why: str) -> Ruling:
     """The refusal of parameters that differ."""
-    return Ruling(
+    return Ruling.refuse(
         "SG232",
-        Verdict.REFUSE,
-        event.module,
-        event.node,
+        event,
         f"parameters are drawn without a seed, and {why}: they would differ from process to "
         "process",
         "call dev.SetRandSeed(0) before the model is made",

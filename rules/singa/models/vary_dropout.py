@@ -31,7 +31,6 @@ from transpile.finding import Level
 from transpile.layout import insert_after
 from transpile.plan.flow.places import statement_of
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.singa._roles import compiles, methods_of, names_of
 from transpile.rules.singa._vocabulary import DROPOUTS
@@ -57,12 +56,11 @@ def decide(plan: Plan) -> Iterator[Answer]:
     compiled = next(iter(made.values()), None)
     if len(made) == 1 and compiled is not None and own_path(plan) is None:
         if is_shared(plan) or is_last(plan, compiled):
-            yield Ruling(
+            yield Ruling.apply(
                 "SG234",
-                Verdict.ALREADY_DONE if is_shared(plan) else Verdict.APPLY,
-                compiled.module,
-                compiled.node,
+                compiled,
                 "each process drops out by random numbers of its own",
+                done=is_shared(plan),
             )
             return
     yield Remark(

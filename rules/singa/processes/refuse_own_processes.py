@@ -28,7 +28,6 @@ from collections.abc import Iterator
 from transpile.facts.events import Event
 from transpile.plan.flow.own_processes import MODULES, started_by
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
 from transpile.rules.singa._roles import names_of, updates
 from transpile.rules.singa.gradients.share_optimizer import is_shared
@@ -57,11 +56,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def refusal(event: Event, why: str) -> Ruling:
     """The refusal of a place."""
-    return Ruling(
+    return Ruling.refuse(
         "SG124",
-        Verdict.REFUSE,
-        event.module,
-        event.node,
+        event,
         f"{why}: it is parallel in its own way already",
         "train in the process that was started; a launcher starts the others",
         decisive=True,

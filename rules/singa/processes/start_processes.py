@@ -33,7 +33,6 @@ import libcst as cst
 from transpile.layout import insert_after_imports, insert_at_start_of_body
 from transpile.plan.flow.start import is_main_guard
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.singa.gradients.share_optimizer import is_shared
 
@@ -46,13 +45,12 @@ def decide(plan: Plan) -> Iterator[Answer]:
         return
     tree = plan.entry.source.tree
     guards = [node for node in tree.body if isinstance(node, cst.If) and is_main_guard(node)]
-    yield Ruling(
+    yield Ruling.apply(
         "SG171",
-        Verdict.ALREADY_DONE if is_shared(plan) else Verdict.APPLY,
-        plan.entry,
-        guards[0] if guards else tree,
+        (plan.entry, guards[0] if guards else tree),
         "the script starts a process for each GPU",
         data=guards[0] if guards else None,
+        done=is_shared(plan),
     )
 
 

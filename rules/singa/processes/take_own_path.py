@@ -42,7 +42,6 @@ from transpile.finding import Level
 from transpile.layout import add_argument, replace_expression, wrap_expression
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.singa._roles import compiles, methods_of, model_calls
 from transpile.rules.singa._vocabulary import TENSOR
@@ -64,11 +63,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
     if path is None:
         return
     if is_shared(plan):
-        yield Ruling(
+        yield Ruling.done(
             "SG151",
-            Verdict.ALREADY_DONE,
-            path.module,
-            path.call or path.asked.node,
+            (path.module, path.call or path.asked.node),
             "the script's own path for several processes is taken",
         )
         return
@@ -77,11 +74,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         size = batch_size(plan, path)
         why = "" if size else "the size of a batch is not seen among what the function is given"
     if why:
-        yield Ruling(
+        yield Ruling.refuse(
             "SG152",
-            Verdict.REFUSE,
-            path.asked.module,
-            path.call or path.asked.node,
+            (path.asked.module, path.call or path.asked.node),
             f"the script asks for a communicator, but {why}",
             (
                 "choose --batch-size per-device, or make the DistOpt by hand"
@@ -91,11 +86,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         )
         return
     assert path.call is not None
-    yield Ruling(
+    yield Ruling.apply(
         "SG151",
-        Verdict.APPLY,
-        path.module,
-        path.call,
+        (path.module, path.call),
         "the script's own path for several processes is taken",
         data=(path, size),
     )
@@ -117,11 +110,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
     if not any(
         name == "all_reduce" for event in plan.facts.reached_calls for name, _ in methods_of(event)
     ):
-        yield Remark(
+        yield Remark.warn(
             "SG154",
-            Level.WARNING,
-            path.module,
-            path.call,
+            (path.module, path.call),
             "nothing adds up numbers over the processes: what is printed is of a part of the data",
             "add them up with the optimizer's all_reduce",
         )

@@ -31,7 +31,6 @@ from transpile.facts.events import Event
 from transpile.facts.values import External
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.singa._roles import names_of
 from transpile.rules.singa._vocabulary import CPU, GPU, GPU_ON, SEVERAL_GPUS
@@ -51,11 +50,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
     seen: set[int] = set()
     for event in plan.facts.events:
         if not event.detached and hides_gpus(event):
-            yield Ruling(
+            yield Ruling.refuse(
                 "SG123",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
+                event,
                 f"this sets {VISIBLE} for every process, but each must see all GPUs of its machine",
                 f"take it out, and set {VISIBLE} where the processes are started",
             )
@@ -65,23 +62,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         seen.add(id(event.node))
         if names & SEVERAL_GPUS:
-            yield Ruling(
+            yield Ruling.refuse(
                 "SG122",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
+                event,
                 "this makes several devices in one process",
                 "make one device, with create_cuda_gpu_on",
             )
             continue
         done = is_shared(plan) or takes_local_rank(plan, event)
-        yield Ruling(
-            "SG121",
-            Verdict.ALREADY_DONE if done else Verdict.APPLY,
-            event.module,
-            event.node,
-            "each process takes its own GPU",
-        )
+        yield Ruling.apply("SG121", event, "each process takes its own GPU", done=done)
 
 
 def hides_gpus(event: Event) -> bool:

@@ -31,10 +31,8 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.values import Argument, External
-from transpile.finding import Level
 from transpile.layout import add_argument, wrap_expression
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 
 CODES = {
@@ -64,11 +62,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         seen.add(id(event.node))
         if name == REMOTE:
-            yield Remark(
+            yield Remark.warn(
                 "TF603",
-                Level.WARNING,
-                event.module,
-                event.node,
+                event,
                 "RemoteMonitor reports from every worker",
                 "add it on one worker alone",
             )
@@ -78,22 +74,19 @@ def decide(plan: Plan) -> Iterator[Answer]:
         path = event.arguments.get(parameter, 0)
         unknown = event.arguments.unknown_because or (path is not None and path.node is None)
         if unknown or (path is None and not default):
-            yield Ruling(
+            yield Ruling.refuse(
                 "TF602",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
+                event,
                 f"it is not known where {word} writes: its arguments are unpacked",
                 f"give it {parameter} by name",
             )
             continue
-        yield Ruling(
+        yield Ruling.apply(
             "TF601",
-            Verdict.ALREADY_DONE if path is not None and is_done(path) else Verdict.APPLY,
-            event.module,
-            event.node,
+            event,
             f"{word} writes on one worker alone",
             data=(name, path),
+            done=path is not None and is_done(path),
         )
 
 

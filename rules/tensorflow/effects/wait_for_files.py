@@ -34,7 +34,6 @@ from transpile.layout import insert_before
 from transpile.plan.effects.readback import find_read_backs
 from transpile.plan.flow.places import statement_of
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.tensorflow._sites import receivers_of
 from transpile.rules.tensorflow.effects._once import VOCABULARY, once_of
@@ -47,13 +46,12 @@ CODES = {"TF571": "all workers wait before they read what one worker writes"}
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each place where a file is read back."""
     for read_back in find_read_backs(once_of(plan), VOCABULARY):
-        yield Ruling(
+        yield Ruling.apply(
             "TF571",
-            Verdict.ALREADY_DONE if read_back.waits else Verdict.APPLY,
-            read_back.module,
-            read_back.statement,
+            (read_back.module, read_back.statement),
             f"all workers wait here for what {read_back.write.word} writes",
             data=read_back.statement,
+            done=read_back.waits,
         )
     yield from behind_callbacks(plan)
 
@@ -69,13 +67,12 @@ def behind_callbacks(plan: Plan) -> Iterator[Ruling]:
         if not written or event.order < written[0] or statement is None or statement in known:
             continue
         known.add(statement)
-        yield Ruling(
+        yield Ruling.apply(
             "TF571",
-            Verdict.ALREADY_DONE if follows_waiting(event.module, statement) else Verdict.APPLY,
-            event.module,
-            statement,
+            (event.module, statement),
             "all workers wait here for what a callback writes",
             data=statement,
+            done=follows_waiting(event.module, statement),
         )
 
 

@@ -30,7 +30,6 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.values import Constant, External, only_constant
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
 from transpile.rules.tensorflow._sites import fits, loops_by_hand
 
@@ -61,7 +60,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if found is not None and id(event.node) not in seen:
             seen.add(id(event.node))
             code, why, advice = found
-            yield Ruling(code, Verdict.REFUSE, event.module, event.node, why, advice)
+            yield Ruling.refuse(code, event, why, advice)
 
 
 def problem(plan: Plan, event: Event) -> tuple[str, str, str] | None:

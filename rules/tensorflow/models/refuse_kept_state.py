@@ -35,7 +35,6 @@ from transpile.facts.module import Module
 from transpile.facts.values import Class, Instance
 from transpile.facts.walk import children
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
 from transpile.rules.tensorflow._names import LAYER, MODEL_BASES
 from transpile.rules.tensorflow._sites import fits, loops_by_hand
@@ -80,11 +79,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def refusal(code: str, module: Module, node: cst.CSTNode, what: str, where: str) -> Ruling:
     """The answer about one call."""
-    return Ruling(
+    return Ruling.refuse(
         code,
-        Verdict.REFUSE,
-        module,
-        node,
+        (module, node),
         f"{what} would see the rows of one worker alone",
         f"do it in the {where}, on what the model gives back",
     )

@@ -32,7 +32,6 @@ import libcst as cst
 from transpile.facts.values import Super
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.tensorflow._names import FIT_METHODS
 from transpile.rules.tensorflow._sites import fits, receivers_of
@@ -49,25 +48,22 @@ def decide(plan: Plan) -> Iterator[Answer]:
         call = event.node
         assert isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute)
         if any(isinstance(value, Super) for value in receivers_of(event, FIT_METHODS) or ()):
-            yield Ruling(
+            yield Ruling.refuse(
                 "TF202",
-                Verdict.REFUSE,
-                event.module,
-                call,
+                (event.module, call),
                 "a model overrides fit() and calls that of its class",
                 "call fit() of the model, and put what else is to happen into a callback",
             )
             continue
         made = call.func.value
         done = isinstance(made, cst.Call) and is_helper(made.func)
-        yield Ruling(
+        yield Ruling.apply(
             "TF201",
-            Verdict.ALREADY_DONE if done else Verdict.APPLY,
-            event.module,
-            call,
+            (event.module, call),
             "each worker computes its rows of every batch",
             data=made,
             claims=(call,),
+            done=done,
         )
 
 

@@ -33,10 +33,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.finding import Level
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.tensorflow._sites import (
     called,
@@ -67,11 +65,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
     calls = list(taped_calls(plan))
     if not calls:
         for event in loops:
-            yield Ruling(
+            yield Ruling.refuse(
                 "TF302",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
+                event,
                 (
                     "gradients are taken twice, of which the rows of one worker know nothing"
                     if twice
@@ -84,20 +80,17 @@ def decide(plan: Plan) -> Iterator[Answer]:
         call = event.node
         assert isinstance(call, cst.Call)
         done = isinstance(call.func, cst.Call) and is_helper(call.func.func)
-        yield Ruling(
+        yield Ruling.apply(
             "TF301",
-            Verdict.ALREADY_DONE if done else Verdict.APPLY,
-            event.module,
-            call,
+            (event.module, call),
             "each worker computes its rows of this call",
             data=call.func,
+            done=done,
         )
     for event in loops:
-        yield Ruling(
+        yield Ruling.done(
             "TF301",
-            Verdict.ALREADY_DONE,
-            event.module,
-            event.node,
+            event,
             "every worker has the gradients of the whole batch",
             claims=(event.node,),
         )
@@ -108,19 +101,16 @@ def computed_whole(event: Event) -> Iterator[Answer]:
     call = event.node
     assert isinstance(call, cst.Call)
     done = isinstance(call.func, cst.Call) and is_helper(call.func.func)
-    yield Ruling(
+    yield Ruling.apply(
         "TF303",
-        Verdict.ALREADY_DONE if done else Verdict.APPLY,
-        event.module,
-        call,
+        (event.module, call),
         "every worker computes this call whole",
         data=call.func,
+        done=done,
     )
-    yield Remark(
+    yield Remark.note(
         "TF303",
-        Level.NOTE,
-        event.module,
-        call,
+        (event.module, call),
         "what is differentiated twice is computed whole by every worker",
     )
 

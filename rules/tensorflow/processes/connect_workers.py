@@ -30,7 +30,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, Ruling, Rulings
 from transpile.rules.tensorflow._names import STRATEGY
 from transpile.rules.tensorflow._sites import calls_of, fits, loops_by_hand
@@ -46,30 +45,18 @@ def decide(plan: Plan) -> Iterator[Answer]:
     if not fits(plan) and not loops_by_hand(plan):
         return
     if plan.options.batch_size != "global" or plan.options.evaluation != "replicate":
-        yield Ruling(
+        yield Ruling.refuse(
             "TF102",
-            Verdict.REFUSE,
-            plan.entry,
-            plan.entry.source.tree,
+            (plan.entry, plan.entry.source.tree),
             "all workers draw the same batches here and evaluate everything: neither grows with "
             "them, and nothing is left to shard",
             "leave out --batch-size per-device and --eval shard; give the script a larger batch",
         )
     for event in calls_of(plan, frozenset({STRATEGY})):
-        yield Ruling(
-            "TF101",
-            Verdict.ALREADY_DONE,
-            event.module,
-            event.node,
-            "the script connects the workers itself",
-        )
+        yield Ruling.done("TF101", event, "the script connects the workers itself")
         return
-    yield Ruling(
-        "TF101",
-        Verdict.APPLY,
-        plan.entry,
-        plan.entry.source.tree,
-        "the workers are connected below the imports",
+    yield Ruling.apply(
+        "TF101", (plan.entry, plan.entry.source.tree), "the workers are connected below the imports"
     )
 
 

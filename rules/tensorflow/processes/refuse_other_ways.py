@@ -28,7 +28,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.plan.model import Plan
-from transpile.result import Verdict
 from transpile.rule import Answer, Ruling
 from transpile.rules.tensorflow._other_ways import other_ways
 
@@ -41,13 +40,4 @@ def decide(plan: Plan) -> Iterator[Answer]:
     for event, why, advice in other_ways(plan):
         if id(event.node) not in seen:
             seen.add(id(event.node))
-            yield Ruling(
-                "TF901",
-                Verdict.REFUSE,
-                event.module,
-                event.node,
-                why,
-                advice,
-                claims=(event.node,),
-                decisive=True,
-            )
+            yield Ruling.refuse("TF901", event, why, advice, claims=(event.node,), decisive=True)
