@@ -67,8 +67,8 @@ EXAMPLES = {
     )
     + "\n\n@\n",
     "fluid/keep-order": SETTING + "decode = sorted\n@\n" + LOOP,
-    "fluid/log-once": SETTING + "logger = logging.getLogger()\n@\n" + LOOP,
-    "fluid/open-once": SETTING + "@\n" + LOOP + '    log.write("step")\n',
+    "fluid/log-once": SETTING + "device = place\n@\n" + LOOP,
+    "fluid/open-once": SETTING + "@\n" + LOOP + '    results.write("step")\n',
     "fluid/optimise-memory": HEAD
     + READER
     + NETWORK
@@ -77,7 +77,9 @@ EXAMPLES = {
     + MAIN
     + FEEDER
     + LOOP,
-    "fluid/print-once": SETTING + LOOP + "cost = 1.0\n@\n",
+    "fluid/print-once": SETTING.replace(READER, "def evaluate(model):\n    return 1\n" + READER)
+    + LOOP
+    + "model = prediction\n@\n",
     "fluid/progress-once": SETTING.replace(
         "import paddle\n", "import paddle\nfrom tqdm import tqdm\n"
     )
@@ -113,7 +115,9 @@ EXAMPLES = {
     + "".join(f"    {line}\n" for line in LOOP.splitlines())
     + "    fluid.io.save_inference_model(path, ['x'], [prediction], exe)\n"
     + "\n\n@\n",
-    "fluid/write-once": SETTING + LOOP + "@\n",
+    "fluid/write-once": SETTING.replace("import os\n", "import argparse\nimport os\n")
+    + LOOP
+    + "args = argparse.ArgumentParser().parse_args()\n@\n",
     "fluid/distribute-embedding": HEAD
     + """\
 word = fluid.layers.data(name="word", shape=[1], dtype="int64")

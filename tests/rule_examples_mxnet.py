@@ -80,18 +80,36 @@ args = """,
     "mxnet/divide-batch": HEAD + SYMBOL + "@\nmodule.fit(train_iter, num_epoch=1)\n",
     "mxnet/split-calls": HEAD + LOADER + "@\n" + TRAINING,
     "mxnet/leave-together": HEAD + LOADER + TRAINER + TRAINING + "@\n",
-    "mxnet/log-on-one-worker": HEAD
+    "mxnet/log-once": HEAD
     + "@\n"
     + LOADER
     + TRAINER
     + TRAINING
     + '    logging.info("epoch %d", epoch)\n',
+    "mxnet/open-once": HEAD.replace("import logging\n", "import logging\nimport os\n")
+    + LOADER
+    + TRAINER
+    + "@\n"
+    + TRAINING
+    + '        results.write("step")\n',
+    "mxnet/progress-once": HEAD.replace(
+        "import mxnet as mx\n", "import mxnet as mx\nfrom tqdm import tqdm\n"
+    )
+    + LOADER
+    + TRAINER
+    + TRAINING
+    + "@\n    print(batch)\n",
     "mxnet/share-store": "@\n" + HEAD + LOADER + TRAINER + TRAINING,
-    "mxnet/prepare-in-turn": HEAD
+    "mxnet/prepare-once": HEAD
     + "@\nloader = gluon.data.DataLoader(train_set, 64)\n"
     + TRAINER
     + TRAINING,
-    "mxnet/print-on-one-worker": HEAD + LOADER + TRAINER + TRAINING + "    @\n",
+    "mxnet/print-once": HEAD
+    + "def evaluate(model):\n    return 1\n\n\nmodel = net\n"
+    + LOADER
+    + TRAINER
+    + TRAINING
+    + "    @\n",
     "mxnet/reduce-numbers": HEAD
     + LOADER
     + TRAINER
@@ -121,7 +139,7 @@ args = """,
     + TRAINER
     + TRAINING
     + 'net.save_parameters("best.params")\n@\n',
-    "mxnet/write-on-one-worker": HEAD + LOADER + TRAINER + TRAINING + "@\n",
+    "mxnet/write-once": HEAD + LOADER + TRAINER + TRAINING + "@\n",
 }
 #: Rules that only say something, which their after does not need any more.
 BY_HAND = {

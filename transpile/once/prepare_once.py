@@ -130,9 +130,14 @@ def moved_above(preparation: Preparation, rulings: Rulings) -> cst.BaseExpressio
     if len(preparation.statements) != 1:
         return None
     source = preparation.module.source
-    for ruling in rulings.of("shard-training-data", Verdict.APPLY):
-        data_set: cst.BaseExpression = ruling.data.dataset
-        if isinstance(data_set, (cst.Name, cst.Attribute)):
+    sharded = [
+        ruling
+        for rule in ("shard-training-data", "shard-data")
+        for ruling in rulings.of(rule, Verdict.APPLY)
+    ]
+    for ruling in sharded:
+        data_set: cst.BaseExpression | None = ruling.data.dataset
+        if data_set is None or isinstance(data_set, (cst.Name, cst.Attribute)):
             continue
         if all(site is data_set or data_set in source.parents(site) for site in preparation.sites):
             return data_set

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from transpile.layout import insert_before
 from transpile.once.shared import once_of
 from transpile.plan.effects.effects import Vocabulary
 from transpile.plan.effects.readback import ReadBack, find_read_backs
 from transpile.plan.model import Plan
-from transpile.rule import Answer, Remark, Ruling
+from transpile.rule import Answer, Change, Helper, In, Place, Remark, Ruling, spot
 
 
 def never(read_back: ReadBack) -> bool:
@@ -42,3 +43,12 @@ def decide(
             data=read_back,
             done=read_back.waits,
         )
+
+
+def wait(plan: Plan, place: Place, helper: str) -> Iterator[Change]:
+    """Call the helper in which all processes wait for each other before a statement."""
+    module, statement = spot(place)
+    yield Helper(helper, module)
+    line = f"{plan.names_in(module).fresh(helper)}()"
+    for edit in insert_before(module.source, statement, [line], order=-5):  # type: ignore[arg-type]
+        yield In(module, edit)

@@ -91,6 +91,13 @@ class Shard:
     sampler: str = ""
     parted: bool = False
 
+    @property
+    def dataset(self) -> cst.BaseExpression | None:
+        """The data set of a Gluon loader, where it is bound to a name first."""
+        dataset = self.site.loader.argument("dataset") if self.site.kind == GLUON else None
+        node = dataset.node if dataset is not None else None
+        return node if isinstance(node, cst.BaseExpression) and not is_simple(node) else None
+
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each call that makes training data, and for training without any."""

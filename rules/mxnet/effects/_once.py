@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import libcst as cst
-
-from transpile.facts.module import Module
-from transpile.plan.effects.effects import Effect, Vocabulary
+from transpile.plan.effects.effects import Vocabulary
 from transpile.plan.effects.once import find_once
 from transpile.plan.effects.treatment import Once
 from transpile.plan.model import Plan
 from transpile.plan.query import query
-from transpile.rule import Change, Helper, In
 from transpile.rules.mxnet.losses._evaluation import Shared, evaluations
 from transpile.rules.mxnet.losses._numbers import numbers_of
-from transpile.text.changes import Insert
-from transpile.text.span import Span
 
 #: What waits until every worker has come.
 BARRIERS = frozenset({"mxnet.kvstore.create._barrier"})
@@ -81,44 +73,3 @@ def once_of(plan: Plan) -> Once:
         together.update(id(each.loop) for each in shares)
     plan.once = find_once(plan, VOCABULARY, BARRIERS, 0, together)
     return plan.once
-
-
-def main_process(plan: Plan, module: Module) -> str:
-    """The call that tells whether this process is the one that has effects."""
-    return f"{plan.names_in(module).fresh('is_main_process')}()"
-
-
-def argument_of(effect: Effect, keywords: tuple[str, ...], position: int) -> cst.Arg | None:
-    """The argument of a call as it is written; None where it is absent or unpacked."""
-    for argument in effect.node.args:
-        if argument.keyword is not None and argument.keyword.value in keywords:
-            return argument
-    for index, argument in enumerate(effect.node.args):
-        if argument.star or argument.keyword is not None:
-            return None
-        if index == position:
-            return argument
-    return None
-
-
-def only_here(plan: Plan, module: Module, node: cst.BaseExpression, other: str) -> Iterator[Change]:
-    """Make an expression that of the main process, and `other` on all others."""
-    yield Helper("is_main_process", module)
-    before, after = "", f" if {main_process(plan, module)} else {other}"
-    if needs_parentheses(module, node):
-        before, after = "(", f"{after})"
-    span = module.source.span(node)
-    anchor = Span(span.start, span.end)
-    if before:
-        yield In(module, Insert(span.start, before, 0, "open", anchor))
-    yield In(module, Insert(span.end, after, 0, "close", anchor))
-
-
-def needs_parentheses(module: Module, node: cst.CSTNode) -> bool:
-    """Whether a conditional expression in the place of `node` would need parentheses."""
-    parent = module.source.parent(node)
-    return isinstance(
-        parent,
-        (cst.Attribute, cst.Subscript, cst.BinaryOperation, cst.BooleanOperation, cst.Comparison,
-         cst.ComparisonTarget, cst.UnaryOperation, cst.IfExp, cst.Call, cst.Await),
-    )  # fmt: skip

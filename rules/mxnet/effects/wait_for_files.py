@@ -25,42 +25,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.layout import insert_before
-from transpile.plan.effects.readback import ReadBack, find_read_backs
+from transpile.once import wait_before_reading
 from transpile.plan.model import Plan
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.mxnet._roles import receivers_of
+from transpile.rule import Answer, Change, Ruling, Rulings
 from transpile.rules.mxnet.effects._once import VOCABULARY, once_of
 
-CODES = {"MX571": "all workers wait before they read what one worker writes"}
+CODES = {
+    "MX571": "all workers wait before they read what one worker writes",
+    "MX572": "every worker reads from a path that only one of them has",
+}
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each place where a file is read back."""
-    for read_back in find_read_backs(once_of(plan), VOCABULARY):
-        yield Ruling.apply(
-            "MX571",
-            (read_back.module, read_back.statement),
-            f"all workers wait here for what {read_back.write.word} writes",
-            data=read_back,
-            done=waits(plan, read_back),
-        )
-
-
-def waits(plan: Plan, read_back: ReadBack) -> bool:
-    """Whether workers wait for each other between the writing and the reading."""
-    return read_back.waits or any(
-        event.kind == "call"
-        and read_back.write.event.order < event.order < read_back.read.order
-        and bool(receivers_of(event, "_barrier"))
-        for event in plan.facts.events
-    )
+    once_of(plan)
+    yield from wait_before_reading.decide(plan, VOCABULARY)
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The barrier before the statement."""
-    read_back: ReadBack = ruling.data
-    yield Helper("wait_for_workers", read_back.module)
-    line = f"{plan.names_in(read_back.module).fresh('wait_for_workers')}()"
-    for edit in insert_before(read_back.module.source, read_back.statement, [line]):  # type: ignore[arg-type]
-        yield In(read_back.module, edit)
+    place = (ruling.module, ruling.data.statement)
+    yield from wait_before_reading.wait(plan, place, "wait_for_workers")

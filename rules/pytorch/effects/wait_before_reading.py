@@ -30,13 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.layout import insert_before
 from transpile.once import wait_before_reading
 from transpile.plan.effects.effects import Effect
 from transpile.plan.effects.readback import ReadBack
 from transpile.plan.flow.places import function_of
 from transpile.plan.model import Plan
-from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rule import Answer, Change, Remark, Ruling, Rulings
 from transpile.rules.pytorch.agreement._own_paths import own_paths
 from transpile.rules.pytorch.effects._once import once_of
 from transpile.rules.pytorch.effects._vocabulary import VOCABULARY
@@ -79,8 +78,4 @@ def follows(effect: Effect, read_back: ReadBack) -> bool:
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The barrier before the statement."""
-    read_back: ReadBack = ruling.data
-    yield Helper("barrier", read_back.module)
-    line = f"{plan.names_in(read_back.module).fresh('barrier')}()"
-    for edit in insert_before(read_back.module.source, read_back.statement, [line]):  # type: ignore[arg-type]
-        yield In(read_back.module, edit)
+    yield from wait_before_reading.wait(plan, (ruling.module, ruling.data.statement), "barrier")

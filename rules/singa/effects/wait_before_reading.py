@@ -28,13 +28,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.layout import insert_before
 from transpile.once import wait_before_reading
 from transpile.plan.effects.readback import ReadBack
 from transpile.plan.model import Plan
 from transpile.records import replace
 from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rule import Answer, Change, Ruling, Rulings
 from transpile.rules.singa._roles import methods_of
 from transpile.rules.singa.effects._once import VOCABULARY, once_of
 
@@ -66,8 +65,6 @@ def waits(plan: Plan, read_back: ReadBack) -> bool:
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The wait before the statement."""
-    read_back: ReadBack = ruling.data
-    yield Helper("wait_for_all", read_back.module)
-    line = f"{plan.names_in(read_back.module).fresh('wait_for_all')}()"
-    for edit in insert_before(read_back.module.source, read_back.statement, [line], order=-5):  # type: ignore[arg-type]
-        yield In(read_back.module, edit)
+    yield from wait_before_reading.wait(
+        plan, (ruling.module, ruling.data.statement), "wait_for_all"
+    )

@@ -30,11 +30,11 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import External
-from transpile.layout import insert_before
+from transpile.once import wait_before_reading
 from transpile.plan.effects.readback import find_read_backs
 from transpile.plan.flow.places import statement_of
 from transpile.plan.model import Plan
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rule import Answer, Change, Ruling, Rulings
 from transpile.rules.tensorflow._sites import receivers_of
 from transpile.rules.tensorflow.effects._once import VOCABULARY, once_of
 from transpile.rules.tensorflow.effects.keep_callback_files_apart import writer_of
@@ -97,7 +97,4 @@ def follows_waiting(module: Module, statement: cst.CSTNode) -> bool:
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The barrier before the statement."""
-    yield Helper("wait_for_workers", ruling.module)
-    line = f"{plan.names_in(ruling.module).fresh('wait_for_workers')}()"
-    for edit in insert_before(ruling.module.source, ruling.data, [line]):
-        yield In(ruling.module, edit)
+    yield from wait_before_reading.wait(plan, (ruling.module, ruling.data), "wait_for_workers")

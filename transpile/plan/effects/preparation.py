@@ -291,11 +291,7 @@ class Preparations:
         busy.update(id(backward.event.node) for backward in self.plan.backwards)
         busy.update(id(event.node) for loader in self.plan.loaders for event in loader.iterations)
         return any(
-            id(event.node) in busy
-            or any(
-                isinstance(callee, External) and callee.name in self.once.ranks.barriers
-                for callee in event.callee
-            )
+            id(event.node) in busy or self.once.ranks.is_barrier(event)
             for event in self.events_in(preparation)
         )
 

@@ -336,10 +336,7 @@ def within_scope(earlier: ReadBack, module: Module, node: cst.CSTNode) -> bool:
 def barriers(once: Once) -> Iterator[Event]:
     """The barriers that every process comes to at the same time."""
     for event in once.plan.facts.calls:
-        if any(
-            isinstance(callee, External) and callee.name in once.ranks.barriers
-            for callee in event.callee
-        ):
+        if once.ranks.is_barrier(event):
             if not any(call.function.is_generator for call in event.calls()):
                 yield event
 

@@ -157,8 +157,19 @@ class Ranks:
         for event in self.plan.facts.calls:
             if not any(frame.function is manager.function for frame in event.calls()):
                 continue
-            if any(isinstance(c, External) and c.name in self.barriers for c in event.callee):
+            if self.is_barrier(event):
                 return True
+        return False
+
+    def is_barrier(self, event: Event) -> bool:
+        """Whether every process waits for the others in a call."""
+        for callee in event.callee:
+            if isinstance(callee, External) and callee.name in self.barriers:
+                return True
+            if isinstance(callee, Opaque) and callee.kind == "attribute":
+                for maker in (name for value in callee.operands[0] for name in called_names(value)):
+                    if f"{maker}.{callee.name}" in self.barriers:
+                        return True
         return False
 
 
