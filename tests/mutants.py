@@ -62,7 +62,10 @@ class Mutant:
 
 #: The tests of each part, those that notice most first.
 TESTS = {
-    "transpile/quantity/": ("tests/rules/test_quantity.py",),
+    "transpile/quantity/": (
+        "tests/rules/test_quantity_of_frameworks.py",
+        "tests/rules/test_quantity.py",
+    ),
     "rules/pytorch/losses/": (
         "tests/rules/test_denominators_of_numbers.py",
         "tests/rules/test_reduce_reported_numbers.py",

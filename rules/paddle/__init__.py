@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from transpile.facts.state import Dialect, Dispatch
 from transpile.plan.table import Table
+from transpile.rules.paddle._quantities import VOCABULARY
 from transpile.rules.paddle._shaping import SHAPING
 from transpile.rules.paddle._versions import VERSIONS
 from transpile.rules.paddle.high_level._high_level import high_level_sites, trains_high_level
@@ -81,6 +82,7 @@ TABLE = Table(
     prefix="PD",
     versions=VERSIONS,
     shaping=SHAPING,
+    quantities=VOCABULARY,
     packages=frozenset({"paddle"}),
     dialect=Dialect(
         packages=frozenset({"numpy", "paddle"}),

@@ -24,6 +24,9 @@ class Loss:
         reduction: how it reduces unless it is told.
         by_targets: its mean is weighted by class and leaves an index out.
         sized: its mean is over the elements of its target, and needs no other setting.
+        couples: it compares the samples of a batch with each other.
+        unsure: why nothing is known of a mean that leaves out targets that nobody named.
+        negative: why nothing is known of one that leaves out a negative number.
     """
 
     function: str
@@ -34,6 +37,9 @@ class Loss:
     reduction: str = "mean"
     by_targets: bool = False
     sized: bool = False
+    couples: bool = False
+    unsure: str = ""
+    negative: str = ""
 
 
 @dataclass(frozen=True)
@@ -130,6 +136,10 @@ class Vocabulary:
         agreed: dotted prefixes of functions that give the same on all processes.
         scaling: ends of names of functions that give a loss back, scaled against underflow.
         searching: ends of names of optimizers that do not hand on the loss of a closure as it is.
+        samples: functions that give the samples of a batch.
+        means: functions that give a mean over the samples.
+        layer_functions: dotted prefixes of functions that make and apply a layer.
+        flattening: operations that go along all elements where they are given no axis.
         apart: whether the models are shown to keep samples apart; None where nobody can tell.
     """
 
@@ -149,6 +159,10 @@ class Vocabulary:
     agreed: tuple[str, ...] = ()
     scaling: tuple[str, ...] = ()
     searching: tuple[str, ...] = ()
+    samples: frozenset[str] = frozenset()
+    means: frozenset[str] = frozenset()
+    layer_functions: tuple[str, ...] = ()
+    flattening: frozenset[str] = frozenset()
     apart: Callable[[Plan], bool] | None = None
 
     def operation(self, word: str) -> str:

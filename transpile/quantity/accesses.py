@@ -162,6 +162,8 @@ class Accesses(Calls):
                 return replace(found.without_gradient(), kind=Kind.SHAPE)
             if name in NEUTRAL_ATTRIBUTES:
                 return domain.equal(tensor=False)
+            if name == "size":
+                return self.counted(found, None)
             if name == "grad":
                 # That of a mean over the batch: the smaller the share, the larger it is.
                 return replace(domain.sample(dim=found.dim).scaled(-1), selection=found.selection)

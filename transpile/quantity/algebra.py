@@ -281,6 +281,8 @@ def total(quantity: Quantity) -> Quantity:
     """The sum of all elements."""
     if quantity.kind is Kind.UNKNOWN:
         return replace(quantity, whole=True)
+    if quantity.kind is Kind.SAMPLE and quantity.content == "place":
+        return unknown(NUMBERED, whole=True)
     if quantity.kind is Kind.SAMPLE:
         return Quantity(
             Kind.PART, quantity.scaled(1).terms, tensor=quantity.tensor, pending=quantity.pending
@@ -297,6 +299,8 @@ def average(quantity: Quantity) -> Quantity:
             return unknown(
                 "it is a mean over some of the samples, and how many differs by process", whole=True
             )
+        if quantity.content == "place":
+            return unknown(NUMBERED, whole=True)
         return Quantity(Kind.PART, quantity.terms, tensor=quantity.tensor, pending=quantity.pending)
     return as_value(quantity)
 

@@ -56,13 +56,19 @@ class Supposing(Accesses):
             node, to its power.
         whole: take numbers that leave the tensors, and numbers of samples, as those of the global
             batch: what would be seen once all of them are.
+        reduced: the identities of expressions that are taken over all processes.
     """
 
     def __init__(
-        self, plan: Plan, scaled: dict[int, int] | None = None, whole: bool = False
+        self,
+        plan: Plan,
+        scaled: dict[int, int] | None = None,
+        whole: bool = False,
+        reduced: frozenset[int] = frozenset(),
     ) -> None:
         super().__init__(plan, whole)
         self.scaled = scaled or {}
+        self.reduced = reduced
         self.table: dict[int, Quantity] = {}
         self.settled: set[int] = set()
         self.looked_ahead = False
@@ -106,6 +112,12 @@ class Supposing(Accesses):
                 return NOTHING
             return found
         return simple(value, self.plan)
+
+    def forget(self) -> None:
+        """Settle everything anew."""
+        self.table.clear()
+        self.settled.clear()
+        self.ordered.clear()
 
     # Settling.
 
@@ -211,6 +223,8 @@ class Supposing(Accesses):
 
     def transfer(self, value: Value) -> Quantity:
         """The quantity of a value from those of what it is made of."""
+        if isinstance(value, Opaque) and id(value.node) in self.reduced:
+            return domain.equal()
         found = self.transfer_one(value)
         if id(value) in self.stored and found.independent:
             kept = self.kept_numbers(self.stored[id(value)])
@@ -289,6 +303,8 @@ class Supposing(Accesses):
             return self.look(value.yields)
         if not isinstance(value, Opaque):
             return simple(value, self.plan)
+        if self.vocabulary.samples and self.vocabulary.samples & set(called_names(value)):
+            return domain.sample()
         if id(value.node) in self.collating and is_stacked(value, self.vocabulary.batching):
             return domain.sample()
         if value.kind == "operation":
@@ -344,11 +360,13 @@ class Supposing(Accesses):
         """An operator, or a builtin that the facts model as one."""
         name = value.name
         if name in ("Add", "Subtract"):
-            left, right = self.look(value.operands[0]), self.look(value.operands[1])
+            left, right = (self.unless_zero(operand) for operand in value.operands)
             if isinstance(value.node, cst.BinaryOperation):
                 left = left.scaled(-self.scaled.get(id(value.node.left), 0))
             right = right.scaled(-self.scaled.get(id(right_operand(value.node)), 0))
-            return algebra.add(left, right)
+            if id(right_operand(value.node)) in self.reduced:
+                right = domain.equal(tensor=False)
+            return self.added(value, left, right)
         if name == "Multiply":
             if any(only_constant(operand) == Constant(0) for operand in value.operands):
                 if any(self.look(operand).kind is Kind.PART for operand in value.operands):
@@ -387,6 +405,20 @@ class Supposing(Accesses):
             return domain.equal(tensor=False)
         found = algebra.nonlinear("a comparison", *several).without_gradient()
         return found
+
+    def unless_zero(self, values: Values) -> Quantity:
+        """A summand; what is certain to be zero everywhere counts as nothing."""
+        found = NOTHING
+        for value in values:
+            one = self.look_one(value)
+            if one.kind is Kind.EQUAL and one.independent and starts_at_zero(value):
+                one = replace(NOTHING, tensor=one.tensor)
+            found = algebra.join(found, one)
+        return found
+
+    def added(self, value: Opaque, left: Quantity, right: Quantity) -> Quantity:
+        """A sum or difference in the text."""
+        return algebra.add(left, right)
 
     def length(self, value: Opaque) -> Quantity:
         """``len(something)``."""

@@ -101,6 +101,10 @@ class Calls(Tensors, Losses):
                 return self.look(value.arguments.items[0].values)
         return self.applied(word, receiver, value, self.given_to(value, 0, word))
 
+    def mean_of(self, given: list[Quantity]) -> Quantity:
+        """A mean over the samples that a function is given."""
+        return algebra.average(algebra.nonlinear("a mean", *given))
+
     def is_loss(self, value: Value) -> bool:
         """Whether a value is the object of a loss that the framework has."""
         behind = origin(value)
@@ -153,6 +157,10 @@ class Calls(Tensors, Losses):
             return self.gradients(value)
         if package == "builtins":
             return self.builtin(value, word)
+        if name in vocabulary.means:
+            return self.mean_of(self.given(value))
+        if name.startswith(vocabulary.layer_functions):
+            return self.from_model(domain.NOTHING, value)
         if name.startswith(vocabulary.distributions):
             return algebra.nonlinear("a distribution", *self.given(value))
         if name.startswith(vocabulary.agreed):

@@ -127,8 +127,11 @@ def couples(word: str, tensor: Quantity, given: Given) -> bool:
     """Whether what otherwise works on each sample alone works on several here."""
     if word == "batch_norm":
         return given.get("training", 4) not in ((), (Constant(False),))
-    if word == "pad":
-        return pads_samples(tensor, given.get("pad", 0))
+    if word in ("pad", "pad_either"):
+        widths = given.get("pad", 0)
+        if word == "pad_either" and pads_first(tensor, widths):
+            return True
+        return pads_samples(tensor, widths)
     if word in SPATIAL:
         return tensor.dim != 0
     if word in ("select", "narrow"):
@@ -150,6 +153,15 @@ def pads_samples(tensor: Quantity, widths: Values) -> bool:
         for at, width in enumerate(several)
         if width != (Constant(0),)
     )
+
+
+def pads_first(tensor: Quantity, widths: Values) -> bool:
+    """Whether a padding that is told from the first dimension on may add to the samples."""
+    if len(widths) != 1 or not isinstance(widths[0], Sequence) or tensor.dim is None:
+        return True
+    several = widths[0].elements
+    own = several[2 * tensor.dim : 2 * tensor.dim + 2]
+    return len(several) == 2 * tensor.rank and any(width != (Constant(0),) for width in own)
 
 
 OTHERS = "'{}' puts what is no sample beside the samples of a batch"

@@ -52,6 +52,8 @@ class Duty(Enum):
     """Divide the sum of selected samples by how many they are on average over the processes."""
     NUMBER = "number"
     """Reduce a tensor over the processes before it becomes a number."""
+    FACTOR = "factor"
+    """Multiply or divide a summand by the number of processes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +65,14 @@ class Pending:
         node: the denominator, the call of the loss or mean, or the call that makes a number.
         module: where it stands.
         loss: what the call of a loss divides by.
+        factor: what a summand is put together with the number of processes by: ``*`` or ``/``.
     """
 
     duty: Duty
     node: cst.CSTNode
     module: Module
     loss: WeightedLoss | None = None
+    factor: str = ""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Pending) and self.node is other.node and self.duty is other.duty
@@ -165,6 +169,28 @@ class Quantity:
         """Whether it is the same on every process and over the global batch."""
         return self.kind is Kind.NOTHING or (
             self.kind is Kind.EQUAL and self.degree == 0 and not self.pending
+        )
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether it is a mean over the batch."""
+        return self.kind is Kind.PART and self.degree == 0
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether it is a sum over the batch."""
+        return self.kind is Kind.PART and self.degree == 1
+
+    @property
+    def is_count(self) -> bool:
+        """Whether it is a number of samples."""
+        return self.kind is Kind.EQUAL and self.degree == 1 and not self.agreed
+
+    @property
+    def is_same(self) -> bool:
+        """Whether it is the same on all processes, and no number of samples."""
+        return self.kind is Kind.NOTHING or (
+            self.kind is Kind.EQUAL and (self.agreed or self.degree == 0)
         )
 
     def may_count_along(self, dim: int) -> bool:

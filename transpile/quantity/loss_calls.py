@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from transpile.facts.values import Opaque
+from transpile.facts.values import Constant, Opaque, Value
 from transpile.plan.vocabulary import Loss
 from transpile.records import replace
 
@@ -13,6 +13,11 @@ from .domain import Duty, Kind, Pending, Quantity, WeightedLoss
 from .looking import Looking
 from .losses import Settings, settings_of
 from .targets import are_probabilities
+
+
+def is_negative(value: Value) -> bool:
+    """Whether a value is a negative number."""
+    return isinstance(value, Constant) and isinstance(value.value, int) and value.value < 0
 
 
 class Losses(Looking):
@@ -50,6 +55,19 @@ class Losses(Looking):
             ]
         weights = self.weights_of_batch(signature, source, source is value)
         each = algebra.nonlinear(f"the loss {signature.function}", *tensors, *weights)
+        return self.reduced_loss(each, value, signature, source, setup)
+
+    def loss_of_samples(self, signature: Loss, made: Opaque) -> Quantity:
+        """What the object of a loss gives for the samples of a batch."""
+        setup = settings_of(signature, made.arguments, False, made.attributes)
+        return self.reduced_loss(domain.sample(gradient=True), made, signature, made, setup)
+
+    def reduced_loss(
+        self, each: Quantity, value: Opaque, signature: Loss, source: Opaque, setup: Settings
+    ) -> Quantity:
+        """A loss from what it is for each sample."""
+        if signature.couples and each.kind is Kind.SAMPLE:
+            return domain.unknown("the loss compares the samples of a batch with each other")
         if setup.reduction is None:
             return domain.unknown(f"the reduction of {signature.function} is not known", whole=True)
         if each.kind is Kind.UNKNOWN or setup.reduction == "none":
@@ -63,6 +81,17 @@ class Losses(Looking):
             if are_probabilities(target.values, self.plan):
                 # No target is left out, and weights do not count in what it is divided by.
                 return algebra.average(each)
+        if signature.by_targets and setup.soft is not False:
+            if setup.weight is not False or setup.ignore_index:
+                reason = "its mean is taken by 'weight' or 'ignore_index', over less or more than"
+                return domain.unknown(f"{reason} the samples", whole=True)
+            return algebra.average(each)
+        if signature.unsure and self.marks_left_out and not setup.ignore_index:
+            if setup.weight is False:
+                return domain.unknown(signature.unsure, whole=True)
+        if signature.negative and setup.ignore_index and setup.weight is False:
+            if any(is_negative(value) for value in setup.ignored):
+                return domain.unknown(signature.negative, whole=True)
         if signature.by_targets and (
             setup.weight is not False or setup.ignore_index or self.marks_left_out
         ):

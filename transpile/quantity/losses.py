@@ -15,11 +15,15 @@ class Settings:
         reduction: ``mean``, ``sum``, ``none``, ``batchmean``; None where it is not known.
         weight: whether classes have weights; None where that differs by path.
         ignore_index: whether an index is left out explicitly.
+        ignored: what it may be.
+        soft: whether the targets may be said to be probabilities; None where that is not known.
     """
 
     reduction: str | None
     weight: bool | None
     ignore_index: bool
+    ignored: Values = ()
+    soft: bool | None = False
 
 
 def settings_of(
@@ -70,4 +74,13 @@ def settings_of(
     weight: bool | None = bool(weights) and not all(none)
     if weight and any(none):
         weight = None
-    return Settings(reduction, weight, bool(given("ignore_index")))
+    soft = given("soft_label")
+    said = {value.value for value in soft if isinstance(value, Constant)}
+    is_soft = bool(soft) if said <= {True} and len(soft) == len(said) else None
+    return Settings(
+        reduction,
+        weight,
+        bool(given("ignore_index")),
+        given("ignore_index"),
+        False if said == {False} and len(soft) == 1 else is_soft,
+    )

@@ -51,7 +51,7 @@ ELEMENTWISE = words("""
     normalize_image scaled_dot_product_attention multi_head_attention_forward gumbel_softmax
     rfft irfft fft ifft fft2 ifft2 stft istft angle conj complex polar tril triu diagonal
     diag_embed make_grid xlogy nextafter addcmul addcdiv softmin log_prob rsample sample entropy
-    cdf icdf checkpoint
+    cdf icdf checkpoint elementwise pad_either
     """)
 #: Put entries of one tensor at places of another.
 SCATTERS = words("scatter scatter_add scatter_reduce index_add index_copy index_put")
@@ -150,7 +150,7 @@ SELECTIONS = words("masked_select nonzero pack_padded_sequence extract compress"
 #: Attributes of tensors that say nothing of the samples.
 NEUTRAL_ATTRIBUTES = words("""
     device dtype requires_grad is_cuda ndim layout is_leaf is_sparse names grad_fn training
-    itemsize
+    itemsize place stop_gradient persistable context ctx stype
     """)
 #: Methods of tensors that say nothing of the samples.
 NEUTRAL_METHODS = words("""
@@ -161,6 +161,7 @@ NEUTRAL_METHODS = words("""
 
 #: Operations that are told by themselves.
 OTHERS = words("""
+    scale
     size numel nelement resize resize_as einsum pad_packed_sequence pad_sequence cuda view reshape
     unsqueeze expand_dims squeeze transpose swapaxes swapdims permute t T mT H adjoint flatten
     ravel movedim moveaxis unflatten rearrange newaxis
@@ -184,3 +185,7 @@ def spoken(only: frozenset[str] = ALL, **spelled: str) -> dict[str, str]:
     unknown = {*only, *spelled.values()} - ALL
     assert not unknown, unknown
     return {**{word: word for word in only}, **spelled}
+
+
+#: What functions of NumPy and Python on arrays do.
+ARRAY_WORDS = spoken()

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from transpile.facts.values import Opaque, only_constant
+from transpile.facts.values import Constant, Opaque, Values, only_constant
 from transpile.records import replace
 
 from . import algebra, domain
 from .domain import Kind, Quantity
 from .operations import BATCHED_PRODUCTS
-from .shapes import Look
+from .shapes import Given, Look
 
 
 def product(
-    word: str, tensor: Quantity, others: list[Quantity], value: Opaque, look: Look
+    word: str, tensor: Quantity, others: list[Quantity], value: Opaque, given: Given, look: Look
 ) -> Quantity:
     """A product of matrices."""
     if word == "einsum":
         return einsum(value, look)
     if not others:
         return tensor
+    if word == "matmul":
+        tensor = turned(tensor, given.get("transpose_x", None))
+        return matrix_product(tensor, turned(others[0], given.get("transpose_y", None)))
     if word in ("addmm", "baddbmm") and len(others) > 1:
         product = matrix_product(others[0], others[1])
         return algebra.add(tensor, product)
@@ -28,6 +31,15 @@ def product(
         product = algebra.multiply(tensor, others[0])
         return algebra.total(product) if word == "dot" else domain.unknown(algebra.PAIRS)
     return matrix_product(tensor, others[0], word in ("mm",))
+
+
+def turned(matrix: Quantity, asked: Values) -> Quantity:
+    """A side of a product whose last two dimensions may change places first."""
+    if matrix.kind is not Kind.SAMPLE or not asked or asked == (Constant(False),):
+        return matrix
+    if matrix.may_count_along(-1) or matrix.may_count_along(-2):
+        return replace(matrix, dim=None)
+    return matrix
 
 
 def pairwise(tensor: Quantity, others: list[Quantity]) -> Quantity:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import libcst as cst
 
 from transpile.facts.values import (
     Arguments,
     Class,
+    Constant,
     External,
     Opaque,
     Sequence,
@@ -38,6 +39,8 @@ RESHAPES = frozenset(
 #: Repeat a tensor along its dimensions, and along new ones in front of them.
 SPREADING = frozenset({"expand", "repeat", "tile"})
 
+#: Parameters that take all sizes or dimensions.
+WHOLE = ("shape", "size", "perm", "axes", "repeat_times", "reps")
 #: Other words for parameters.
 SYNONYMS = {
     "dim": ("axis", "dims"),
@@ -45,6 +48,9 @@ SYNONYMS = {
     "keepdim": ("keepdims",),
     "min": ("a_min",),
     "max": ("a_max",),
+    "index": ("indices",),
+    "transpose_x": ("transpose_a",),
+    "transpose_y": ("transpose_b",),
 }
 
 
@@ -75,6 +81,8 @@ class Given:
     def positional(self) -> list[Values]:
         """The positional arguments behind the tensor; one tuple or list is spread."""
         given = [item.values for item in self.arguments.positional()[self.offset :]]
+        if not given:
+            given = [found for name in WHOLE if (found := self.get(name, None))]
         if len(given) == 1 and len(given[0]) == 1 and isinstance(given[0][0], Sequence):
             inside = given[0][0]
             return [*inside.elements, inside.rest] if inside.rest else list(inside.elements)
@@ -159,6 +167,15 @@ def reshaped(word: str, tensor: Quantity, given: Given, look: Look) -> Quantity:
     return replace(tensor, dim=None)
 
 
+def numbers_in(values: Values) -> Iterator[int]:
+    """The integers among values, also within tuples and lists."""
+    for value in values:
+        if isinstance(value, Sequence):
+            yield from numbers_in(tuple(one for part in value.elements for one in part))
+        elif isinstance(value, Constant) and isinstance(value.value, int):
+            yield value.value
+
+
 GROUPED = "'{}' puts samples that stand beside each other into one row"
 
 
@@ -183,20 +200,19 @@ def regroups(tensor: Quantity, shape: list[Values], widths: frozenset[int], look
 
 @query
 def layer_widths(plan: Plan) -> frozenset[int]:
-    """The numbers that layers, and models of the project, are made of."""
+    """The numbers that layers, models of the project and declared inputs are made of."""
+    words = plan.table.quantities
+    makers = (*words.layers.packages, *words.layer_functions, *words.samples)
     return frozenset(
         number
         for event in plan.facts.calls
         if any(
             isinstance(callee, Class)
-            or (
-                isinstance(callee, External)
-                and callee.name.startswith(plan.table.quantities.layers.packages)
-            )
+            or (isinstance(callee, External) and callee.name.startswith(makers))
             for callee in event.callee
         )
         for argument in event.arguments.items
-        for number in integers(argument.values) or ()
+        for number in numbers_in(argument.values)
     )
 
 

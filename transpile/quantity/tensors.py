@@ -25,6 +25,7 @@ from .numbers import Numbers, guarded
 from .operations import (
     ADDITIONS,
     ALONG,
+    ARRAY_WORDS,
     BATCHED_PRODUCTS,
     CONCATENATIONS,
     CUTS,
@@ -56,7 +57,7 @@ from .operations import (
 )
 from .pieces import handed, is_joined
 from .products import pairwise, product
-from .shapes import GROUPED, RESHAPES, Given, integer, reshaped, spread
+from .shapes import GROUPED, RESHAPES, SPREADING, Given, integer, reshaped, spread
 from .sizes import Sizes
 
 
@@ -75,7 +76,8 @@ class Tensors(Numbers, Sizes):
             given: the arguments behind the tensor.
             name: the dotted name of a function; empty for a method.
         """
-        plain = self.vocabulary.operation(word)
+        numeric = name.startswith(("numpy.", "math.", "scipy."))
+        plain = ARRAY_WORDS.get(word, "") if numeric else self.vocabulary.operation(word)
         others = [self.look(values) for values in given.positional()]
         if plain in TENSOR_TYPES and self.is_size(value):
             return self.made(plain, tensor, value, name)
@@ -109,6 +111,9 @@ class Tensors(Numbers, Sizes):
         if plain in ("max", "min") and others and is_elementwise_pair(given):
             return guarded(plain, [tensor, *others]) or algebra.nonlinear(plain, tensor, *others)
         if plain in OVER_ALL or plain in ALONG:
+            if plain in self.vocabulary.flattening or (numeric and plain in ("cumsum", "cumprod")):
+                if given.dims() == () and tensor.kind is Kind.SAMPLE:
+                    return domain.unknown(ACROSS.format(word))
             return along(plain, tensor, given, others)
         if plain in CONCATENATIONS:
             parts = [
@@ -131,6 +136,10 @@ class Tensors(Numbers, Sizes):
             return algebra.add(tensor, others[0]) if others else tensor
         if plain in PRODUCTS:
             return algebra.multiply(tensor, others[0]) if others else tensor
+        if plain == "scale":
+            factor, more = given.get("scale", 0), given.get("bias", 1)
+            scaled = algebra.multiply(tensor, self.look(factor)) if factor else tensor
+            return algebra.add(scaled, self.look(more)) if more else scaled
         if plain in QUOTIENTS:
             return self.quotient(tensor, value, given)
         if plain in NEGATIONS:
@@ -140,7 +149,7 @@ class Tensors(Numbers, Sizes):
         if plain in PAIRWISE:
             return pairwise(tensor, others)
         if plain in MATRIX_PRODUCTS or plain in BATCHED_PRODUCTS or plain == "einsum":
-            return product(plain, tensor, others, value, self.look)
+            return product(plain, tensor, others, value, given, self.look)
         if plain in SELECTIONS:
             if tensor.kind is Kind.SAMPLE:
                 return replace(tensor, selection=True, dim=0, content="")
@@ -150,6 +159,10 @@ class Tensors(Numbers, Sizes):
         if plain == "pad_sequence":
             return tensor
         if plain in SAME:
+            if tensor.independent and plain in (*SPREADING, "expand_as", "view_as"):
+                at = self.spread_over_samples(others)
+                if at is not None:
+                    return domain.sample(tensor.gradient, dim=at)
             spread_out = spread(plain, tensor, given, self.look)
             return self.same(plain, spread_out, value)
         if plain in CUTS:
@@ -169,6 +182,15 @@ class Tensors(Numbers, Sizes):
         if tensor.kind is Kind.NOTHING and not self.given(value):
             return domain.equal(tensor=False)
         return self.nothing_known_of(word, tensor, value, name)
+
+    def spread_over_samples(self, sizes: list[Quantity]) -> int | None:
+        """Where a tensor counts the samples that is repeated for each of them; None for others."""
+        for position, size in enumerate(sizes):
+            if size.kind in (Kind.SHAPE, Kind.SAMPLE):
+                return size.dim or 0
+            if size.is_count:
+                return position
+        return None
 
     def clamped(self, word: str, tensor: Quantity, given: Given) -> Quantity:
         """``x.clamp(min=..., max=...)``."""
@@ -218,8 +240,10 @@ class Tensors(Numbers, Sizes):
     ) -> Quantity:
         """What is applied to each element."""
         if word in ("gather", "index_select", "take_along_dim", "scatter", "scatter_add"):
-            along = integer(given.get("dim", 0))
-            picks = others[1] if len(others) > 1 else domain.equal()
+            at = given.get("dim", 0)
+            along = integer(at) if at else 0
+            index = given.get("index", 1)
+            picks = self.look(index) if index else domain.equal()
             if word in PICKING and along is not None and tensor.kind is Kind.SAMPLE:
                 if tensor.may_count_along(along) and (
                     picks.kind is not Kind.SAMPLE or along == tensor.dim

@@ -45,7 +45,7 @@ from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.paddle.effects._once import once_of
 from transpile.rules.paddle.losses._numbers import is_chance, numbers
-from transpile.rules.paddle.losses._quantities import Analysis, Kind, analysis
+from transpile.rules.paddle.losses._shares import Shares, analysis
 
 CODES = {
     "PD721": "all processes take rank 0's decision",
@@ -132,11 +132,11 @@ def answer(plan: Plan, test: Test, controlled: set[str]) -> Iterator[Ruling]:
 
 
 def depends_on_share(
-    plan: Plan, after: Analysis, condition: cst.BaseExpression, values: Values
+    plan: Plan, after: Shares, condition: cst.BaseExpression, values: Values
 ) -> bool:
     """Whether a condition depends on what only this process has of the batch."""
     quantity = after.of(values)
-    if quantity.kind in (Kind.EQUAL, Kind.NOTHING):
+    if quantity.is_same:
         return False
     leaves = numbers(plan).leaves
     parts = [node for node in descendants(condition) if id(node) in leaves]
@@ -147,10 +147,7 @@ def depends_on_share(
             if isinstance(node, (cst.Name, cst.Attribute))
             and not any(node in list(descendants(part)) for part in parts)
         ]
-        return any(
-            after.of(plan.facts.values_of(node)).kind not in (Kind.EQUAL, Kind.NOTHING)
-            for node in rest
-        )
+        return any(not after.of(plan.facts.values_of(node)).is_same for node in rest)
     return True
 
 

@@ -53,7 +53,7 @@ from transpile.plan.flow.places import Statement, statement_in
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.learning import training_forwards
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.paddle.losses._quantities import EQUAL, NOTHING, analysis
+from transpile.rules.paddle.losses._shares import analysis
 
 CODES = {"PD331": "gradients are averaged where the optimizer steps"}
 
@@ -158,7 +158,7 @@ def condition_of(
     if not conditions or any(condition is not conditions[0] for condition in conditions):
         return None
     values = plan.facts.values_of(conditions[0])
-    if analysis(plan).of(values) not in (EQUAL, NOTHING):
+    if not analysis(plan).of(values).is_same:
         return None
     return conditions[0]
 

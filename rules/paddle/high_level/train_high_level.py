@@ -47,8 +47,7 @@ from transpile.rules.paddle.high_level._high_level import (
     is_data_set,
     is_static,
 )
-from transpile.rules.paddle.losses._quantities import SAMPLES, Kind, of_loss
-from transpile.rules.paddle.losses._words import LOSS_CLASSES
+from transpile.rules.paddle.losses._shares import analysis
 from transpile.rules.paddle.randomness._seeds import draws_noise, imports_random
 
 CODES = {
@@ -209,15 +208,17 @@ def losses(plan: Plan, event: Event) -> Iterator[Answer]:
     for value in loss.values if loss is not None else ():
         if isinstance(value, Constant):
             continue
-        word = called_names(value)[0].rpartition(".")[2] if called_names(value) else ""
-        if word in LOSS_CLASSES and isinstance(value, Opaque):
-            quantity = of_loss(word, value.arguments, [SAMPLES, SAMPLES], settings=True)
-            if quantity.kind is Kind.MEAN:
+        names = called_names(value)
+        known = plan.table.quantities.loss_classes.get(names[0]) if names else None
+        if known is not None and isinstance(value, Opaque):
+            quantity = analysis(plan).loss_of_samples(known, value)
+            if quantity.is_mean and not quantity.pending:
                 continue
-            if quantity.kind is Kind.SUM:
+            if quantity.is_sum:
                 yield refusal(event, "the loss is a sum over the batch, of which Paddle averages")
                 continue
-            why = quantity.reason or "it is not reduced"
+            weighed = "its mean is over the weights of targets, or over some of them"
+            why = quantity.reason or (weighed if quantity.pending else "it is not reduced")
         else:
             why = "it is not known how it is reduced"
         yield Remark.warn(

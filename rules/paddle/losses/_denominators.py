@@ -17,6 +17,7 @@ from transpile.layout import wrap_expression
 from transpile.once.shared import surround
 from transpile.plan.graph import is_instance_of, walk_back
 from transpile.plan.model import Plan
+from transpile.quantity.domain import Duty, Pending
 from transpile.records import dataclass
 from transpile.rule import Change, Helper, In
 
@@ -31,34 +32,6 @@ PURE = frozenset(
 GUARDS = frozenset({"clip", "clamp", "maximum"})
 #: A number below this only keeps a denominator from zero.
 TINY = 1e-3
-
-
-@dataclass(frozen=True, eq=False)
-class Pending:
-    """A place that must be rewritten before a mean is that of the global batch.
-
-    Args:
-        module: where it stands.
-        node: the denominator, or the call of a loss.
-        loss: it is the call of a loss.
-        built: it is the call of a loss object.
-        weight, ignore_index: what its mean is taken by.
-        factor: it is a side of an addition, to be multiplied or divided by the number of processes.
-    """
-
-    module: Module
-    node: cst.CSTNode
-    loss: bool = False
-    built: bool = False
-    weight: bool = False
-    ignore_index: bool = False
-    factor: str = ""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Pending) and self.node is other.node
-
-    def __hash__(self) -> int:
-        return id(self.node)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +98,10 @@ def obstacle(plan: Plan, pending: Pending) -> str:
     """Why a place cannot be rewritten; empty where it can."""
     if not isinstance(pending.node, cst.BaseExpression):
         return "its denominator has no place in the text"
-    if not pending.loss:
+    if pending.duty is Duty.MEAN:
+        return "how many samples it is a mean over differs, too"
+    loss = pending.loss
+    if loss is None:
         values = plan.facts.values_of(parts_of(plan, pending.node).reduced)
         if any(is_instance_of(v, plan.table.module_bases) for v in walk_back(values)):
             return "gradients run through its denominator"
@@ -136,11 +112,11 @@ def obstacle(plan: Plan, pending: Pending) -> str:
         return "the targets are not given to it by themselves"
     if not repeatable(target):
         return "its targets are computed in the call, and would be computed twice"
-    if pending.built:
+    if loss.built is not None:
         if not repeatable(pending.node.func):
             return "the loss is made where it is called"
         return "" if len(plan.facts.values_of(pending.node.func)) == 1 else "it is one of several"
-    for name, wanted in (("weight", pending.weight), ("ignore_index", pending.ignore_index)):
+    for name, wanted in (("weight", loss.weight), ("ignore_index", loss.ignore_index)):
         given = keyword(pending.node, name)
         if wanted and (given is None or not repeatable(given)):
             return f"its {name} is not given by its name"
@@ -207,7 +183,7 @@ def settled(plan: Plan, pending: Pending) -> Iterator[Change]:
     module, node = pending.module, pending.node
     names = plan.names_in(module)
     assert isinstance(node, cst.BaseExpression)
-    if not pending.loss:
+    if pending.loss is None:
         found = parts_of(plan, node)
         if found.guard is None:
             yield Helper("reduce_mean", module)
@@ -224,7 +200,7 @@ def settled(plan: Plan, pending: Pending) -> Iterator[Change]:
         return
     assert isinstance(node, cst.Call)
     yield Helper("weight_of_share", module)
-    if pending.weight and pending.ignore_index:
+    if pending.loss.weight and pending.loss.ignore_index:
         yield Helper("target_weights", module)
     weight_of_share = names.fresh("weight_of_share")
     after = f" * {weight_of_share}({counted(plan, pending, node)})"
@@ -247,18 +223,23 @@ def binds_tightly(module: Module, node: cst.Call) -> bool:
 
 def counted(plan: Plan, pending: Pending, call: cst.Call) -> str:
     """The text of what a loss divides by."""
-    source = pending.module.source
+    source, loss = pending.module.source, pending.loss
+    assert loss is not None
     target = argument(call, "label", 1) or argument(call, "labels", 1)
     assert target is not None
     of = source.code(target)
     holder = source.code(call.func)
-    weight = f"{holder}.weight" if pending.built else written(pending, call, "weight")
-    ignore = f"{holder}.ignore_index" if pending.built else written(pending, call, "ignore_index")
-    if not pending.weight:
+    weight = f"{holder}.weight" if loss.built is not None else written(pending, call, "weight")
+    ignore = (
+        f"{holder}.ignore_index"
+        if loss.built is not None
+        else written(pending, call, "ignore_index")
+    )
+    if not loss.weight:
         return f"({of} != {ignore}).sum()"
     names = plan.names_in(pending.module)
     paddle = names.imported("paddle", "paddle")
-    if not pending.ignore_index:
+    if not loss.ignore_index:
         return f"{paddle}.gather({weight}, {of}.flatten()).sum()"
     return f"{names.fresh('target_weights')}({weight}, {of}, {ignore})"
 

@@ -8,7 +8,7 @@ from enum import Enum
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.rules.paddle.losses._quantities import Analysis
+from transpile.rules.paddle.losses._shares import Shares
 
 
 class Change(Enum):
@@ -55,4 +55,4 @@ class Numbers:
 
     leaves: dict[int, Leaf] = field(default_factory=dict)
     doubts: dict[int, Doubt] = field(default_factory=dict)
-    after: Analysis | None = None
+    after: Shares | None = None

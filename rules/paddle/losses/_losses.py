@@ -5,8 +5,9 @@ from __future__ import annotations
 from transpile.facts.values import Opaque, Values
 from transpile.plan.model import Backward, Plan
 from transpile.plan.query import query
-from transpile.rules.paddle.losses._denominators import Pending, obstacle
-from transpile.rules.paddle.losses._quantities import Kind, Quantity, analysis
+from transpile.quantity.domain import Kind, Pending, Quantity, describe
+from transpile.rules.paddle.losses._denominators import obstacle
+from transpile.rules.paddle.losses._shares import analysis
 from transpile.rules.paddle.losses._summands import sums_beside
 
 
@@ -29,7 +30,7 @@ def hindered(plan: Plan, quantity: Quantity) -> str:
             if why:
                 return f"its denominator differs between the processes, and {why}"
         elif any(
-            analysis(plan).of(values).kind not in (Kind.SUM, Kind.NOTHING)
+            not is_sum_or_nothing(analysis(plan).of(values))
             for values in sums_beside(plan, pending)
         ):
             return (
@@ -37,6 +38,24 @@ def hindered(plan: Plan, quantity: Quantity) -> str:
                 "batches are added up, too: with N processes the sum has 1/N of its weight"
             )
     return ""
+
+
+def is_sum_or_nothing(quantity: Quantity) -> bool:
+    """Whether a value is a sum over the batch, or none yet."""
+    return quantity.is_sum or quantity.kind is Kind.NOTHING
+
+
+def told(quantity: Quantity) -> str:
+    """What a value is, in the words of messages."""
+    if quantity.kind is Kind.NOTHING:
+        return "nothing"
+    if quantity.is_mean or quantity.is_sum:
+        return "a mean over the batch" if quantity.is_mean else "a sum over the batch"
+    if quantity.kind is Kind.SAMPLE:
+        return "a tensor with an entry for each sample"
+    if quantity.is_count:
+        return "a number of samples"
+    return "independent of the samples" if quantity.is_same else describe(quantity)
 
 
 @query
@@ -51,6 +70,6 @@ def find_rewritten(plan: Plan) -> frozenset[Pending]:
     for backward in plan.backwards:
         if not backward.event.detached:
             quantity = analysis(plan).of(losses_of(backward))
-            if quantity.kind in (Kind.MEAN, Kind.SUM) and not hindered(plan, quantity):
+            if (quantity.is_mean or quantity.is_sum) and not hindered(plan, quantity):
                 found |= quantity.pending
     return frozenset(found)

@@ -14,9 +14,10 @@ from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
 from transpile.plan.query import query
+from transpile.quantity.domain import Kind, Quantity
 from transpile.rules.paddle.losses._leaves import Change, Doubt, Leaf, Numbers
-from transpile.rules.paddle.losses._losses import rewritten
-from transpile.rules.paddle.losses._quantities import REDUCIBLE, Analysis, Kind, Quantity, analysis
+from transpile.rules.paddle.losses._losses import is_sum_or_nothing, rewritten
+from transpile.rules.paddle.losses._shares import Shares, analysis
 
 #: Methods and functions that make numbers of tensors.
 NUMBER_METHODS = frozenset({"item", "numpy", "tolist"})
@@ -69,11 +70,11 @@ def find_numbers(plan: Plan) -> Numbers:
     known = 0
     after = analysis(plan)
 
-    def settled() -> Analysis:
+    def settled() -> Shares:
         nonlocal known, after
         if len(found.leaves) + len(converted) != known:
             known = len(found.leaves) + len(converted)
-            after = Analysis(plan, frozenset({*converted, *found.leaves}))
+            after = Shares(plan, frozenset({*converted, *found.leaves}))
         return after
 
     for event in events:
@@ -82,9 +83,9 @@ def find_numbers(plan: Plan) -> Numbers:
     for event in events:
         for node in closure_losses(event):
             quantity = settled().of(plan.facts.values_of(node))
-            if quantity.kind in REDUCIBLE:
+            if reducible(quantity):
                 consider(plan, found, settled(), event, node, quantity)
-            elif quantity.kind in (Kind.SAMPLES, Kind.UNKNOWN):
+            elif quantity.kind in (Kind.SAMPLE, Kind.UNKNOWN):
                 reason = quantity.reason or "it is made of this process's samples"
                 found.doubts[id(node)] = Doubt(event.module, node, reason)
     others = set(found.leaves)
@@ -96,7 +97,7 @@ def find_numbers(plan: Plan) -> Numbers:
             quantity = settled().of(plan.facts.values_of(node))
             look(plan, found, settled(), event, node, quantity, used)
         adding |= found.leaves.keys() - others
-    drop_settled(plan, found, adding, Analysis(plan, frozenset({*converted, *others})))
+    drop_settled(plan, found, adding, Shares(plan, frozenset({*converted, *others})))
     for event in events:
         for node in shown_by(event):
             quantity = settled().of(plan.facts.values_of(node))
@@ -105,14 +106,19 @@ def find_numbers(plan: Plan) -> Numbers:
     return found
 
 
-def drop_settled(plan: Plan, found: Numbers, adding: set[int], without: Analysis) -> None:
+def reducible(quantity: Quantity) -> bool:
+    """Whether a number of one process has a counterpart over the global batch."""
+    return quantity.is_mean or quantity.is_sum
+
+
+def drop_settled(plan: Plan, found: Numbers, adding: set[int], without: Shares) -> None:
     """Leave out what is added up and was taken over all processes before, on every way there.
 
     A meter is given one number after the other, of which the first is looked at before the rest.
     """
     for key in adding & found.leaves.keys():
         quantity = without.of(plan.facts.values_of(found.leaves[key].node))
-        if quantity.kind in (Kind.EQUAL, Kind.NOTHING):
+        if quantity.is_same:
             del found.leaves[key]
 
 
@@ -127,7 +133,7 @@ def closure_losses(event: Event) -> Iterator[cst.BaseExpression]:
 
 
 def convert_number(
-    plan: Plan, found: Numbers, quantities: Analysis, event: Event, used: set[int]
+    plan: Plan, found: Numbers, quantities: Shares, event: Event, used: set[int]
 ) -> bool:
     """Look at a tensor that becomes a number; whether it is taken over all processes."""
     node = number_of(event)
@@ -139,11 +145,11 @@ def convert_number(
         return False
     values = plan.facts.values_of(node)
     quantity = quantities.of(values)
-    if quantity.kind in REDUCIBLE:
+    if reducible(quantity):
         consider(plan, found, quantities, event, node, quantity)
     elif quantity.kind is Kind.UNKNOWN and quantities.of_training(values):
         found.doubts[id(node)] = Doubt(event.module, node, quantity.reason)
-    elif quantity.kind is Kind.SAMPLES and quantities.of_training(values):
+    elif quantity.kind is Kind.SAMPLE and quantities.of_training(values):
         reason = "it is made of this process's samples, and of no others"
         found.doubts[id(node)] = Doubt(event.module, node, reason)
     return id(node) in found.leaves
@@ -163,7 +169,7 @@ def number_of(event: Event) -> cst.BaseExpression | None:
 
 
 def counted(
-    plan: Plan, event: Event, quantities: Analysis, used: set[int]
+    plan: Plan, event: Event, quantities: Shares, used: set[int]
 ) -> Iterator[cst.BaseExpression]:
     """The numbers of samples that a function of the project is given, such as a meter's."""
     if event.kind != "call" or not isinstance(event.node, cst.Call):
@@ -178,7 +184,7 @@ def counted(
         if isinstance(written.value, (cst.Call, cst.Subscript)):
             if any(id(value) in shapes_tensors(plan) for value in argument.values):
                 continue
-            if quantities.of(argument.values).kind is Kind.COUNT:
+            if quantities.of(argument.values).is_count:
                 yield written.value
 
 
@@ -232,7 +238,7 @@ def calls_method(event: Event, words: frozenset[str]) -> bool:
 def look(
     plan: Plan,
     found: Numbers,
-    after: Analysis,
+    after: Shares,
     event: Event,
     node: cst.BaseExpression,
     quantity: Quantity,
@@ -252,14 +258,14 @@ def look(
         for child in parts(node):
             look(plan, found, after, event, child, after.of(plan.facts.values_of(child)), used)
         return
-    if quantity.kind in REDUCIBLE and not all(isinstance(v, (Opaque, Constant)) for v in values):
+    if reducible(quantity) and not all(isinstance(v, (Opaque, Constant)) for v in values):
         found.doubts.setdefault(id(node), Doubt(event.module, node, "it is kept in a list"))
-    elif quantity.kind in REDUCIBLE:
+    elif reducible(quantity):
         if not any(id(value) in used for value in values if isinstance(value, Opaque)) or shown(
             event
         ):
             consider(plan, found, after, event, node, quantity)
-    elif quantity.kind is Kind.COUNT:
+    elif quantity.is_count:
         found.leaves[id(node)] = Leaf(event.module, node, Change.COUNT)
     elif quantity.kind is Kind.UNKNOWN and isinstance(node, (cst.Name, cst.Call, cst.Attribute)):
         if not isinstance(event.node, cst.AugAssign) and after.of_training(values):
@@ -312,7 +318,7 @@ def parts(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
 def consider(
     plan: Plan,
     found: Numbers,
-    quantities: Analysis,
+    quantities: Shares,
     event: Event,
     node: cst.BaseExpression,
     quantity: Quantity,
@@ -322,13 +328,12 @@ def consider(
         reason = "it is divided by, or added to, what differs between the processes"
         found.doubts[id(node)] = Doubt(event.module, node, reason)
         return
-    change = Change.MEAN if quantity.kind is Kind.MEAN else Change.SUM
-    kinds = {
-        quantities.of((value,)).kind
+    change = Change.MEAN if quantity.is_mean else Change.SUM
+    if change is Change.SUM and not all(
+        is_sum_or_nothing(quantities.of((value,)))
         for value in plan.facts.values_of(node)
         if isinstance(value, Opaque)
-    } - {Kind.NOTHING}
-    if change is Change.SUM and kinds - {Kind.SUM}:
+    ):
         reason = "the same place counts the whole of another data set, too"
         found.doubts[id(node)] = Doubt(event.module, node, reason)
         return
@@ -339,7 +344,7 @@ def consider(
     found.leaves[id(node)] = Leaf(event.module, node, change)
 
 
-def lonely(plan: Plan, quantities: Analysis, event: Event) -> str:
+def lonely(plan: Plan, quantities: Shares, event: Event) -> str:
     """Why only some processes may come by a place; empty where all do."""
     loops = {id(b.batch_loop.node) for b in plan.backwards if b.batch_loop is not None}
     inside = False
@@ -348,7 +353,7 @@ def lonely(plan: Plan, quantities: Analysis, event: Event) -> str:
             inside = True
         if inside and isinstance(frame, Branch) and isinstance(frame.node, (cst.If, cst.IfExp)):
             test = quantities.of(plan.facts.values_of(frame.node.test))
-            if test.kind not in (Kind.EQUAL, Kind.NOTHING):
+            if not test.is_same:
                 return "only the processes whose samples say so come by here"
     return ""
 

@@ -14,8 +14,8 @@ import libcst as cst
 from transpile.facts.values import Opaque, Values
 from transpile.once.shared import surround
 from transpile.plan.model import Plan
+from transpile.quantity.domain import Duty, Pending
 from transpile.rule import Change, In
-from transpile.rules.paddle.losses._denominators import Pending
 
 #: Operators that bind as tightly as the one by the number of processes.
 TIGHT = (cst.Multiply, cst.Divide, cst.FloorDivide, cst.Modulo, cst.MatrixMultiply, cst.Power)
@@ -26,9 +26,9 @@ def summand(value: Opaque, sum_first: bool) -> Pending | None:
     node = value.node
     if isinstance(node, cst.BinaryOperation):
         side = node.left if sum_first else node.right
-        return Pending(value.module, side, factor="*")
+        return Pending(Duty.FACTOR, side, value.module, factor="*")
     if isinstance(node, cst.AugAssign):
-        return Pending(value.module, node.value, factor="/" if sum_first else "*")
+        return Pending(Duty.FACTOR, node.value, value.module, factor="/" if sum_first else "*")
     return None
 
 

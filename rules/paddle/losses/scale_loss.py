@@ -36,12 +36,13 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.plan.model import Backward, Plan
+from transpile.quantity.domain import Pending
 from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, In, Remark, Ruling, Rulings
-from transpile.rules.paddle.losses._denominators import Pending, settled
-from transpile.rules.paddle.losses._losses import hindered, losses_of
-from transpile.rules.paddle.losses._quantities import Kind, analysis
+from transpile.rules.paddle.losses._denominators import settled
+from transpile.rules.paddle.losses._losses import hindered, losses_of, told
+from transpile.rules.paddle.losses._shares import analysis
 from transpile.rules.paddle.losses._summands import factored
 from transpile.text.changes import Insert
 
@@ -95,12 +96,12 @@ def answers(plan: Plan, several: list[Backward]) -> Iterator[Answer]:
     elif why := hindered(plan, quantity):
         yield from doubted(event, why)
         yield ruling("PD403", Verdict.ALREADY_DONE, f"left as it is: {why}")
-    elif quantity.kind in (Kind.MEAN, Kind.EQUAL, Kind.NOTHING) and quantity.pending:
+    elif (quantity.is_mean or quantity.is_same) and quantity.pending:
         data = Scaling(None, quantity.pending)
         yield ruling("PD402", Verdict.APPLY, "the mean is over the global batch", data)
-    elif quantity.kind in (Kind.MEAN, Kind.EQUAL, Kind.NOTHING):
-        yield ruling("PD401", Verdict.ALREADY_DONE, f"the loss is {quantity.kind.value}")
-    elif quantity.kind is Kind.SUM:
+    elif quantity.is_mean or quantity.is_same:
+        yield ruling("PD401", Verdict.ALREADY_DONE, f"the loss is {told(quantity)}")
+    elif quantity.is_sum:
         loss = loss_expression(event.node)
         if loss is None:
             yield Ruling.refuse(

@@ -15,7 +15,8 @@ from transpile.plan.flow.places import function_of, statement_of
 from transpile.plan.model import Plan
 from transpile.records import dataclass, field
 from transpile.rule import Change, Helper, In, Ruling
-from transpile.rules.paddle.losses._quantities import Kind, analysis
+from transpile.rules.paddle.losses._losses import told
+from transpile.rules.paddle.losses._shares import analysis
 from transpile.rules.paddle.static._static import (
     Run,
 )
@@ -58,12 +59,12 @@ def fetched(
             yield element.value, "it is fetched by a name that is written out"
             continue
         quantity = analysis(plan).of(values)
-        if quantity.kind in (Kind.EQUAL, Kind.NOTHING):
+        if quantity.is_same:
             continue
         text = module.source.code(variable_node)
         here = function_of(event.module, event.node)
-        if quantity.kind is not Kind.MEAN:
-            yield element.value, quantity.reason or f"it is {quantity.kind.value}"
+        if not quantity.is_mean:
+            yield element.value, quantity.reason or f"it is {told(quantity)}"
         elif not is_simple(variable_node) or isinstance(element, cst.StarredElement):
             yield element.value, "it has no name"
         elif event.module is not module or here not in (

@@ -44,7 +44,7 @@ from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.paddle.effects._once import VOCABULARY, once_of
-from transpile.rules.paddle.losses._quantities import Kind, analysis
+from transpile.rules.paddle.losses._shares import analysis
 from transpile.rules.paddle.randomness._seeds import Sharing, sharing_of
 from transpile.rules.paddle.static._server_prelude import SERVER_HELPERS
 from transpile.rules.paddle.static._static import Static, executed, static_of
@@ -240,8 +240,8 @@ def trained(
     call = event.node
     assert isinstance(call, cst.Call)
     quantity = analysis(plan).of(plan.facts.values_of(call.args[0].value))
-    summed = call.args[0].value if quantity.kind is Kind.SUM else None
-    if quantity.kind not in (Kind.SUM, Kind.MEAN):
+    summed = call.args[0].value if quantity.is_sum else None
+    if not (quantity.is_sum or quantity.is_mean):
         yield remark(
             event,
             "PD925",

@@ -39,7 +39,7 @@ from transpile.plan.graph import called_names
 from transpile.plan.model import Optimizer, Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.paddle.gradients.wrap_optimizer import variable
-from transpile.rules.paddle.losses._quantities import Kind, analysis
+from transpile.rules.paddle.losses._shares import analysis
 from transpile.rules.paddle.models.wrap_model import BATCH_NORMS
 from transpile.rules.paddle.randomness._seeds import draws_noise
 from transpile.rules.paddle.static._fetched import Minimize, averaged, fetched, named_variable
@@ -189,9 +189,9 @@ def minimised(plan: Plan, static: Static, claims: tuple[cst.CSTNode, ...]) -> It
     data = Minimize()
     loss = call.args[0].value
     quantity = analysis(plan).of(plan.facts.values_of(loss))
-    if quantity.kind is Kind.SUM:
+    if quantity.is_sum:
         data.summed = loss
-    elif quantity.kind is not Kind.MEAN:
+    elif not quantity.is_mean:
         why = quantity.reason or "it is not seen how the samples become one number"
         yield remark(
             event,

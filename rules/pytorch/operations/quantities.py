@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from transpile.plan.vocabulary import Batching, Layers, Loss, Vocabulary
-from transpile.quantity.operations import spoken
+from transpile.quantity.operations import ALL, spoken
 
 if TYPE_CHECKING:
     from transpile.plan.model import Plan
@@ -171,7 +171,7 @@ VOCABULARY = Vocabulary(
         "torch.", "numpy.", "math.", "copy.", "scipy.special.", "torchvision.transforms.",
         "torchvision.utils.",
     ),
-    operations=spoken(),
+    operations=spoken(ALL - {"scale", "elementwise", "pad_either"}),
     losses={
         f"{package}.{word}": loss for package in LOSS_PACKAGES for word, loss in FUNCTIONS.items()
     },

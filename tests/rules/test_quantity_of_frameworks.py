@@ -1,0 +1,222 @@
+"""What the same expressions are in each framework, by one analysis with words for each."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from textwrap import indent
+
+import libcst as cst
+import pytest
+
+from transpile.facts.interpreter import interpret
+from transpile.options import Options
+from transpile.plan.roles.build import build_plan
+from transpile.project import Project
+from transpile.quantity.asking import Kind, Quantity, analysis, describe
+from transpile.text.source import read_source
+
+SCRIPTS = {
+    "pytorch": """\
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+data = TensorDataset(torch.randn(48, 4), torch.randint(0, 3, (48,)), torch.rand(48, 3))
+model = nn.Linear(4, 3)
+fixed = torch.randn(16, 4)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y, m in DataLoader(data, batch_size=12):
+    out = model(x)
+{body}
+    F.mse_loss(out, m).backward()
+    optimizer.step()
+""",
+    "paddle": """\
+import numpy as np
+import paddle
+import paddle.nn as nn
+import paddle.nn.functional as F
+from paddle.io import DataLoader, TensorDataset
+
+data = TensorDataset([paddle.randn([48, 4]), paddle.randint(0, 3, [48]), paddle.rand([48, 3])])
+model = nn.Linear(4, 3)
+fixed = paddle.randn([16, 4])
+optimizer = paddle.optimizer.SGD(0.1, parameters=model.parameters())
+for x, y, m in DataLoader(data, batch_size=12):
+    out = model(x)
+{body}
+    F.mse_loss(out, m).backward()
+    optimizer.step()
+""",
+}
+#: What is expected, and the expression in each framework that has it; one for all where they agree.
+EXPRESSIONS: list[tuple[str, str | dict[str, str]]] = [
+    ("independent", "fixed.mean()"),
+    ("independent", "(model.weight ** 2).sum()"),
+    ("independent", "x.shape[1]"),
+    ("count", "x.shape[0]"),
+    ("count", "len(x)"),
+    ("samples", "x"),
+    ("samples", "out.abs() + 1"),
+    ("samples", "x[:, 0]"),
+    ("samples", {"pytorch": "F.softmax(out, dim=1)", "paddle": "F.softmax(out, axis=1)"}),
+    ("samples", {"pytorch": "out.sum(1)", "paddle": "out.sum(1)"}),
+    ("samples", {"pytorch": "out.max(dim=1)[0]", "paddle": "out.max(axis=1)"}),
+    ("samples", {"pytorch": "out.topk(2, 1)[0]", "paddle": "out.topk(2, 1)[0]"}),
+    ("samples", {"pytorch": "torch.cat([x, x], 1)", "paddle": "paddle.concat([x, x], 1)"}),
+    ("samples", {"pytorch": "x @ model.weight.T", "paddle": "paddle.matmul(x, model.weight)"}),
+    ("samples", {"pytorch": "torch.clamp(out, 0, 1)", "paddle": "paddle.clip(out, 0, 1)"}),
+    (
+        "samples",
+        {
+            "pytorch": "F.cross_entropy(out, y, reduction='none')",
+            "paddle": "F.cross_entropy(out, y, reduction='none')",
+        },
+    ),
+    ("samples", {"pytorch": "x.t().t()", "paddle": "x.transpose([1, 0]).transpose([1, 0])"}),
+    ("mean", "F.cross_entropy(out, y)"),
+    ("mean", "F.mse_loss(out, m)"),
+    ("mean", "(out - m).square().mean()"),
+    ("mean", {"pytorch": "out.mean(dim=0)", "paddle": "out.mean(axis=0)"}),
+    ("mean", {"pytorch": "out.mean(dim=(0, 1))", "paddle": "paddle.mean(out, axis=[0, 1])"}),
+    ("mean", "out.sum() / len(x)"),
+    ("mean", "out.sum() / x.shape[0]"),
+    ("mean", "out.mean() * 0.5 + (model.weight ** 2).sum()"),
+    ("mean", "nn.CrossEntropyLoss()(out, y)"),
+    ("mean", "out.mean() + out.abs().mean()"),
+    ("mean", "out.mean(1).mean()"),
+    ("mean over a denominator", "out.sum() / (m > 0.5).sum()"),
+    (
+        "mean over a denominator",
+        {
+            "pytorch": "F.cross_entropy(out, y, weight=fixed[0])",
+            "paddle": "F.cross_entropy(out, y, weight=fixed[0])",
+        },
+    ),
+    ("mean over a denominator", "F.cross_entropy(out, y, ignore_index=2)"),
+    ("sum", "out.sum()"),
+    ("sum", "F.mse_loss(out, m, reduction='sum')"),
+    ("sum", "nn.MSELoss(reduction='sum')(out, m)"),
+    ("sum", "out.mean() * x.shape[0]"),
+    ("sum", {"pytorch": "out.sum(dim=0)", "paddle": "out.sum(axis=0)"}),
+    ("sum", {"pytorch": "(out.argmax(1) == y).sum()", "paddle": "(out.argmax(1) == y).sum()"}),
+    (
+        "sum",
+        {
+            "pytorch": "fixed[:1].expand(len(x), 4).sum()",
+            "paddle": "fixed[:1].expand([len(x), 4]).sum()",
+        },
+    ),
+    (
+        "sum",
+        {
+            "pytorch": "fixed[:1, :3].expand_as(out).sum()",
+            "paddle": "fixed[:1, :3].expand_as(out).sum()",
+        },
+    ),
+    ("sum", {"pytorch": "out.numel() * out.mean()", "paddle": "out.size * out.mean()"}),
+    ("sum", {"pytorch": "(out * 2).sum()", "paddle": "paddle.scale(out, 2.0).sum()"}),
+    (
+        "mean and sum",
+        {"pytorch": "out.sum() + 1", "paddle": "paddle.scale(out.sum(), 2.0, bias=1.0)"},
+    ),
+    ("samples", {"pytorch": "F.pad(out, (0, 1))", "paddle": "F.pad(out, [0, 1])"}),
+    ("unknown", {"pytorch": "F.pad(out, (0, 0, 1, 0))", "paddle": "F.pad(out, [1, 0, 0, 0])"}),
+    (
+        "unknown",
+        {"pytorch": "torch.arange(len(x)).sum()", "paddle": "paddle.arange(x.shape[0]).sum()"},
+    ),
+    (
+        "unknown",
+        {
+            "pytorch": "torch.arange(len(x)).float().mean()",
+            "paddle": "paddle.arange(x.shape[0]).mean()",
+        },
+    ),
+    ("unknown", "out.mean() ** 2"),
+    ("unknown", "out.mean() * out.mean()"),
+    ("unknown", {"pytorch": "torch.log(out.mean())", "paddle": "paddle.log(out.mean())"}),
+    ("unknown", {"pytorch": "torch.sqrt(out.sum())", "paddle": "paddle.sqrt(out.sum())"}),
+    ("unknown", "out.sum() / out.abs().sum()"),
+    ("unknown", "out.max()"),
+    ("unknown", "out.std()"),
+    ("unknown", {"pytorch": "F.softmax(out, dim=0)", "paddle": "F.softmax(out, axis=0)"}),
+    ("unknown", {"pytorch": "out.max(dim=0)[0]", "paddle": "out.max(axis=0)"}),
+    ("unknown", {"pytorch": "torch.flip(out, [0])", "paddle": "paddle.flip(out, [0])"}),
+    ("unknown", {"pytorch": "torch.roll(out, 1, 0)", "paddle": "paddle.roll(out, 1, 0)"}),
+    ("unknown", {"pytorch": "torch.sort(out, 0)[0]", "paddle": "paddle.sort(out, 0)"}),
+    (
+        "unknown",
+        {"pytorch": "out @ out.t()", "paddle": "paddle.matmul(out, out, transpose_y=True)"},
+    ),
+    ("unknown", {"pytorch": "torch.cdist(out, out)", "paddle": "paddle.cdist(out, out)"}),
+    ("unknown", {"pytorch": "out.cumsum(0)", "paddle": "out.cumsum()"}),
+    ("unknown", "out - out.mean(0)" " * out"),
+    ("unknown", {"pytorch": "torch.quantile(out, 0.5)", "paddle": "paddle.quantile(out, 0.5)"}),
+    ("unknown", "x[0]"),
+    ("unknown", "x[:4]"),
+    ("unknown", {"pytorch": "out.quaver()", "paddle": "out.quaver()"}),
+    ("unknown", {"pytorch": "torch.quaver(out)", "paddle": "paddle.quaver(out)"}),
+    ("unknown", {"pytorch": "out.view(6, -1)", "paddle": "out.reshape([6, -1])"}),
+    ("unknown", {"pytorch": "torch.chunk(out, 2)[0]", "paddle": "paddle.chunk(out, 2)[0]"}),
+    (
+        "unknown",
+        {
+            "pytorch": "torch.index_select(out, 0, torch.tensor([1, 0]))",
+            "paddle": "paddle.gather(out, paddle.to_tensor([1, 0]))",
+        },
+    ),
+    ("unknown", {"pytorch": "out.mean().clamp(min=0.18)", "paddle": "out.mean().clip(min=0.18)"}),
+    ("unknown", {"pytorch": "max(out.mean(), 0.5)", "paddle": "max(out.mean(), 0.5)"}),
+]
+CASES = [
+    (framework, expected, expression if isinstance(expression, str) else expression[framework])
+    for framework in SCRIPTS
+    for expected, expression in EXPRESSIONS
+    if isinstance(expression, str) or framework in expression
+]
+
+
+def measured(framework: str, body: str) -> Quantity:
+    """The quantity of what the last assignment to `q` in a training step binds."""
+    table = import_module(f"transpile.rules.{framework}").TABLE
+    lines = body.splitlines()
+    lines[-1] = f"q = {lines[-1]}"
+    text = SCRIPTS[framework].format(body=indent("\n".join(lines), "    "))
+    project = Project(read_source(text.encode(), "train.py"), None)
+    plan = build_plan(interpret(project.entry, table.dialect, project.find), table, Options())
+    found = [
+        node.value
+        for node in plan.entry.source.nodes_of(cst.Assign)
+        if isinstance(node.targets[0].target, cst.Name) and node.targets[0].target.value == "q"
+    ]
+    values = plan.facts.values_of(found[-1])
+    assert values, "the expression is never reached"
+    return analysis(plan).of(values)
+
+
+@pytest.mark.parametrize(("framework", "expected", "expression"), CASES)
+def test_an_expression_is_the_same_in_every_framework(
+    framework: str, expected: str, expression: str
+) -> None:
+    said = describe(measured(framework, expression))
+    assert said.startswith(expected), said
+    assert expected != "mean" or said == "mean"
+
+
+@pytest.mark.parametrize(
+    ("framework", "expression", "word"),
+    [("paddle", "paddle.cummax_(out)", "cummax_"), ("pytorch", "torch.quaver(out)", "quaver")],
+)
+def test_what_no_table_knows_is_named(framework: str, expression: str, word: str) -> None:
+    found = measured(framework, expression)
+    assert found.kind is Kind.UNKNOWN
+    assert word in found.reason
+
+
+@pytest.mark.parametrize("framework", SCRIPTS)
+def test_a_long_sum_is_told_in_time(framework: str) -> None:
+    lines = ["a = out.mean()", *["a = a + a"] * 40, "a"]
+    assert describe(measured(framework, "\n".join(lines))) == "mean"
