@@ -35,6 +35,9 @@ MACHINE = {
     "plan",
     "quantity",
     "rows",
+    "evaluation",
+    "once",
+    "backends",
     "rule",
     "layout",
 }

@@ -5,43 +5,41 @@ What:
     it to code that looks at it go through ``unwrap(model)``.
 
 Why:
-    ``DistributedDataParallel`` has none of the model's own attributes, and its state dict carries
-    the prefix ``module.``: checkpoints would no longer load into the script's model.
+    $wrap_lacks
 
 Before:
-    torch.save(model.state_dict(), "model.pt")
+    $reaching
 
 After:
-    torch.save(unwrap(model).state_dict(), "model.pt")
+    $reaching_behind
 
 Refuses when:
     a part of the wrapped model is replaced, or it is written as a part of an object.
 
 Source:
-    https://pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
+    $wrap_source
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from transpile.backends.backend import Backend
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
 from transpile.plan.models.reaches import Reach, reaches
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.pytorch.models._data_parallel import WRAPPER, replaces_data_parallel
-from transpile.rules.pytorch.processes.leave_horovod import left_out
 
 CODES = {
-    "PT311": "the model is reached behind its wrap",
-    "PT312": "a part of a wrapped model is replaced",
-    "PT315": "a wrapped model is written as a part of something else",
+    "311": "the model is reached behind its wrap",
+    "312": "a part of a wrapped model is replaced",
+    "315": "a wrapped model is written as a part of something else",
 }
 LEAVES = ("none", "horovod")
 
 
-def decide(plan: Plan) -> Iterator[Answer]:
+def decide(backend: Backend, plan: Plan) -> Iterator[Answer]:
     """One answer for each place that looks into a wrapped model."""
     if plan.options.strategy != "ddp":
         # A sharded model keeps its class, and is reached as it is.
@@ -55,13 +53,13 @@ def decide(plan: Plan) -> Iterator[Answer]:
             wraps.append(found)
     seen: set[int] = set()
     for wrap in wraps:
-        for reach in reaches(plan, wrap, WRAPPER, replaces_data_parallel(plan, wrap)):
+        for reach in reaches(plan, wrap, backend.wrapper, backend.in_place(plan, wrap)):
             if id(reach.node) in seen:
                 continue
             seen.add(id(reach.node))
             if reach.replaced:
                 yield Ruling.refuse(
-                    "PT312",
+                    f"{backend.prefix}312",
                     reach,
                     f"'{reach.name}' of the model is replaced after the model is ready for "
                     "training",
@@ -70,22 +68,25 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 continue
             if reach.because:
                 yield Ruling.refuse(
-                    "PT315",
+                    f"{backend.prefix}315",
                     reach,
                     f"{reach.because}, which would then need a process group to be read",
                     "write the model's state_dict()",
                 )
                 continue
             yield Ruling.apply(
-                "PT311", reach, "the model itself is wanted here, not its wrap", data=reach
+                f"{backend.prefix}311",
+                reach,
+                "the model itself is wanted here, not its wrap",
+                data=reach,
             )
 
 
-def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+def edits(backend: Backend, plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The expression within ``unwrap(...)``."""
     data: Reach = ruling.data
     span = data.module.source.span(data.node)
-    if any(gone.contains(span) for gone in left_out(rulings, data.module)):
+    if any(gone.contains(span) for gone in backend.removed(rulings, data.module)):
         return
     yield Helper("unwrap", data.module)
     unwrap = plan.names_in(data.module).fresh("unwrap")

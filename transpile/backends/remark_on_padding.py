@@ -11,44 +11,39 @@ Why:
     padding, gives it a slightly different result.
 
 Before:
-    def collate(samples):
-        longest = max(len(each) for each in samples)
-        return np.stack([np.pad(each, (0, longest - len(each))) for each in samples])
+    $padded
 
 After:
-    def collate(samples):
-        return np.stack([np.pad(each, (0, 100 - len(each))) for each in samples])
+    $padded_alike
 
 Refuses when:
     never: it is a note.
 
 Source:
-    https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/io/DataLoader_en.html
+    $padding_source
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.plan.data.collation import Padding, pads
+from transpile.backends.backend import Backend
+from transpile.plan.data.collation import pads
 from transpile.plan.data.sources import sites
 from transpile.plan.model import Plan
-from transpile.rule import Answer, Remark
+from transpile.rule import Remark
 
-CODES = {"PD217": "each process pads its batches to the longest sample of its own share"}
-#: Where calls are split, every process has whole batches.
+#: Where calls are sharded, every rank has the whole batch.
 WAYS = ("data",)
-PADDING = Padding(
-    frozenset({"paddle.max", "paddle.amax"}), ("paddlenlp.data.Pad", "paddlenlp.data.DataCollator")
-)
+CODES = {"217": "each process pads its batches to the longest sample of its own share"}
 
 
-def decide(plan: Plan) -> Iterator[Answer]:
+def decide(backend: Backend, plan: Plan) -> Iterator[Remark]:
     """One note for each place that makes a padding loader."""
     for site in sites(plan):
-        if pads(plan, site.loader, PADDING):
+        if pads(plan, site.loader, backend.padding):
             yield Remark.note(
-                "PD217",
+                f"{backend.prefix}217",
                 site,
                 "each process pads its share of a batch to the longest sample in that share: what "
                 "a model computes without a mask over the padding differs a little from one "

@@ -12,40 +12,40 @@ Why:
 
 Before:
     for p in model.parameters():
-        p.grad.add_(0.01 * torch.randn_like(p))
+        p.grad.add_(0.01 * $own_noise)
 
 After:
-    for p in model.parameters():
-        p.grad.add_(0.01 * torch.randn(p.shape, generator=shared))
+    $with_shared_noise
 
 Refuses when:
     random numbers change parameters or gradients where the model is trained, or layers that are
     wrapped already are initialised again.
 
 Source:
-    https://pytorch.org/docs/stable/notes/ddp.html
+    $wrap_source
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from transpile.backends.backend import Backend
 from transpile.plan.model import Plan
 from transpile.plan.models.noise import uneven_noise
-from transpile.rule import Answer, Ruling
+from transpile.rule import Ruling
 
 #: Where calls are sharded, every rank has the whole batch.
 WAYS = ("data",)
-CODES = {"PT407": "random numbers change parameters or gradients in training"}
+CODES = {"407": "random numbers change parameters or gradients in training"}
 
 
-def decide(plan: Plan) -> Iterator[Answer]:
+def decide(backend: Backend, plan: Plan) -> Iterator[Ruling]:
     """One refusal for each place that changes parameters or gradients by random numbers."""
     for event in uneven_noise(plan):
         yield Ruling.refuse(
-            "PT407",
+            f"{backend.prefix}407",
             event,
             "random numbers change parameters or averaged gradients here, and each process draws "
             "its own: their models would diverge",
-            "draw them from a torch.Generator that every process seeds alike",
+            backend.shared_noise,
         )

@@ -9,7 +9,7 @@ What:
     ``--eval replicate`` does, the default.
 
 Why:
-    A ``DistributedSampler`` pads, so that some samples count twice; ``drop_last`` leaves some out.
+    A ``$sampler`` pads, so that some samples count twice; ``drop_last`` leaves some out.
     Whole batches keep what is averaged per batch. In a loop of which processes take different
     numbers of rounds, any collective would hang, such as a wrap that broadcasts its buffers.
 
@@ -30,62 +30,61 @@ Refuses when:
     never: what cannot be sharded is done by every process.
 
 Source:
-    https://github.com/pytorch/pytorch/issues/25162
+    $sampler_source
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from transpile.backends.backend import Backend
 from transpile.evaluation import Done, Shared, Whole
 from transpile.evaluation.written import shared_out
 from transpile.layout import insert_before
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.pytorch.agreement._steps import has_buffers
-from transpile.rules.pytorch.losses._evaluation import evaluations
 
 #: Where calls are sharded, every rank has the whole batch.
 WAYS = ("data",)
 #: What leaves no doubt about what is trained.
-SURE = ("PT611",)
+SURE = ("611",)
 CODES = {
-    "PT611": "evaluation is not sharded over the processes",
-    "PT612": "each process evaluates its share of the batches",
+    "611": "evaluation is not sharded over the processes",
+    "612": "each process evaluates its share of the batches",
 }
 
 
-def decide(plan: Plan) -> Iterator[Answer]:
+def decide(backend: Backend, plan: Plan) -> Iterator[Answer]:
     """One answer for each evaluation loop, where sharing it out was asked for."""
     if plan.options.evaluation != "shard":
         return
-    for found in evaluations(plan):
+    for found in backend.evaluations(plan):
         if isinstance(found, Whole):
             yield Remark.warn(
-                "PT611",
+                f"{backend.prefix}611",
                 found,
                 f"every process evaluates all of this: {found.reason} (line {found.line})",
                 "nothing is wrong: the numbers are those of the whole data set",
             )
         elif isinstance(found, Done):
-            yield Ruling.done("PT612", found, "each process takes its own batches")
+            yield Ruling.done(f"{backend.prefix}612", found, "each process takes its own batches")
         else:
             yield Ruling.apply(
-                "PT612",
+                f"{backend.prefix}612",
                 (found.module, found.loop),
                 "each process takes a block of its batches, and the totals are put together",
                 data=found,
             )
 
 
-def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+def edits(backend: Backend, plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """Own batches in the head, the model itself in the body, the totals behind the loop."""
     data: Shared = ruling.data
     source, names = data.module.source, plan.names_in(data.module)
     synchronised: set[str] = set()
     for forward in data.forwards:
         text = source.code(forward.node)
-        if text not in synchronised and has_buffers(plan, forward.model):
+        if text not in synchronised and backend.broadcasts(plan, forward.model):
             synchronised.add(text)
             yield Helper("sync_buffers", data.module)
             line = f"{names.fresh('sync_buffers')}({text})"

@@ -1,0 +1,66 @@
+"""What Paddle distributes training with, for the rules that frameworks have in common."""
+
+from __future__ import annotations
+
+from transpile.backends.backend import Backend
+from transpile.backends.rules import common_rules
+from transpile.plan.data.collation import Padding
+from transpile.plan.models.reaches import Wrapper
+from transpile.rules.paddle.effects._once import VOCABULARY
+from transpile.rules.paddle.losses._evaluation import evaluations
+
+DOCUMENTATION = "https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle"
+WORDS = {
+    "starters": "``multiprocessing`` or\n``threading``",
+    "starters_source": "https://docs.python.org/3/library/multiprocessing.html",
+    "starting": "Process(target=train, args=(model,)).start()",
+    "own_noise": "paddle.randn(p.shape)",
+    "with_shared_noise": (
+        "for p, noise in zip(model.parameters(), shared_noise):\n    p.grad.add_(noise)"
+    ),
+    "padded": (
+        "def collate(samples):\n"
+        "    longest = max(len(each) for each in samples)\n"
+        "    return np.stack([np.pad(each, (0, longest - len(each))) for each in samples])"
+    ),
+    "padded_alike": (
+        "def collate(samples):\n"
+        "    return np.stack([np.pad(each, (0, 100 - len(each))) for each in samples])"
+    ),
+    "padding_source": f"{DOCUMENTATION}/io/DataLoader_en.html",
+    "sampler": "DistributedBatchSampler",
+    "sampler_source": f"{DOCUMENTATION}/io/DistributedBatchSampler_en.html",
+    "wrap_lacks": (
+        "``DataParallel`` has none of the model's own attributes. What it does as the model would\n"
+        "(``state_dict``, ``train``, ``eval``, ``parameters``) stays as it is."
+    ),
+    "reaching": "paddle.summary(model, (1, 4))",
+    "reaching_behind": "paddle.summary(unwrap(model), (1, 4))",
+    "wrap_source": f"{DOCUMENTATION}/DataParallel_en.html",
+}
+WRAPPER = Wrapper(
+    same=frozenset(
+        {
+            "train", "eval", "parameters", "buffers", "state_dict", "set_state_dict", "set_dict",
+            "load_dict", "training", "no_sync", "clear_gradients", "__call__", "forward", "apply",
+            "_layers",
+        }
+    ),
+    harmless=(
+        "paddle.optimizer.", "paddle.DataParallel", "paddle.distributed.fleet.",
+        "paddle.nn.SyncBatchNorm", "paddle.nn.utils.clip_grad", "builtins.isinstance",
+    ),
+)  # fmt: skip
+PADDING = Padding(
+    frozenset({"paddle.max", "paddle.amax"}), ("paddlenlp.data.Pad", "paddlenlp.data.DataCollator")
+)
+BACKEND = Backend(
+    framework="paddle",
+    prefix="PD",
+    words=WORDS,
+    wrapper=WRAPPER,
+    padding=PADDING,
+    evaluations=lambda plan: evaluations(plan, VOCABULARY),
+    shared_noise="make the noise on one process and broadcast it",
+)
+RULES = common_rules(BACKEND)
