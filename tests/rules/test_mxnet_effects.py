@@ -34,7 +34,8 @@ def test_what_writes_itself_is_bound_to_a_name_first() -> None:
     made = "def made():\n    print(1)\n    return net\n\n\nmade().save_parameters('a')\n"
     result = convert(GLUON + STEP + made)
     assert result.outcome is Outcome.CONVERTED
-    assert "made_result = made()\nif is_main_process():\n    made_result.save_parameters('a')" in result.text
+    written = "made_result = made()\nif is_main_process():\n    made_result.save_parameters('a')"
+    assert written in result.text
 
 
 def test_a_store_that_an_option_makes_distributed_is_left_alone() -> None:
