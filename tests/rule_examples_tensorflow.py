@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from transpile import Options
+
 HEAD = """\
 import argparse
 
@@ -19,6 +21,10 @@ model.compile("sgd", "mse")
 """
 FIT = "model.fit(images, labels, batch_size=64)\n"
 
+OPTIONS = {
+    "tensorflow/grow-batches": Options(batch_size="per-device"),
+    "tensorflow/scale-learning-rate": Options(batch_size="per-device", scale_lr="linear"),
+}
 #: Rule to the script around its example.
 EXAMPLES = {
     "tensorflow/connect-workers": "@\n" + HEAD.replace("import tensorflow as tf\n", "") + FIT,
@@ -28,6 +34,8 @@ EXAMPLES = {
     + "        loss = tf.reduce_mean((predictions - labels) ** 2)\n"
     + "    grads = tape.gradient(loss, model.trainable_variables)\n"
     + "    optimizer.apply_gradients(zip(grads, model.trainable_variables))\n",
+    "tensorflow/grow-batches": HEAD + "@\n" + FIT.replace("64", "BATCH_SIZE"),
+    "tensorflow/scale-learning-rate": HEAD + "@\nmodel.compile(optimizer, 'mse')\n" + FIT,
     "tensorflow/keep-callback-files-apart": HEAD
     + "@\n"
     + FIT.replace("64)", "64, callbacks=[logger])"),

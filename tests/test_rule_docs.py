@@ -46,6 +46,7 @@ OPTIONS = {
     **rule_examples_fluid.OPTIONS,
     **rule_examples_mxnet.OPTIONS,
     **rule_examples_singa.OPTIONS,
+    **rule_examples_tensorflow.OPTIONS,
 }
 TOGETHER = {**TOGETHER, **rule_examples_paddle.TOGETHER, **rule_examples_singa.TOGETHER}
 

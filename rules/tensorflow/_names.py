@@ -38,6 +38,8 @@ NO_MODELS = (
     "catboost.", "statsmodels.", "keras.utils.", "numpy.", "pandas.", "imblearn.", "umap.",
     "gensim.", "matplotlib.", "seaborn.",
 )  # fmt: skip
+SCHEDULES = "keras.optimizers.schedules."
+OPTIMIZERS = ("keras.optimizers.", "tensorflow.optimizers.")
 TAPE = "tensorflow.GradientTape"
 #: Methods of optimizers, and of variables, that change what is trained.
 UPDATES = frozenset({"apply_gradients", "apply", "assign_sub", "assign_add", "assign"})

@@ -16,6 +16,7 @@ from transpile.rules.tensorflow._names import (
     MODEL_BASES,
     MODEL_MAKERS,
     NO_MODELS,
+    STRATEGY,
     TAPE,
 )
 
@@ -205,6 +206,11 @@ def inside_model(event: Event) -> bool:
         and any(is_model(value) for value in frame.receiver)
         for frame in event.calls()
     )
+
+
+def connects_workers(plan: Plan) -> bool:
+    """Whether a script connects its workers itself, as one does that was converted."""
+    return any(True for _ in calls_of(plan, frozenset({STRATEGY})))
 
 
 def calls_of(plan: Plan, names: frozenset[str]) -> Iterator[Event]:

@@ -73,6 +73,12 @@ def test_a_mean_in_a_hybrid_block_is_a_mean(expression: str) -> None:
         "F.mean(prediction) * F.mean(label)",
         "F.mean(prediction - label) ** 2",
         "F.maximum(F.mean(prediction - label), 0)",
+        "F.dot(prediction, prediction, transpose_b=True).mean()",
+        "F.square(F.expand_dims(prediction, 0) - F.expand_dims(prediction, axis=1)).mean()",
+        "F.abs(prediction - F.reshape(label, (1, -1))).mean()",
+        "F.max(F.abs(prediction - label))",
+        "F.mean(F.topk(F.abs(prediction - label), axis=0, k=3, ret_typ='value'))",
+        "F.norm(prediction - label)",
     ],
 )
 def test_what_is_made_of_the_mean_of_a_batch_is_warned_of(expression: str) -> None:

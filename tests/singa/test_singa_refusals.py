@@ -68,7 +68,7 @@ def test_the_script_itself_is_converted_without_a_word() -> None:
         ("self.optimizer(loss)", "pass", "SG103", {}),
         ("use_graph=True", "use_graph=True", "SG162", {"dist_option": "partialUpdate"}),
         ("use_graph=True", "use_graph=False", "SG163", {"dist_option": "partialUpdate"}),
-        ("BATCH = 24", "BATCH = max(24, 8)", "SG192", {"batch_size": "per-device"}),
+        ("BATCH = 24", "HALF = 12\nBATCH = HALF * 2", "SG192", {"batch_size": "per-device"}),
     ],
 )
 def test_a_change_is_told(old: str, new: str, code: str, options: dict[str, Any]) -> None:

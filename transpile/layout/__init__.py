@@ -6,7 +6,11 @@ in the file's own indentation and newlines.
 """
 
 from transpile.layout.arguments import add_argument, remove_argument, replace_argument_value
-from transpile.layout.expressions import replace_expression, wrap_expression
+from transpile.layout.expressions import (
+    multiply_expression,
+    replace_expression,
+    wrap_expression,
+)
 from transpile.layout.guards import guard
 from transpile.layout.imports import insert_after_imports, insert_import, last_import
 from transpile.layout.statements import (
@@ -29,6 +33,7 @@ __all__ = [
     "insert_before",
     "insert_import",
     "last_import",
+    "multiply_expression",
     "remove_argument",
     "remove_statement",
     "remove_statements",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst
 
+from transpile.text.changes import Insert
 from transpile.text.edit import Edit, Replace, wrap
 from transpile.text.source import Source
 from transpile.text.span import Span
@@ -24,6 +25,8 @@ _ATOMS = (
     libcst.SetComp,
     libcst.Ellipsis,
 )
+#: The rank of what stands directly around an expression.
+INSIDE = 5
 _LOOSER_THAN_ARGUMENTS = (libcst.Tuple, libcst.Yield, libcst.NamedExpr, libcst.GeneratorExp)
 
 
@@ -51,6 +54,22 @@ def wrap_expression(
         else:
             before, after = before + "(", ")" + after
     return wrap(span, before, after, order)
+
+
+def multiply_expression(
+    source: Source, node: libcst.BaseExpression, factor: str
+) -> tuple[Edit, ...]:
+    """Multiply a number where it stands, inside of all that is wrapped around it.
+
+    Args:
+        source: the script.
+        node: the number.
+        factor: what it is multiplied by, for example ``get_world_size()``.
+    """
+    span = source.span(node)
+    alone = isinstance(source.parent(node), (libcst.Assign, libcst.Arg, libcst.Element))
+    closer = Insert(span.end, f" * {factor}" + ")" * (not alone), INSIDE, "close", span)
+    return (closer,) if alone else (Insert(span.start, "(", INSIDE, "open", span), closer)
 
 
 def replace_expression(source: Source, node: libcst.CSTNode, text: str) -> tuple[Edit, ...]:

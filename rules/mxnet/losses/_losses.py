@@ -21,6 +21,7 @@ from transpile.facts.values import (
 )
 from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, method_calls, walk_back
+from transpile.rules.mxnet.losses._axes import Axes, leads_with_one, taken_axes
 
 
 class Reduction(Enum):
@@ -61,6 +62,12 @@ OF_TWO = {
     "multiply": "Multiply", "divide": "Divide", "power": "Power", "maximum": "Power",
     "minimum": "Power", "broadcast_maximum": "Power", "broadcast_minimum": "Power",
 }  # fmt: skip
+#: Products of matrices, which of two made of samples bring each sample together with each other.
+PRODUCTS = frozenset({"dot", "matmul", "linalg_gemm2", "linalg_syrk", "linalg_gemm"})
+#: Calls along an axis, or over all of them, that choose among what they are given.
+CHOOSING = frozenset(
+    {"max", "min", "norm", "prod", "sort", "argsort", "topk", "cumsum", "reverse", "flip"}
+)
 MEANS = frozenset({"mean"})
 SUMS = frozenset({"sum", "add_n", "ElementWiseSum"})
 ADDING = frozenset({"Add", "Subtract", "Plus", "Minus"})
@@ -229,6 +236,9 @@ class Reader:
         inner = self.reduction(behind, depth + 1)
         if inner is Reduction.UNEVEN:
             return inner
+        if self.brings_together(word, call, behind, axis_place):
+            whole = word in CHOOSING and taken_axes(call, axis_place) is Axes.ALL
+            return Reduction.COUPLED if whole else Reduction.MIXED
         if word in MEANS | SUMS:
             return reduced(inner, word in MEANS, taken_axes(call, axis_place))
         if inner in OF_BATCH | {Reduction.MIXED} and word in CURVED:
@@ -238,39 +248,20 @@ class Reader:
         known = word in KEEPING | CURVED
         return inner if known or inner is not Reduction.NONE else Reduction.UNKNOWN
 
-
-class Axes(Enum):
-    """What a mean or sum is taken over."""
-
-    ALL = "everything"
-    BATCH = "the samples of the batch"
-    OTHERS = "everything but the samples"
-    UNKNOWN = "unknown"
-
-
-def taken_axes(call: Opaque, place: int) -> Axes:
-    """What the call of a mean or sum takes it over.
-
-    The first axis is that of the samples, as everywhere in Gluon.
-
-    Args:
-        call: the call.
-        place: where in its arguments the axis stands.
-    """
-    exclude, axis = call.arguments.keyword("exclude"), call.arguments.get("axis", place)
-    if exclude is not None and exclude.values == (Constant(True),):
-        return Axes.OTHERS
-    if axis is None or axis.values == (Constant(None),):
-        return Axes.ALL
-    numbers = [
-        value.value
-        for one in axis.values
-        for value in (one.every() if isinstance(one, Sequence) else (one,))
-        if isinstance(value, Constant)
-    ]
-    if not numbers or (exclude is not None and exclude.values != (Constant(False),)):
-        return Axes.UNKNOWN
-    return Axes.BATCH if 0 in numbers else Axes.OTHERS
+    def brings_together(self, word: str, call: Opaque, behind: Values, axis_place: int) -> bool:
+        """Whether a call makes of each sample something that others have a part in."""
+        if not self.depends(behind):
+            return False
+        if word in CHOOSING:
+            return taken_axes(call, axis_place) in (Axes.ALL, Axes.BATCH)
+        if word == "expand_dims":
+            return bool(taken_axes(call, axis_place) is Axes.BATCH)
+        if word in ("reshape", "Reshape"):
+            leads: bool = leads_with_one(call, axis_place)
+            return leads
+        others = [argument.values for argument in call.arguments.positional()[axis_place:]]
+        paired = word == "linalg_syrk" or any(self.depends(values) for values in others)
+        return paired and word in PRODUCTS
 
 
 def reduced(inner: Reduction, mean: bool, axes: Axes) -> Reduction:

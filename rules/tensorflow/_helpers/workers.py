@@ -83,6 +83,24 @@ def $get_world_size():
         (),
         ("strategy",),
     ),
+    "scale_learning_rate": HelperSource(
+        '''
+def $scale_learning_rate(rate):
+    """Return a learning rate for a batch that grows with the number of workers."""
+    return rate * $get_world_size()
+''',
+        (),
+        ("get_world_size",),
+    ),
+    "scale_learning_rate_by_root": HelperSource(
+        '''
+def $scale_learning_rate_by_root(rate):
+    """Return a learning rate for a batch that grows with the number of workers."""
+    return rate * $get_world_size() ** 0.5
+''',
+        (),
+        ("get_world_size",),
+    ),
     "is_main_process": HelperSource(
         '''
 def $is_main_process():

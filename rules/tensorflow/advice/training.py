@@ -5,13 +5,13 @@ from __future__ import annotations
 ADVICE = {
     "TF102": """\
 Why:
-    All workers draw the same batches, so that neither option has a meaning.
+    Every worker evaluates everything, so that the option has no meaning.
 
 How to fix:
-    Leave the options out, and give the script a larger batch.
+    Leave the option out.
 
 Before:
-    disttranspile train.py --batch-size per-device
+    disttranspile train.py --eval shard
 
 After:
     disttranspile train.py
@@ -34,6 +34,72 @@ After:
 
 When to ignore:
     Never: nothing is written.
+""",
+    "TF212": """\
+Why:
+    --batch-size per-device makes batches larger, and it is not seen where this script says how
+    large they are.
+
+How to fix:
+    Give the size a name that is assigned once, or choose --batch-size global.
+
+Before:
+    model.fit(make_batches(images, labels))
+
+After:
+    BATCH_SIZE = 64
+    model.fit(make_batches(images, labels).batch(BATCH_SIZE))
+
+When to ignore:
+    Never: nothing is written.
+""",
+    "TF213": """\
+Why:
+    A step takes N times as many samples now, and this counts steps.
+
+How to fix:
+    Compute the count from the size of a batch.
+
+Before:
+    model.fit(dataset, steps_per_epoch=100)
+
+After:
+    model.fit(dataset, steps_per_epoch=count // BATCH_SIZE)
+
+When to ignore:
+    Where the number of steps matters and not that of samples.
+""",
+    "TF232": """\
+Why:
+    Adaptive optimizers already divide by the size of gradients.
+
+How to fix:
+    Choose --scale-lr sqrt, or none.
+
+Before:
+    disttranspile train.py --batch-size per-device --scale-lr linear
+
+After:
+    disttranspile train.py --batch-size per-device --scale-lr sqrt
+
+When to ignore:
+    Where the training was seen to converge.
+""",
+    "TF234": """\
+Why:
+    The rate is not a number that stands in the call that makes the optimizer or its schedule.
+
+How to fix:
+    Write it there, or multiply it by hand.
+
+Before:
+    model.compile("sgd", "mse")
+
+After:
+    model.compile(keras.optimizers.SGD(0.01), "mse")
+
+When to ignore:
+    Where the learning rate is to stay.
 """,
     "TF302": """\
 Why:

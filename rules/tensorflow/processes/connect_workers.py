@@ -18,7 +18,7 @@ After:
     strategy = connect_workers()
 
 Refuses when:
-    ``--batch-size per-device`` or ``--eval shard`` is asked for. Other workers than those expected,
+    ``--eval shard`` is asked for. Other workers than those expected,
     or several tasks without ``TF_CONFIG``, stop the script when it starts.
 
 Source:
@@ -44,13 +44,13 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for the script, where it trains."""
     if not fits(plan) and not loops_by_hand(plan):
         return
-    if plan.options.batch_size != "global" or plan.options.evaluation != "replicate":
+    if plan.options.evaluation != "replicate":
         yield Ruling.refuse(
             "TF102",
             (plan.entry, plan.entry.source.tree),
-            "all workers draw the same batches here and evaluate everything: neither grows with "
-            "them, and nothing is left to shard",
-            "leave out --batch-size per-device and --eval shard; give the script a larger batch",
+            "every worker evaluates everything here, so that numbers and decisions are those of "
+            "one process: nothing is left to shard",
+            "leave out --eval shard",
         )
     for event in calls_of(plan, frozenset({STRATEGY})):
         yield Ruling.done("TF101", event, "the script connects the workers itself")

@@ -54,6 +54,24 @@ def test_output_trains_the_same_model(
         assert alone.files == before.files
 
 
+@pytest.mark.parametrize(
+    "case", [case for case in CONVERTED if "larger" in settings(case)], ids=lambda case: case.name
+)
+def test_a_batch_for_each_worker_is_a_larger_one(
+    case: Case, interpreter_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    python = interpreter_of("tensorflow")
+    larger = settings(case)["larger"]
+    words, variables = tuple(larger.get("arguments", ())), larger.get("environment", {})
+    alone = start(python, case.script, tmp_path / "larger", words, variables=variables).end()
+    assert not alone.trouble, alone.trouble
+    together = start(python, case.expected_output, tmp_path / "two", case.arguments, 2).end()
+    assert not together.trouble, together.trouble
+    first, second = together.trained
+    assert difference(first, second) == 0 and difference(alone.trained[0], first) < 1e-6
+    assert together.outputs == (alone.outputs[0], "")
+
+
 NOISE = """\
 import numpy as np
 import tensorflow as tf

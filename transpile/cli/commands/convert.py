@@ -109,7 +109,7 @@ Exit status:
 @click.option(
     "--shard",
     cls=FrameworkOption,
-    frameworks=("pytorch",),
+    frameworks=("pytorch", "paddle", "mxnet"),
     type=choice_of(Shard),
     default=_DEFAULTS.shard,
     show_default=True,

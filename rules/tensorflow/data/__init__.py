@@ -1,0 +1,1 @@
+"""How large the batches are that the workers share."""
