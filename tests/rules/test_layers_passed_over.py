@@ -61,6 +61,51 @@ CASES = {
         ONE,
         True,
     ),
+    "some by chance": (
+        LAYERS,
+        "for k in sorted(random.sample(range(len(self.layers)), 2)):\n"
+        "            x = x + self.layers[k](x)\n        return self.fc(x)",
+        ONE,
+        True,
+    ),
+    "one by chance": (LAYERS, "return self.fc(random.choice(self.layers)(x))", ONE, True),
+    "one at a random place": (
+        LAYERS,
+        "return self.fc(self.layers[torch.randint(4, (1,)).item()](x))",
+        ONE,
+        True,
+    ),
+    "so many by chance": (
+        LAYERS,
+        "for layer in self.layers[:random.randint(1, 4)]:\n            x = layer(x)\n"
+        "        return self.fc(x)",
+        ONE,
+        True,
+    ),
+    "all in random order": (
+        LAYERS,
+        "for k in torch.randperm(4).tolist():\n            x = self.layers[k](x)\n"
+        "        return self.fc(x)",
+        ONE,
+        False,
+    ),
+    "experts with samples": (
+        LAYERS,
+        "out, best = torch.zeros_like(x), self.fc(x).argmax(1)\n"
+        "        for k, expert in enumerate(self.layers):\n            rows = (best == k).nonzero()\n"
+        "            if len(rows) == 0:\n                continue\n"
+        "            out[rows] = expert(x[rows])\n"
+        "        return out / len(self.layers) + self.fc(x)",
+        ONE,
+        True,
+    ),
+    "all by their number": (
+        LAYERS,
+        "for k in range(len(self.layers)):\n            x = self.layers[k](x)\n"
+        "        return self.fc(x)",
+        ONE,
+        False,
+    ),
     "all of several": (
         LAYERS,
         "for layer in self.layers:\n            x = layer(x)\n        return self.fc(x)",

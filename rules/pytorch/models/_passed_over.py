@@ -8,7 +8,16 @@ import libcst as cst
 
 from transpile.facts.events import Loop
 from transpile.facts.module import Module
-from transpile.facts.values import Class, Constant, Function, Instance, Opaque, Value
+from transpile.facts.values import (
+    Class,
+    Constant,
+    External,
+    Function,
+    Instance,
+    Opaque,
+    Value,
+    Values,
+)
 from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Model, Plan
@@ -16,6 +25,10 @@ from transpile.plan.models.parts import walk_parts
 from transpile.records import dataclass
 
 CONTAINERS = frozenset({"torch.nn.ModuleList", "torch.nn.ModuleDict"})
+#: What draws random numbers, beside the functions of the framework.
+DRAWN = ("random.", "numpy.random.")
+#: What draws each of several numbers once: all of them, in some order.
+EACH_ONCE = frozenset({"randperm", "permutation"})
 #: An arm of a test, by the identity of the test's statement or expression.
 Arm = tuple[int, str]
 
@@ -121,9 +134,15 @@ class Passes:
         picked: set[object] = set()
         whole = False
         for function, node in self.uses.used:
+            if self.is_counted(function.module, node):
+                continue
             parent = function.module.source.parent(node)
+            if self.contains() and self.is_drawn_from(function.module, node):
+                return True
             if isinstance(parent, cst.Subscript) and parent.value is node and self.contains():
                 if self.is_chosen_by_caller(function, parent):
+                    return True
+                if any(map(self.is_by_chance, self.bounds(parent))):
                     return True
                 picked.add(self.index(parent))
                 paths.append(self.arms(function.module, node))
@@ -137,6 +156,43 @@ class Passes:
     def contains(self) -> bool:
         """Whether the attribute holds several layers, which are called one by one."""
         return any(CONTAINERS.intersection(called_names(value)) for value in self.values)
+
+    def is_counted(self, module: Module, node: cst.CSTNode) -> bool:
+        """Whether it is only asked how many layers there are."""
+        call = next((p for p in module.source.parents(node) if not isinstance(p, cst.Arg)), None)
+        return (
+            isinstance(call, cst.Call)
+            and self.plan.facts.values_of(call.func) == (External("builtins.len"),)
+        )
+
+    def is_drawn_from(self, module: Module, node: cst.CSTNode) -> bool:
+        """Whether some of the layers are drawn out of all: ``random.choice(self.layers)``."""
+        for parent in module.source.parents(node):
+            if isinstance(parent, cst.BaseStatement):
+                return False
+            if isinstance(parent, cst.Call) and parent.func is not node:
+                given = {id(value) for value in self.values}
+                drawn = self.plan.facts.values_of(parent)
+                if any(draws_some(self.plan, value) for value in drawn) and not given.intersection(
+                    map(id, drawn)
+                ):
+                    return True
+        return False
+
+    def bounds(self, node: cst.Subscript) -> Iterator[Values]:
+        """What the places are that a subscript takes: its index, or the ends of its slice."""
+        for element in node.slice:
+            part = element.slice
+            ends = [part.value] if isinstance(part, cst.Index) else [part.lower, part.upper]
+            yield from (self.plan.facts.values_of(end) for end in ends if end is not None)
+
+    def is_by_chance(self, values: Values) -> bool:
+        """Whether places are drawn at random, and not all of them in another order."""
+        behind = list(walk_back(values))
+        drawn = [value for value in behind if draws_some(self.plan, value)]
+        whole = [value for value in drawn if EACH_ONCE.intersection(last_names(value))]
+        cut = any(isinstance(v, Opaque) and v.kind == "item" for v in behind)
+        return bool(drawn) and (cut or len(whole) < len(drawn))
 
     def is_chosen_by_caller(self, function: Function, node: cst.Subscript) -> bool:
         """Whether a layer is picked by what each pass is given, and is one of several."""
@@ -239,6 +295,21 @@ class Passes:
             if isinstance(node.value, (cst.IfExp, cst.BooleanOperation, cst.Name)):
                 return True
         return False
+
+
+def draws_some(plan: Plan, value: Value) -> bool:
+    """Whether a call draws random numbers, or some of what it is given."""
+    if not isinstance(value, Opaque) or value.kind != "call":
+        return False
+    return any(
+        name in plan.table.draws or name in plan.table.index_draws or name.startswith(DRAWN)
+        for name in called_names(value)
+    )
+
+
+def last_names(value: Value) -> set[str]:
+    """The last words of the names of what a call calls."""
+    return {name.rpartition(".")[2] for name in called_names(value)}
 
 
 def one_pass_at_a_time(plan: Plan, part: Instance) -> bool:
