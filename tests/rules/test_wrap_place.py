@@ -198,3 +198,26 @@ trainer.load()
     before, _, _ = result.text.partition("    def train(self)")
     assert "self.model = DistributedDataParallel(self.model)" in before
     assert result.text.count("DistributedDataParallel(") == 1
+
+
+GIVEN = {
+    "a number": ("model.rate = 0.5 * (1 - epoch / 2)", "unwrap(model).rate = 0.5"),
+    "one by chance": ("model.rate = random.random()", "unwrap(model).rate = from_main_process(random.random())"),
+    "weights": (
+        "model.load_state_dict(torch.load('last.pt'))",
+        "unwrap(model).load_state_dict(torch.load(",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_what_each_epoch_gives_a_model_goes_to_the_one_behind_the_wrap(name: str) -> None:
+    given, written = GIVEN[name]
+    source = steps(ready=given).replace("for _ in range(2)", "for epoch in range(2)")
+    assert wraps("import random\n" + source) == ["    model = DistributedDataParallel(model)"]
+    assert written in convert("import random\n" + source).text
+
+
+def test_no_wrap_stands_before_a_part_that_is_replaced() -> None:
+    text = convert(steps(ready="model.weight = nn.Parameter(torch.ones(4, 3))")).text
+    assert "DistributedDataParallel(" not in text

@@ -9,7 +9,7 @@ from transpile.facts.values import External, Opaque, Value
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.frozen import switched, switches_whole
 from transpile.plan.models.holders import Holder
-from transpile.plan.models.parts import part_of
+from transpile.plan.models.parts import is_plain, part_of
 from transpile.plan.models.wrap_sites import site_in_scope
 from transpile.plan.query import query
 
@@ -33,7 +33,7 @@ def preparations(
             continue
         if thawed and next(switched(plan, event), None) is not None:
             continue
-        if loads_shards(plan, event, model):
+        if loads_shards(plan, event, model) or returns_to(plan, event, forwards):
             continue
         frozen = frozen or event.name in plan.table.gradient_switches
         site = site_in_scope(holder, event)
@@ -59,6 +59,22 @@ def loads_shards(plan: Plan, event: Event, model: Model) -> bool:
             isinstance(callee, Opaque) and callee.name in plan.table.loading_methods
             for callee in event.callee
         )
+    )
+
+
+def returns_to(plan: Plan, event: Event, forwards: list[Event]) -> bool:
+    """Whether a model that trains already is given weights in place, or a plain number.
+
+    Its wrap stays right: a loop comes back here behind training calls.
+    """
+    loops = {id(frame.node) for frame in event.loops()}
+    if not any(id(frame.node) in loops for forward in forwards for frame in forward.loops()):
+        return False
+    if event.kind == "store":
+        return event.name not in PARTS and is_plain(event.result)
+    return all(
+        isinstance(callee, Opaque) and callee.name in plan.table.loading_methods
+        for callee in event.callee
     )
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from transpile.facts.values import Instance, Opaque, Value
+from transpile.facts.values import Constant, External, Instance, Opaque, Value, Values
 from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.query import query
+
+#: What makes numbers alone.
+PLAIN = ("builtins.", "math.", "random.", "argparse.")
 
 
 def part_of(plan: Plan, value: Value, model: Model) -> bool:
@@ -51,3 +54,16 @@ def walk_parts(value: Value) -> list[Value]:
                 pending.extend(group)
             pending.extend(getattr(current, "rest", ()))
     return found
+
+
+def is_plain(values: Values) -> bool:
+    """Whether values are made of constants by arithmetic and by numbers of the standard library."""
+    for value in walk_back(values):
+        if isinstance(value, Opaque):
+            if value.kind == "call" and not (
+                (names := called_names(value)) and all(name.startswith(PLAIN) for name in names)
+            ):
+                return False
+        elif not isinstance(value, (Constant, External)):
+            return False
+    return bool(values)

@@ -13,6 +13,7 @@ from transpile.facts.walk import descendants
 from transpile.plan.flow.places import ancestors, blocks_around, function_of, start, statement_of
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
+from transpile.plan.models.parts import is_plain
 from transpile.plan.models.stored import stored
 from transpile.plan.models.wraps import Wrap
 from transpile.plan.query import query
@@ -119,7 +120,7 @@ def accesses(
         name = node.attr.value if isinstance(node, cst.Attribute) else "[]"
         if name in same or is_before(plan, wrap, module, node):
             continue
-        replaced = is_replaced(module, node)
+        replaced = is_replaced(plan, module, node)
         if inner and not replaced and is_behind_module(plan, base, value):
             continue
         yield Reach(module, base, name, replaced)
@@ -288,7 +289,12 @@ def last_orders(plan: Plan) -> dict[int, int]:
     return found
 
 
-def is_replaced(module: Module, node: cst.CSTNode) -> bool:
-    """Whether an access is the target of an assignment."""
-    parent = module.source.parent(node)
-    return isinstance(parent, cst.AssignTarget)
+def is_replaced(plan: Plan, module: Module, node: cst.CSTNode) -> bool:
+    """Whether an access is the target of an assignment of more than a plain number."""
+    target = module.source.parent(node)
+    if not isinstance(target, cst.AssignTarget):
+        return False
+    assignment = module.source.parent(target)
+    return not (
+        isinstance(assignment, cst.Assign) and is_plain(plan.facts.values_of(assignment.value))
+    )
