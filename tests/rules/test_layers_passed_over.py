@@ -92,7 +92,8 @@ CASES = {
     "experts with samples": (
         LAYERS,
         "out, best = torch.zeros_like(x), self.fc(x).argmax(1)\n"
-        "        for k, expert in enumerate(self.layers):\n            rows = (best == k).nonzero()\n"
+        "        for k, expert in enumerate(self.layers):\n"
+        "            rows = (best == k).nonzero()\n"
         "            if len(rows) == 0:\n                continue\n"
         "            out[rows] = expert(x[rows])\n"
         "        return out / len(self.layers) + self.fc(x)",

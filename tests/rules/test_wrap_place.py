@@ -202,7 +202,10 @@ trainer.load()
 
 GIVEN = {
     "a number": ("model.rate = 0.5 * (1 - epoch / 2)", "unwrap(model).rate = 0.5"),
-    "one by chance": ("model.rate = random.random()", "unwrap(model).rate = from_main_process(random.random())"),
+    "one by chance": (
+        "model.rate = random.random()",
+        "unwrap(model).rate = from_main_process(random.random())",
+    ),
     "weights": (
         "model.load_state_dict(torch.load('last.pt'))",
         "unwrap(model).load_state_dict(torch.load(",

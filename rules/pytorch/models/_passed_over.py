@@ -160,9 +160,8 @@ class Passes:
     def is_counted(self, module: Module, node: cst.CSTNode) -> bool:
         """Whether it is only asked how many layers there are."""
         call = next((p for p in module.source.parents(node) if not isinstance(p, cst.Arg)), None)
-        return (
-            isinstance(call, cst.Call)
-            and self.plan.facts.values_of(call.func) == (External("builtins.len"),)
+        return isinstance(call, cst.Call) and self.plan.facts.values_of(call.func) == (
+            External("builtins.len"),
         )
 
     def is_drawn_from(self, module: Module, node: cst.CSTNode) -> bool:
@@ -183,8 +182,10 @@ class Passes:
         """What the places are that a subscript takes: its index, or the ends of its slice."""
         for element in node.slice:
             part = element.slice
-            ends = [part.value] if isinstance(part, cst.Index) else [part.lower, part.upper]
-            yield from (self.plan.facts.values_of(end) for end in ends if end is not None)
+            ends = [part.value] if isinstance(part, cst.Index) else []
+            if isinstance(part, cst.Slice):
+                ends = [end for end in (part.lower, part.upper) if end is not None]
+            yield from map(self.plan.facts.values_of, ends)
 
     def is_by_chance(self, values: Values) -> bool:
         """Whether places are drawn at random, and not all of them in another order."""
