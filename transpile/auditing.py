@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Set
 from pathlib import Path
 
 from transpile import asking, catalog
+from transpile.audit.aside import Aside
 from transpile.audit.model import Audit, Process
 from transpile.audit.process import run_as
 from transpile.audit.vocabulary import Position
 from transpile.distributed.verdict import look
 from transpile.distributed_scripts import text_of
-from transpile.facts.interpreter import interpret
-from transpile.facts.state import TooComplex
+from transpile.facts.module import Module
+from transpile.facts.state import MOST_STEPS, TooComplex
 from transpile.finding import Finding, Level
 from transpile.frameworks import framework_of
 from transpile.options import Options
 from transpile.plan.flow.gate import distributed_already
-from transpile.plan.model import Plan
 from transpile.plan.roles.build import build_plan
 from transpile.project import Project
 from transpile.roles import with_roles
 from transpile.rule import finding_of
 from transpile.text.source import read_source
 
+#: Steps in which one process is followed through all modules of a project, and through those that
+#: are about several processes.
+FEW_STEPS = 60_000
+MANY_STEPS = 120_000
+#: Modules that a finding names.
+MOST_NAMED = 3
 #: Codes of findings that belong to no check.
 CODES = {
     "AU001": "the script is not distributed",
@@ -91,7 +98,12 @@ def audited(
         TooComplex: it needs more steps than the analysis allows.
     """
     path = project.entry.source.path
-    seen = run_all(project, framework, options, errors_only=errors_only)
+    aside = Aside(project.find)
+    try:
+        few = MOST_STEPS if errors_only else FEW_STEPS
+        seen = run_all(project, framework, options, project.find, few, errors_only=errors_only)
+    except TooComplex:
+        seen = run_all(project, framework, options, aside, MANY_STEPS, errors_only=errors_only)
     why = distributed(seen)
     if not why:
         none = "nothing here joins a process group or wraps a model"
@@ -104,6 +116,8 @@ def audited(
         findings.append(
             note(path, "AU003", f"{why}: what it does with models and data is not looked at")
         )
+    if aside.left_out:
+        findings.append(note(path, "AU002", without(aside.left_out)))
     for check in catalog.checks(framework):
         if errors_only and check.only_warns:
             continue
@@ -111,10 +125,28 @@ def audited(
     return tuple(sorted(set(findings), key=lambda finding: finding.sort_key))
 
 
+def without(paths: Set[str]) -> str:
+    """What to say of a script that was followed without some modules."""
+    names = sorted(paths)
+    shown = ", ".join(f"`{name}`" for name in names[:MOST_NAMED])
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"the script is too large to be followed with all modules: {shown}{more} are left out"
+
+
 def run_all(
-    project: Project, framework: str, options: Options, *, errors_only: bool = False
+    project: Project,
+    framework: str,
+    options: Options,
+    find: Callable[[str, Module], Module | None],
+    most_steps: int,
+    *,
+    errors_only: bool = False,
 ) -> Audit:
-    """A script as each of several processes, and as any of them."""
+    """A script as each of several processes, and as any of them.
+
+    Raises:
+        TooComplex: one of them needs more steps than that.
+    """
     table = with_roles(catalog.table(framework), options.roles)
     vocabulary = catalog.audit_vocabulary(framework)
     assert vocabulary is not None
@@ -127,22 +159,16 @@ def run_all(
             continue
         project.forget()
         facts, words, wraps = run_as(
-            project.entry, table.dialect, project.find, vocabulary, position, shows_wraps=True
+            project.entry, table.dialect, find, vocabulary, position, True, most_steps
         )
         asked |= words
         processes.append(Process(position, facts, wraps))
     project.forget()
-    facts, _, _ = run_as(
-        project.entry, table.dialect, project.find, vocabulary, None, shows_wraps=False
-    )
+    facts, _, _ = run_as(project.entry, table.dialect, find, vocabulary, None, False, most_steps)
     plan = build_plan(facts, table, options)
+    plan.by_hand = True
     first, second, elsewhere = processes
-
-    def follow() -> Plan:
-        project.forget()
-        return build_plan(interpret(project.entry, table.dialect, project.find), table, options)
-
-    return Audit(plan, vocabulary, first, second, elsewhere, follow, errors_only)
+    return Audit(plan, vocabulary, first, second, elsewhere, errors_only)
 
 
 def distributed(seen: Audit) -> str:

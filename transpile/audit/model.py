@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 
 import libcst as cst
@@ -13,7 +12,7 @@ from transpile.facts.interpreter import Facts
 from transpile.facts.state import truth
 from transpile.facts.values import Class
 from transpile.plan.model import Plan
-from transpile.plan.query import Answers, query
+from transpile.plan.query import Answers
 from transpile.records import dataclass
 
 
@@ -55,7 +54,6 @@ class Audit:
         first: the first process of a job on two machines.
         second: another one on the same machine.
         elsewhere: the first on the other machine.
-        follow: makes the plan of the script as a conversion sees it.
         errors_only: nobody asks for more than errors.
     """
 
@@ -64,7 +62,6 @@ class Audit:
     first: Process
     second: Process
     elsewhere: Process
-    follow: Callable[[], Plan]
     errors_only: bool = False
 
     @property
@@ -81,11 +78,6 @@ class Audit:
     def answered(self) -> Answers:
         """Answers to questions about it, kept with the plan."""
         return self.plan.answered
-
-    @query
-    def as_written(self) -> Plan:
-        """The plan of the script as a conversion sees it, where nothing is known of processes."""
-        return self.follow()
 
     def answers(self, test: cst.CSTNode) -> tuple[bool | None, ...]:
         """How each process answers a condition; None where it is not decided by its position."""

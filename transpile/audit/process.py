@@ -10,7 +10,7 @@ import libcst as cst
 from transpile.audit.vocabulary import SHARED, Position, Vocabulary
 from transpile.facts.interpreter import Facts, Interpreter
 from transpile.facts.module import Module
-from transpile.facts.state import Dialect, truth
+from transpile.facts.state import MOST_STEPS, Dialect, truth
 from transpile.facts.values import (
     Argument,
     Arguments,
@@ -24,6 +24,7 @@ from transpile.facts.values import (
     Settled,
     Value,
     Values,
+    WorldSize,
     join,
     only_constant,
 )
@@ -80,6 +81,8 @@ class ProcessRun(Interpreter):
         if self.position is not None:
             self.asked.add(word)
             return (Settled(getattr(self.position, word)),)
+        if word == "world_size":
+            return (WorldSize(ANY.world_size),)
         return (Settled(getattr(ANY, word)),) if word in SHARED else None
 
     def variable(self, names: Values) -> Values | None:
@@ -87,7 +90,7 @@ class ProcessRun(Interpreter):
         name = only_constant(names)
         word = self.vocabulary.variables.get(str(name.value)) if name is not None else None
         told = self.told(word) if word is not None else None
-        return (Settled(str(told[0].value)),) if told is not None else None  # type: ignore[union-attr]
+        return (type(told[0])(str(told[0].value)),) if told is not None else None  # type: ignore[union-attr,call-arg,arg-type]
 
     def call_external(self, callee: External, arguments: Arguments, node: cst.CSTNode) -> Values:
         """Calls that tell the process who it is, wrap a model, or start other processes."""
@@ -140,7 +143,7 @@ class ProcessRun(Interpreter):
         if not isinstance(constant, Settled):
             return None
         try:
-            return (Settled(CONVERSIONS[name](constant.value)),)
+            return (type(constant)(CONVERSIONS[name](constant.value)),)
         except (TypeError, ValueError):
             return None
 
@@ -386,10 +389,11 @@ class ProcessRun(Interpreter):
             ):
                 return (Settled(value.value),)
             return None
+        if isinstance(node, cst.BooleanOperation):
+            sides = tuple(self.values.get(id(part), ()) for part in parts(node))
+            return self.connected(isinstance(node.operator, cst.Or), sides)
         if not isinstance(value, Opaque) or value.kind != "operation":
             return None
-        if value.name in ("And", "Or") and len(value.operands) == 2:
-            return self.connected(value.name == "Or", value.operands)
         if value.name in ("In", "NotIn") and len(value.operands) == 2:
             found = self.contains(value.operands[1], only_constant(value.operands[0]))
             if found is not None:
@@ -406,8 +410,8 @@ class ProcessRun(Interpreter):
         """
         sides = [only_constant(operand) for operand in operands]
         known = [bool(side.value) for side in sides if isinstance(side, Settled)]
-        if is_or in known:
-            return (Settled(is_or),)
+        if is_or in known or any(truth(operand) is is_or for operand in operands):
+            return (Settled(is_or),) if known else None
         if is_or and known and self.position is not None:
             return (Settled(False),)
         return None
@@ -484,6 +488,7 @@ def run_as(
     vocabulary: Vocabulary,
     position: Position | None,
     shows_wraps: bool,
+    most_steps: int = MOST_STEPS,
 ) -> tuple[Facts, frozenset[str], tuple[Class, ...]]:
     """What a script does as one process of several; no code of it is executed.
 
@@ -497,5 +502,6 @@ def run_as(
         TooComplex: it needs more steps than the analysis allows.
     """
     run = ProcessRun(dialect, find_module, vocabulary, position, shows_wraps)
+    run.most_steps = most_steps
     run.import_module(entry)
     return run.facts(entry), frozenset(run.asked), tuple(dict.fromkeys(run.own_wraps))

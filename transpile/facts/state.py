@@ -13,10 +13,12 @@ from transpile.facts.events import Branch, Call, Event, Frame, Stack
 from transpile.facts.module import Module
 from transpile.facts.values import (
     Arguments,
+    BoundMethod,
     Class,
     External,
     Function,
     Instance,
+    ModuleValue,
     Opaque,
     Scope,
     Unknown,
@@ -346,10 +348,16 @@ def merge_arguments(old: Arguments, new: Arguments) -> Arguments:
     )
 
 
+#: Kinds of values that are true whatever is in them.
+ALWAYS_TRUE = (Function, Class, BoundMethod, ModuleValue)
+
+
 def truth(values: Values) -> bool | None:
     """Whether the values are certainly true, certainly false, or neither (None)."""
     constant = only_constant(values)
-    return bool(constant.value) if constant is not None else None
+    if constant is not None:
+        return bool(constant.value)
+    return True if values and all(isinstance(value, ALWAYS_TRUE) for value in values) else None
 
 
 def unknown(reason: str) -> Values:

@@ -66,6 +66,12 @@ class Settled(Constant):
         return hash((Settled, type(self.value), self.value))
 
 
+class WorldSize(Settled):
+    """The number of processes, or its text, taken as one of several."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Unknown:
     """A value that the analysis cannot know, and why."""

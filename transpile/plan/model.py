@@ -178,6 +178,7 @@ class Plan:
         samples: values with one entry for each sample of a batch that is cut out of the data, by
             identity, to the dimension that counts them.
         kept: those values, so that no other takes over their identity.
+        by_hand: it is distributed as it is, and looked at; no rule adds anything.
     """
 
     facts: Facts
@@ -196,6 +197,7 @@ class Plan:
     names: dict[Module, Names] = field(default_factory=dict)
     samples: dict[int, int] = field(default_factory=dict)
     kept: list[Value] = field(default_factory=list)
+    by_hand: bool = False
 
     @property
     def entry(self) -> Module:

@@ -16,6 +16,7 @@ from transpile.facts.values import (
     Unknown,
     Value,
     Values,
+    WorldSize,
     only_constant,
 )
 from transpile.facts.values import join as join_values
@@ -500,6 +501,8 @@ def holds_places(value: Value) -> bool:
 
 def simple(value: Value, plan: Plan) -> Quantity:
     """The quantity of a value that is no node of the graph."""
+    if isinstance(value, WorldSize):
+        return domain.equal(0 if plan.way == "calls" else -1, tensor=False)
     if isinstance(value, Constant):
         if isinstance(value.value, (int, float)):
             if value.value == 0 and not isinstance(value.value, bool):

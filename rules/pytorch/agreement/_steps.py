@@ -67,6 +67,8 @@ def training_steps(plan: Plan) -> Iterator[Step]:
 
 def reduction_steps(plan: Plan) -> Iterator[Step]:
     """Losses whose denominators are averaged over the processes."""
+    if plan.by_hand:
+        return
     places: dict[int, cst.CSTNode] = {}
     reduced_ones = [
         pending
@@ -103,7 +105,7 @@ def arm_around(module: Module, node: cst.CSTNode) -> cst.CSTNode | None:
 
 def gradient_steps(plan: Plan) -> Iterator[Step]:
     """The parts of losses by which a model's gradients are averaged, on some paths only."""
-    for event, model in chosen_parts(plan):
+    for event, model in () if plan.by_hand else chosen_parts(plan):
         yield Step(event, "average of the gradients", ("gradient", id(model)))
 
 

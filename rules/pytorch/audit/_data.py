@@ -20,6 +20,7 @@ from transpile.facts.values import (
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader
 from transpile.plan.query import query
+from transpile.plan.roles.surroundings import gradients_off
 
 SAMPLER = "torch.utils.data.distributed.DistributedSampler"
 #: Samplers that know nothing of other processes.
@@ -149,11 +150,19 @@ def evaluates_parts(audit: Audit) -> bool:
     """Whether a loader that nothing is trained on gives each process its share."""
     loaders = loaders_of(audit)
     return any(
-        not loader.training
+        (not loader.training or without_gradients(audit, loader))
         and isinstance(loader.value, Opaque)
         and loader.iterations
         and loaders.sharing(loader) is Sharing.SHARE
         for loader in audit.plan.loaders
+    )
+
+
+def without_gradients(audit: Audit, loader: Loader) -> bool:
+    """Whether all that is computed from the batches of a loader is computed without gradients."""
+    table = audit.plan.table
+    return bool(loader.iterations) and all(
+        gradients_off(event.stack, table) for event in loader.iterations
     )
 
 

@@ -32,7 +32,7 @@ from transpile.audit.model import Audit, Process
 from transpile.audit.ranks import Ranks, condition
 from transpile.audit.started import is_done_before
 from transpile.facts.events import Branch, Event
-from transpile.facts.values import External, Opaque, Unknown, Values, only_constant
+from transpile.facts.values import External, Opaque, Unknown, Value, Values, only_constant
 from transpile.plan.effects.effect_search import classify, find_effects
 from transpile.plan.effects.effects import Effect, Kind
 from transpile.plan.flow.ranks import Ranks as GuardedPlaces
@@ -125,10 +125,19 @@ LOCKING = ("transformers.", "diffusers.", "datasets.", "huggingface_hub.", "timm
 MOVING = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.", "torchvision.models.")
 
 
+def whose(callee: Value) -> list[str]:
+    """The name of a function, or of the module out of whose names it is picked."""
+    while isinstance(callee, Opaque) and callee.kind in ("item", "attribute") and callee.operands:
+        if len(callee.operands[0]) != 1:
+            return []
+        callee = callee.operands[0][0]
+    return [f"{callee.name}."] if isinstance(callee, External) else []
+
+
 def is_local(effect: Effect) -> bool:
     """Whether a download is locked by its library, or fetches nothing from elsewhere."""
     for event in effect.events:
-        names = [callee.name for callee in event.callee if isinstance(callee, External)]
+        names = [name for callee in event.callee for name in whose(callee)]
         source = event.arguments.get("source", 99)
         constant = only_constant(source.values) if source is not None else None
         local = constant is not None and constant.value == "local"

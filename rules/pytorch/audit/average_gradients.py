@@ -169,8 +169,7 @@ def sharded_later(audit: Audit, wraps: dict[int, list[Event]]) -> Iterator[Remar
 
 def losses(audit: Audit) -> Iterator[Remark]:
     """Losses whose average over processes means something else, and needless averaging."""
-    plan = audit.as_written()
-    for scaling in scalings(plan):
+    for scaling in scalings(audit.plan):
         if scaling.need in (Need.NOTHING, Need.UNREACHED) or not audit.on_all(scaling.node):
             continue
         if scaling.need is Need.UNTOLD:

@@ -37,7 +37,7 @@ from transpile.plan.effects.effects import Effect, Kind
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.rule import Remark
 from transpile.rules.pytorch.agreement._together import AGREEING, agreed_values, agreeing_calls
-from transpile.rules.pytorch.audit._data import Sharing, engines, loaders_of
+from transpile.rules.pytorch.audit._data import Sharing, engines, loaders_of, without_gradients
 from transpile.rules.pytorch.audit._splits import splits_calls
 from transpile.rules.pytorch.effects._vocabulary import VOCABULARY
 
@@ -137,7 +137,7 @@ def shared_out(audit: Audit, *, training: bool) -> frozenset[int]:
     return frozenset(
         id(loader.value)
         for loader in audit.plan.loaders
-        if loader.training is training
+        if (loader.training and not without_gradients(audit, loader)) is training
         and (loaders.samplers(loader) or loaders.sharing(loader) is Sharing.SHARE)
     )
 

@@ -49,6 +49,7 @@ from transpile.rules.pytorch.audit._data import (
     engines,
     is_certain,
     loaders_of,
+    without_gradients,
 )
 from transpile.rules.pytorch.audit._epoch_fix import told_the_epoch
 from transpile.rules.pytorch.audit._splits import splits_calls
@@ -74,6 +75,8 @@ def decide(audit: Audit) -> Iterator[Remark]:
     if engines(audit) or splits_calls(audit):
         return
     for loader in audit.plan.training_loaders:
+        if without_gradients(audit, loader):
+            continue
         if loaders.sharing(loader) is Sharing.WHOLE and audit.on_all(loader.node):
             yield Remark.warn(
                 "AU201",

@@ -162,7 +162,8 @@ def are_apart(plan: Plan) -> bool:
     """Whether the models of a plan are shown to keep the samples of a batch apart."""
     from transpile.rules.pytorch.models._rows import are_apart as shown
 
-    return bool(shown(plan))
+    # Who has distributed a script by hand has said that they are.
+    return plan.by_hand or bool(shown(plan))
 
 
 VOCABULARY = Vocabulary(

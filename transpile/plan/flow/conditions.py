@@ -9,7 +9,7 @@ import libcst as cst
 from transpile.facts.events import Branch, Call, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.walk import children, descendants
-from transpile.plan.flow.places import ancestors, function_of
+from transpile.plan.flow.places import ancestors, function_of, start
 from transpile.records import dataclass, field
 
 Binding = tuple[cst.CSTNode, cst.CSTNode | None]
@@ -54,11 +54,18 @@ class Bindings:
             if name in scope.declared:
                 break
             if name in scope.bound:
-                return scope.bound[name]
+                own = function is function_of(module, node)
+                found = scope.bound[name]
+                return [b for b in found if not own or may_reach(module, b[0], node)]
             if name in scope.parameters:
                 return []
             function = function_of(module, function)
-        found = list(self.scope(module.source.tree).bound.get(name, ()))
+        top = function_of(module, node) is None
+        found = [
+            binding
+            for binding in self.scope(module.source.tree).bound.get(name, ())
+            if not top or may_reach(module, binding[0], node)
+        ]
         for other in self.functions_of(module):
             if name in self.scope(other).declared:
                 found.extend(self.scope(other).bound.get(name, ()))
@@ -130,6 +137,17 @@ def read_names(owner: cst.CSTNode) -> Names:
             found.declared.update(item.name.value for item in node.names)  # type: ignore[attr-defined]
         stack.extend(children(node))
     return found
+
+
+def may_reach(module: Module, statement: cst.CSTNode, use: cst.CSTNode) -> bool:
+    """Whether a name that a statement binds may be what is read at a place of the same function.
+
+    What stands behind it comes there in a loop around both alone.
+    """
+    if start(module, statement) < start(module, use):
+        return True
+    around = {id(outer) for outer in ancestors(module, use) if type(outer) in LOOPS}
+    return any(id(outer) in around for outer in ancestors(module, statement))
 
 
 def choices(value: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
