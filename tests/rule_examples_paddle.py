@@ -241,6 +241,11 @@ model = Net()
     + STEP,
     "shard-training-data": HEAD + "@\n" + MODEL + CRITERION + TRAINING,
     "share-buffers": SETTING + TRAINING + "    @\n",
+    "average-gradients": PLAIN
+    + LOADER
+    + MODEL
+    + CRITERION
+    + "for x, y in train_loader:\n    loss = criterion(model.layer(x), y)\n    @\n",
     "skip-synchronisation": PLAIN
     + LOADER.replace("train_loader", "loader")
     + MODEL

@@ -64,10 +64,17 @@ NOISE = "[p.grad.add_(paddle.randn(p.shape)) for p in net.parameters()]"
 
 
 @pytest.mark.parametrize(
+    "parts", [{"ready": "net.astype('float32')"}, {"batch": "model.to('cpu')"}]
+)
+def test_a_model_that_moves_has_its_gradients_averaged(parts: dict[str, str]) -> None:
+    text = convert(SCRIPT.format(**{**PARTS, **parts})).text
+    assert "    average_gradients(optimizer)\n    optimizer.step()\n" in text
+    assert "paddle.DataParallel(model)" not in text
+
+
+@pytest.mark.parametrize(
     ("parts", "code"),
     [
-        ({"ready": "net.astype('float32')"}, "PD302"),
-        ({"batch": "model.to('cpu')"}, "PD302"),
         ({"before": "model.freeze(True)", "after": "model.freeze(False)"}, "PD310"),
         ({"noise": NOISE}, "PD407"),
     ],

@@ -87,6 +87,26 @@ def $share_buffers(model):
 ''',
         (DIST,),
     ),
+    "average_gradients": HelperSource(
+        '''
+def $average_gradients(optimizer):
+    """Average the gradients that an optimizer is about to use over all processes."""
+    if $dist.get_world_size() == 1:
+        return
+    groups = optimizer._param_groups
+    held = [each["params"] if isinstance(each, dict) else [each] for each in groups]
+    parameters = [p for params in held for p in params if not p.stop_gradient]
+    used = $paddle.to_tensor([float(p.grad is not None) for p in parameters])
+    $dist.all_reduce(used)
+    for parameter, count in zip(parameters, used.tolist()):
+        if count:
+            own = parameter.grad
+            total = $paddle.zeros_like(parameter) if own is None else own.detach().clone()
+            $dist.all_reduce(total)
+            parameter.grad = total / $dist.get_world_size()
+''',
+        (DIST, PADDLE),
+    ),
     "gradients_synchronised": HelperSource(
         '''
 @$contextmanager

@@ -53,6 +53,22 @@ After:
 When to ignore:
     Never: the replicas would go apart.
 """,
+    "PD314": """\
+Why:
+    Batch norm is taken over all processes in wrapped models alone.
+
+How to fix:
+    Train the model through its own call, so that it can be wrapped.
+
+Before:
+    loss = model.training_loss(x, y)
+
+After:
+    loss = criterion(model(x), y)
+
+When to ignore:
+    Where the batch of one process is large enough.
+""",
     "PD305": """\
 Why:
     Code that is installed apart is not read, and what it trains cannot be followed.

@@ -36,7 +36,7 @@ from transpile.plan.graph import origins
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.paddle.effects._once import once_of
-from transpile.rules.paddle.models.wrap_model import has_batch_norm
+from transpile.rules.paddle.models._batch_norm import has_batch_norm
 
 CODES = {"PD621": "every process evaluates with the buffers of rank 0"}
 

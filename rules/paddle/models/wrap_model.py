@@ -21,9 +21,9 @@ After:
     optimizer = paddle.optimizer.SGD(0.1, parameters=model.parameters())
 
 Refuses when:
-    no variable holds the model from where it is ready to where it is called; the model is trained
-    through a method other than its call, or inside a call that cannot be analysed; its
-    gradients are taken by hand.
+    no variable holds the model from where it is ready to where it is called, or it is trained
+    through a method other than its call, and its gradients cannot be averaged by hand; it is
+    trained inside a call that cannot be analysed; its gradients are taken by hand.
 
 Source:
     https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/DataParallel_en.html
@@ -43,12 +43,14 @@ from transpile.plan.flow.gate import hand_written, hidden_training
 from transpile.plan.flow.places import start
 from transpile.plan.graph import called_names
 from transpile.plan.model import Model, Plan
+from transpile.plan.models.averaging import averaged_already
 from transpile.plan.models.frozen import unfrozen_later
 from transpile.plan.models.learning import reached_by_losses
-from transpile.plan.models.parts import walk_parts
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.paddle.gradients._averaging import averaged_by_hand
 from transpile.rules.paddle.high_level._high_level import MODEL, is_static
+from transpile.rules.paddle.models._batch_norm import has_batch_norm
 from transpile.rules.paddle.models._doors import parameters_beside, side_doors
 from transpile.rules.paddle.models._split_calls import whole_because
 from transpile.rules.paddle.models._unused import may_leave_parameters_out
@@ -66,12 +68,9 @@ CODES = {
     "PD310": "frozen parameters learn after the model is wrapped",
     "PD309": "a loss is minimised whose gradients nothing computes here",
 }
+ALL_REDUCE = "paddle.distributed.all_reduce"
 #: It is the same whatever is sharded.
 SURE = ("PD307",)
-BATCH_NORMS = (
-    "paddle.nn.BatchNorm", "paddle.nn.BatchNorm1D", "paddle.nn.BatchNorm2D",
-    "paddle.nn.BatchNorm3D",
-)  # fmt: skip
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -80,8 +79,12 @@ def decide(plan: Plan) -> Iterator[Answer]:
     wraps: dict[tuple[int, str], list[Wrap]] = {}
     for model in plan.trained_models:
         module, node = home(plan, model)
-        if wrapped_already(plan, model):
-            yield Ruling.done("PD301", (module, node), "the model is wrapped", claims=claims(model))
+        if wrapped_already(plan, model) or averaged_already(plan, model, ALL_REDUCE):
+            yield Ruling.done(
+                "PD301", (module, node), "its gradients are averaged", claims=claims(model)
+            )
+            continue
+        if averaged_by_hand(plan, model):
             continue
         for event, why in side_doors(plan, model):
             yield Ruling.refuse(
@@ -237,19 +240,6 @@ def home(plan: Plan, model: Model) -> tuple[Module, cst.CSTNode]:
 def claims(model: Model) -> tuple[cst.CSTNode, ...]:
     """The optimizer steps that a wrapped model's gradients reach."""
     return tuple(step.node for optimizer in model.optimizers for step in optimizer.steps)
-
-
-def has_batch_norm(plan: Plan, model: Model) -> bool:
-    """Whether a model has batch norm, or may have it because its making cannot be analysed."""
-    if isinstance(model.value, Opaque):
-        names = called_names(model.value)
-        if not any(name.startswith("paddle.nn.") for name in names):
-            return True
-    for value in walk_parts(model.value):
-        for name in called_names(value):
-            if name in BATCH_NORMS or name.startswith("paddle.vision.models."):
-                return True
-    return False
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

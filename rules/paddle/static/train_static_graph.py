@@ -40,7 +40,7 @@ from transpile.plan.model import Optimizer, Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.paddle.gradients.wrap_optimizer import variable
 from transpile.rules.paddle.losses._shares import analysis
-from transpile.rules.paddle.models.wrap_model import BATCH_NORMS
+from transpile.rules.paddle.models._batch_norm import BATCH_NORMS
 from transpile.rules.paddle.randomness._seeds import draws_noise
 from transpile.rules.paddle.static._fetched import Minimize, averaged, fetched, named_variable
 from transpile.rules.paddle.static._static import (

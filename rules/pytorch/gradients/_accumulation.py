@@ -16,6 +16,7 @@ from transpile.plan.flow.places import (
     statement_in,
 )
 from transpile.plan.model import Backward, Model, Plan
+from transpile.plan.models.averaging import GRADIENT_READERS
 from transpile.plan.models.learning import training_forwards
 from transpile.records import dataclass
 from transpile.rules.pytorch.agreement._divergence import Divergence
@@ -27,11 +28,6 @@ from transpile.rules.pytorch.gradients._window_tests import (
     find_condition,
 )
 from transpile.rules.pytorch.processes._script_arguments import is_path
-
-#: What reads or changes gradients before they are those of all processes.
-GRADIENT_READERS = frozenset(
-    {"clip_grad_norm_", "clip_grad_norm", "clip_grad_value_", "unscale_", "grad"}
-)
 
 
 @dataclass(frozen=True, eq=False)

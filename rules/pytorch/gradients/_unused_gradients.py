@@ -18,12 +18,12 @@ from transpile.facts.walk import descendants
 from transpile.plan.flow.places import Statement, index_in, statement_of
 from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Backward, Model, Plan
+from transpile.plan.models.averaging import GRADIENT_READERS
 from transpile.plan.models.learning import outputs, training_forwards
 from transpile.plan.models.parts import parts_of, walk_parts
 from transpile.plan.models.second_passes import used_by
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
 from transpile.records import dataclass
-from transpile.rules.pytorch.gradients._accumulation import GRADIENT_READERS
 from transpile.rules.pytorch.gradients._window_tests import assigned
 from transpile.rules.pytorch.processes._script_arguments import is_path
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from transpile.facts.events import Event, Loop
 from transpile.facts.values import External, Opaque, Value
 from transpile.plan.graph import walk_back
@@ -36,7 +38,7 @@ def passes_for_training(plan: Plan) -> Iterator[Event]:
     for loader in plan.training_loaders:
         for event in loader.iterations:
             around = {id(frame.node) for frame in event.stack if isinstance(frame, Loop)}
-            if event.detached or id(event.node) in seen or id(event.node) in trains:
+            if event.detached or id(event.node) in seen or id(loop_of(event)) in trains:
                 continue
             if event.name in ("iter", "next") or around.intersection(drawn):
                 continue
@@ -47,6 +49,16 @@ def passes_for_training(plan: Plan) -> Iterator[Event]:
             if id(event.node) in elements or stores_for(plan, event, used):
                 seen.add(id(event.node))
                 yield event
+
+
+def loop_of(event: Event) -> cst.CSTNode:
+    """The loop that an iteration belongs to: the whole of a comprehension, for one part of it."""
+    node = event.node
+    while isinstance(node, cst.CompFor):
+        above = event.module.source.parent(node)
+        assert above is not None
+        node = above
+    return node
 
 
 def stores_for(plan: Plan, loop: Event, used: set[int]) -> bool:

@@ -1,0 +1,48 @@
+"""Models that DataParallel cannot hold: whether their gradients can be averaged by hand."""
+
+from __future__ import annotations
+
+from transpile.facts.events import Loop
+from transpile.plan.model import Model, Plan
+from transpile.plan.models.averaging import Averaging, search
+from transpile.plan.models.wraps import find_wrap, wrapped_already
+from transpile.plan.query import query
+from transpile.rules.paddle.models._doors import parameters_beside, side_doors
+from transpile.rules.paddle.randomness._seeds import draws_noise
+
+
+@query
+def averagings(plan: Plan, model: Model) -> list[Averaging] | str:
+    """Where to average the gradients of a model that cannot be wrapped, or why that cannot be."""
+    if plan.way != "data":
+        return "calls of it are to be split"
+    if plan.options.paddle_api == "fleet":
+        return "with --paddle-api fleet the optimizer averages what the wrap gives"
+    if draws_noise(plan) and is_made_in_training(plan, model):
+        return "it is made where each process has random numbers of its own"
+    return search(plan, model)
+
+
+def is_made_in_training(plan: Plan, model: Model) -> bool:
+    """Whether a model is made within the loop from which on processes draw other numbers."""
+    loops = {
+        id(loop.node)
+        for backward in plan.backwards
+        for loop in (*backward.epoch_loops[:1], backward.batch_loop)
+        if loop is not None
+    }
+    made = [event for event in plan.facts.calls if any(v is model.value for v in event.result)]
+    return not made or any(
+        isinstance(frame, Loop) and id(frame.node) in loops for frame in made[0].stack
+    )
+
+
+@query
+def averaged_by_hand(plan: Plan, model: Model) -> bool:
+    """Whether the gradients of a model are averaged where its optimizers step."""
+    if wrapped_already(plan, model):
+        return False
+    passed = isinstance(find_wrap(plan, model), str) or any(
+        True for door in (side_doors, parameters_beside) for _ in door(plan, model)
+    )
+    return passed and not isinstance(averagings(plan, model), str)
