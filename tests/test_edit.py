@@ -378,6 +378,13 @@ def texts_and_edits(draw: st.DrawFn) -> tuple[str, list[Edit]]:
     return text, edits
 
 
+def test_one_text_moves_to_one_place() -> None:
+    moves: list[Edit] = [Move(Span(2, 4), 0), Move(Span(2, 4), 1)]
+    for edits in (moves, moves[::-1]):
+        with pytest.raises(EditConflict, match="two places"):
+            apply_edits("aaa#", edits)
+
+
 @settings(max_examples=400, deadline=None)
 @given(texts_and_edits())
 def test_undoing_gives_the_input_back_or_nothing_is_done(case: tuple[str, list[Edit]]) -> None:

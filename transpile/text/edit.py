@@ -289,6 +289,9 @@ def _check_nesting(edits: list[TextEdit]) -> None:
                 raise EditConflict(holder, edit, "an edit inside a replaced text")
             if not outer.contains(span):
                 raise EditConflict(holder, edit, "edits overlap in part")
+            if isinstance(holder, Move) and isinstance(edit, Move) and outer == span:
+                if holder != edit:
+                    raise EditConflict(holder, edit, "one text moves to two places")
         stack.append((span, edit))
     replaced = sorted((edit for edit in edits if isinstance(edit, Replace)), key=_nesting_key)
     starts = [edit.span.start for edit in replaced]
