@@ -27,6 +27,7 @@ from transpile.layout import (
     wrap_expression,
 )
 from transpile.layout.lines import Statement
+from transpile.layout.long_lines import grown_lines
 from transpile.text.edit import Edit, apply_edits, apply_with_inverse
 from transpile.text.source import Source, read_source
 
@@ -634,3 +635,18 @@ class TestImports:
         ]
         result = applied(source, *(change() for change in changes))
         assert black.format_str(result, mode=black.Mode(line_length=100)) == result
+
+
+@pytest.mark.parametrize("start", [0, 1, 3])
+@pytest.mark.parametrize("count", [1, 2])
+def test_lines_that_have_grown_are_found_without_comparing_all(start: int, count: int) -> None:
+    old = [f"call_{number}(a, b)\n" for number in range(5)]
+    grown = [f"call_{number}({'a, ' * 20}b)\n" for number in range(count)]
+    new = [*old[:start], *grown, *old[start + count - 1 :]]
+    found = {number for number in grown_lines(old, new, 40) if len(new[number]) > 41}
+    compared = set(grown_lines([*old, "x" * 60], [*new, "x" * 60], 40))
+    assert (
+        found
+        == {number for number in compared if len(new[number]) > 41}
+        == {number for number in range(start, start + count)}
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import SequenceMatcher
 
 import libcst as cst
 
@@ -118,6 +117,8 @@ def unmatched(
         place = next(i for i, (a, b) in enumerate(zip(keys, others, strict=True)) if a != b)
         yield Alone(ours[place], first, second, crossed=True)
         return
+    from difflib import SequenceMatcher
+
     matcher = SequenceMatcher(None, keys, others, autojunk=False)
     for tag, begin, end, other_begin, other_end in matcher.get_opcodes():
         if tag != "equal":

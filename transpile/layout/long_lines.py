@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import io
 import tokenize
 from collections.abc import Collection, Iterator, Sequence
@@ -41,17 +40,28 @@ def with_short_lines(before: str, after: str) -> str:
         return after
     whole = whole_lines(after)
     split: dict[int, str] = {}
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    for tag, first, last, start, end in matcher.get_opcodes():
-        within = all(width_of(line) <= limit for line in old[first:last])
-        if tag in ("replace", "insert") and within:
-            for number in range(start, end):
-                divide = split_line if number + 1 in whole else split_at_comma
-                shorter = divide(new[number], limit)
-                if shorter is not None:
-                    split[number] = shorter
+    for number in grown_lines(old, new, limit):
+        divide = split_line if number + 1 in whole else split_at_comma
+        shorter = divide(new[number], limit)
+        if shorter is not None:
+            split[number] = shorter
     text = "".join(split.get(number, line) for number, line in enumerate(new))
     return text if split and means_the_same(after, text, split) else after
+
+
+def grown_lines(old: list[str], new: list[str], limit: int) -> Iterator[int]:
+    """The positions of lines that are new, or stand for such as were within the limit."""
+    if all(width_of(line) <= limit for line in old):
+        # No long line was there before: to compare all of two long texts takes far longer.
+        yield from (number for number, line in enumerate(new) if width_of(line) > limit)
+        return
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    for tag, first, last, start, end in matcher.get_opcodes():
+        if tag in ("replace", "insert"):
+            if all(width_of(line) <= limit for line in old[first:last]):
+                yield from range(start, end)
 
 
 def whole_lines(text: str) -> frozenset[int]:

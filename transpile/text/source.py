@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import libcst
 
@@ -118,6 +118,11 @@ class Source:
         for number, kind in enumerate(map(type, self.places.nodes)):
             found[kind].append(number)
         return found
+
+    @cached_property
+    def answers(self) -> dict[tuple[object, int], Any]:
+        """What was found out about nodes, by who asked and the node's identity."""
+        return {}
 
     def has(self, node: libcst.CSTNode) -> bool:
         """Whether a node is part of this source's tree."""

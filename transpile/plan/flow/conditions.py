@@ -188,13 +188,29 @@ def controls(module: Module, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
             if inner is not outer:
                 yield outer.test
         if isinstance(outer, (cst.IndentedBlock, cst.Module)):
-            for statement in outer.body:
-                if statement is inner:
-                    break
-                yield from leaving_tests(statement)
+            yield from leaving_before(module, outer, inner)
         if isinstance(outer, (cst.FunctionDef, cst.Lambda)):
             return
         inner = outer
+
+
+def leaving_before(
+    module: Module, block: cst.IndentedBlock | cst.Module, inner: cst.CSTNode
+) -> Iterator[cst.CSTNode]:
+    """The conditions on which the statements before one of a block leave it."""
+    kept = module.source.answers
+    known = kept.get((leaving_before, id(block)))
+    if known is None:
+        numbers = {id(statement): number for number, statement in enumerate(block.body)}
+        tests = [
+            (number, test)
+            for number, statement in enumerate(block.body)
+            for test in leaving_tests(statement)
+        ]
+        known = kept[leaving_before, id(block)] = numbers, tests
+    numbers, tests = known
+    end = numbers.get(id(inner), len(numbers))
+    yield from (test for number, test in tests if number < end)
 
 
 def leaving_tests(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
