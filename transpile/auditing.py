@@ -118,9 +118,7 @@ def audited(
         )
     if aside.left_out:
         findings.append(note(path, "AU002", without(aside.left_out)))
-    for check in catalog.checks(framework):
-        if errors_only and check.only_warns:
-            continue
+    for check in catalog.checks(framework, errors_only=errors_only):
         findings.extend(filter(None, map(finding_of, check.decide(seen))))
     return tuple(sorted(set(findings), key=lambda finding: finding.sort_key))
 

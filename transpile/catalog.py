@@ -156,11 +156,12 @@ def audit_vocabulary(framework: str) -> AuditVocabulary | None:
 
 
 @cache
-def checks(framework: str | None = None) -> tuple[Check, ...]:
+def checks(framework: str | None = None, *, errors_only: bool = False) -> tuple[Check, ...]:
     """The checks of a framework's audit, or of all, in the order of their names.
 
     A check is a module of ``transpile.rules.<framework>.audit`` with ``CODES`` and ``decide``; it
-    has ``ONLY_WARNS = True`` where none of its remarks is an error.
+    has ``ONLY_WARNS = True`` where none of its remarks is an error: then it is not even loaded
+    where only errors matter.
     """
     if framework is None:
         return tuple(check for name in frameworks() for check in checks(name))
@@ -172,9 +173,19 @@ def checks(framework: str | None = None) -> tuple[Check, ...]:
     found = []
     for info in pkgutil.iter_modules(package.__path__):
         if not info.name.startswith("_"):
+            if errors_only and _only_warns(package.__path__, info.name):
+                continue
             module = import_module(f"{package.__name__}.{info.name}")
             name = info.name.replace("_", "-")
             doc = module.__doc__ or ""
             only_warns: bool = getattr(module, "ONLY_WARNS", False)
             found.append(Check(name, dict(module.CODES), module.decide, doc, framework, only_warns))
     return tuple(sorted(found, key=lambda check: check.name))
+
+
+def _only_warns(folders: Iterable[str], name: str) -> bool:
+    """Whether the text of a check says that none of its remarks is an error."""
+    for folder in folders:
+        with suppress(OSError, ValueError):
+            return "\nONLY_WARNS = True\n" in Path(folder, f"{name}.py").read_text("utf-8")
+    return False

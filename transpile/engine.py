@@ -107,7 +107,7 @@ def convert(
     if folder is None and path != "<string>" and asking.is_file(path):
         folder = asking.real(path).parent
     project = Project(read, folder)
-    names = {name for one in catalog.frameworks() for name in catalog.table(one).packages}
+    names = {name for one in catalog.frameworks() for name in catalog.packages(one)}
     if options.framework == "auto" and names_none(project, names):
         why = "no framework that has rules is imported here"
         return unchanged(project, "DT002", why, is_read=False)

@@ -52,7 +52,7 @@ def framework_of_names(names: Iterable[str]) -> str | None:
     found: dict[str, str] = {}
     for dotted in names:
         for framework in catalog.frameworks():
-            for package in catalog.table(framework).packages:
+            for package in catalog.packages(framework):
                 if f"{dotted}.".startswith(f"{package}."):
                     found.setdefault(package, framework)
     for package, framework in sorted(found.items(), key=lambda each: each[1] == "tensorflow"):

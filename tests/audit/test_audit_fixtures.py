@@ -99,6 +99,13 @@ def test_what_is_left_out_where_errors_alone_matter_finds_none(check: Check) -> 
     assert check.only_warns == ("Level.ERROR" not in text)
 
 
+def test_checks_that_only_warn_are_left_out_where_errors_alone_matter() -> None:
+    for framework in catalog.frameworks():
+        expected = [check.name for check in catalog.checks(framework) if not check.only_warns]
+        found = catalog.checks(framework, errors_only=True)
+        assert [check.name for check in found] == expected
+
+
 @pytest.mark.parametrize("script", ["train.py", "train_dist.py"])
 def test_a_script_that_is_not_distributed_is_said_to_be_none(script: str) -> None:
     found = findings(FIXTURES / "pytorch" / "main_sgd" / script)

@@ -46,15 +46,16 @@ def decide(audit: Audit) -> Iterator[Remark]:
     """One remark for each scheduler that is given a number of one process."""
     if engines(audit) or splits_calls(audit):
         return
-    divergence = Divergence(audit.plan, len(audit.facts.events), reduced=NOTHING_REDUCED)
-    parted = evaluates_parts(audit)
+    divergence: Divergence | None = None
     seen: set[int] = set()
     for event in audit.facts.calls:
         metric = metric_of(event)
         if metric is None or id(event.node) in seen or not audit.on_all(event.node):
             continue
+        if divergence is None:
+            divergence = Divergence(audit.plan, len(audit.facts.events), reduced=NOTHING_REDUCED)
         cause = divergence.cause(event.module, metric)
-        if cause is Cause.BATCH or (cause is Cause.RESULTS and parted):
+        if cause is Cause.BATCH or (cause is Cause.RESULTS and evaluates_parts(audit)):
             seen.add(id(event.node))
             yield Remark.error(
                 "AU113",

@@ -74,14 +74,15 @@ def decide(audit: Audit) -> Iterator[Remark]:
 
 def conditions(audit: Audit) -> Iterator[Remark]:
     """The conditions that processes may answer differently."""
-    divergence = Divergence(audit.plan, varied_from(audit), reduced=NOTHING_REDUCED)
-    parted = evaluates_parts(audit)
+    divergence: Divergence | None = None
     ranks = Ranks(audit.vocabulary)
     for condition in conditions_of(audit.plan):
         if not condition.decides or not audit.on_all_ways(condition.step.event):
             continue
         if ranks.decide(audit.facts.values_of(condition.test)):
             continue
+        if divergence is None:
+            divergence = Divergence(audit.plan, varied_from(audit), reduced=NOTHING_REDUCED)
         cause = divergence.cause(condition.event.module, condition.test)
         if cause is None or cause in ON_DISK:
             continue
@@ -89,6 +90,7 @@ def conditions(audit: Audit) -> Iterator[Remark]:
             continue
         if cause is Cause.NORM and asks_for_a_number(audit.facts.values_of(condition.test)):
             continue
+        parted = cause is Cause.RESULTS and evaluates_parts(audit)
         certain = cause is not Cause.NORM and (cause is not Cause.RESULTS or parted)
         yield Remark(
             "AU106" if certain else "AU107",
