@@ -184,3 +184,21 @@ def test_objects_can_be_copied_and_sent_to_a_process_that_has_made_none() -> Non
     data = pickle.dumps(Point(3, 4)).hex()
     folder = str(Path(__file__).parent)
     subprocess.run([sys.executable, "-c", again, folder, data], check=True)
+
+
+@KINDS
+def test_objects_can_be_ordered_by_their_fields(kind: Any) -> None:
+    cls = made(kind, frozen=True, order=True)
+    assert cls(1) < cls(2) and cls(2) > cls(1) and cls(1) <= cls(1) >= cls(1)
+    assert sorted([cls(1, "b"), cls(1, "a")]) == [cls(1, "a"), cls(1, "b")]
+    with pytest.raises(TypeError):
+        _ = cls(1) < 1
+
+
+def test_what_others_than_the_command_see_is_ordinary(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Shown:
+        first: int = 1
+
+    assert records.shown_dataclass(Shown).__dict__["__dataclass_fields__"].keys() == {"first"}
+    monkeypatch.setattr(records, "in_command", True)
+    assert isinstance(records.shown_dataclass(Shown)(), Shown)

@@ -7,8 +7,9 @@ import json
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from transpile.records import dataclass
 
 _FORMAT = 4
 #: Magics without a meaning for a script that trains.

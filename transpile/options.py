@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from transpile.records import shown_dataclass as dataclass
 
 BatchSize = Literal["global", "per-device"]
 ScaleLearningRate = Literal["none", "linear", "sqrt"]

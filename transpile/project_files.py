@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import libcst as cst
@@ -19,6 +18,7 @@ from transpile.helpers.modules import HelperModule
 from transpile.plan.model import Plan
 from transpile.project import Project
 from transpile.reading import read_regular
+from transpile.records import dataclass, replace
 from transpile.result import ProjectFile
 from transpile.search_path import added_folders
 from transpile.text.import_words import imported_words, may_change_search_path

@@ -5,7 +5,8 @@ library compiles up to six methods for each of them where it is defined, which t
 rest of loading this tool. Here the initialiser is compiled with the first object, and what compares
 and shows objects is shared by all classes. For a type checker they are ordinary data classes.
 
-Classes whose objects users of the library hold are ordinary ones at run time, too.
+Classes whose objects users of the library hold are ordinary ones at run time, too; in the command,
+which has no such users, they are not.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dataclasses import dataclass, field, replace
+    from dataclasses import dataclass as shown_dataclass
 else:
-    from inspect import get_annotations
-    from operator import attrgetter
+    from operator import attrgetter, ge, gt, le, lt
 
     class _Factory:
         """A default that is recreated for each object."""
@@ -27,6 +28,7 @@ else:
             self.make = make
 
     _UNSET = object()
+    _ORDER = {"__lt__": lt, "__le__": le, "__gt__": gt, "__ge__": ge}
 
     class _Fields:
         """What the standard library's functions on data classes look for, made when they do."""
@@ -50,7 +52,17 @@ else:
         """A field whose default is recreated for each object."""
         return _Factory(default_factory)
 
-    def dataclass(cls: type | None = None, /, *, eq: bool = True, frozen: bool = False) -> Any:
+    def shown_dataclass(cls: type | None = None, /, **options: bool) -> Any:
+        """Make a class a data class, and an ordinary one where others than the command see it."""
+        if in_command:
+            return dataclass(cls, **options)
+        import dataclasses
+
+        return dataclasses.dataclass(cls, **options)
+
+    def dataclass(
+        cls: type | None = None, /, *, eq: bool = True, frozen: bool = False, order: bool = False
+    ) -> Any:
         """Make a class a data class; see :func:`dataclasses.dataclass`."""
 
         def make(cls: type) -> type:
@@ -64,7 +76,7 @@ else:
                 cls.__setattr__ = _refuse_to_set
                 cls.__delattr__ = _refuse_to_delete
             if eq:
-                _compare_by_fields(cls, frozen)
+                _compare_by_fields(cls, frozen, order)
             cls.__dataclass_fields__ = _FIELDS
             if "__repr__" not in cls.__dict__:
                 cls.__repr__ = _represent
@@ -93,7 +105,7 @@ else:
         if names is None:
             found: dict[str, None] = {}
             for base in reversed(cls.__mro__[:-1]):
-                for name, annotation in get_annotations(base).items():
+                for name, annotation in getattr(base, "__annotations__", {}).items():
                     if not str(annotation).startswith("ClassVar"):
                         found[name] = None
             names = tuple(found)
@@ -124,7 +136,7 @@ else:
         exec(f"def __init__(self, {', '.join(parameters)}):\n    {body}", known)
         return known["__init__"]
 
-    def _compare_by_fields(cls: type, frozen: bool) -> None:
+    def _compare_by_fields(cls: type, frozen: bool, order: bool) -> None:
         """Let objects of a class be equal where their fields are, and have a hash where frozen."""
 
         def key() -> Any:
@@ -137,6 +149,18 @@ else:
                 return NotImplemented
             get = cls.__dict__.get("__record_key__") or key()
             return self is other or get(self) == get(other)
+
+        def comparison(compare: Any) -> Any:
+            def compared(self: Any, other: Any) -> Any:
+                if other.__class__ is not self.__class__:
+                    return NotImplemented
+                get = cls.__dict__.get("__record_key__") or key()
+                return compare(get(self), get(other))
+
+            return compared
+
+        for word, compare in _ORDER.items() if order else ():
+            setattr(cls, word, comparison(compare))
 
         def hashed(self: Any) -> int:
             return hash((cls.__dict__.get("__record_key__") or key())(self))
@@ -157,4 +181,7 @@ else:
         raise AttributeError(f"cannot delete field '{name}' of {type(self).__qualname__}")
 
 
-__all__ = ["dataclass", "field", "replace"]
+#: Whether the process is the command's own; set before anything else is loaded.
+in_command = False
+
+__all__ = ["dataclass", "field", "in_command", "replace", "shown_dataclass"]

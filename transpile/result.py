@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from transpile.finding import Finding, Level
+from transpile.records import shown_dataclass as dataclass
 
 
 class Outcome(Enum):

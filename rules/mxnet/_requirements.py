@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from transpile.plan.requirements import Required, required
+from transpile.records import dataclass
 
 #: The first version whose packages can share a store, by ``USE_DIST_KVSTORE``.
 OLDEST = (1, 2, 1)

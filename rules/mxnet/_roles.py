@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -21,6 +20,7 @@ from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Optimizer, Plan
 from transpile.plan.query import query
 from transpile.plan.roles.loaders import enters_iterator
+from transpile.records import dataclass
 from transpile.rules.mxnet._vocabulary import (
     CREATE,
     FEED_FORWARD,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from transpile.acceptance.baseline import Baseline, Known, belongs
 from transpile.acceptance.codes import counts, named
 from transpile.acceptance.comments import Comment, comments_in
 from transpile.acceptance.unused import UNUSED_COMMENT, UNUSED_ENTRY
 from transpile.finding import Finding, Fix, Level
+from transpile.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-from dataclasses import dataclass, replace
+
+from transpile.records import dataclass, replace
 
 _MARK = b"disttranspile:"
 _COMMENT = re.compile(r"#\s*disttranspile:\s*(?P<rest>.*)$")

@@ -21,6 +21,9 @@ def start() -> NoReturn:
     that lives for half a second: both together would take a quarter of its time.
     """
     gc.disable()
+    from transpile import records
+
+    records.in_command = True
     status = main()
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, get_args
 
 import click
@@ -12,6 +11,7 @@ import click
 from transpile.cli.inputs import NOTEBOOK, STANDARD_STREAM, Input
 from transpile.cli.job import Mode
 from transpile.options import Options
+from transpile.records import replace
 
 
 def choice_of(literal: Any) -> click.Choice[str]:

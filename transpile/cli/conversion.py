@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 
 from transpile.cli import codes
@@ -20,6 +19,7 @@ from transpile.cli.project.accepted import lines_of
 from transpile.cli.terminal import Progress, put, tell, wants_colour
 from transpile.finding import Finding, Level
 from transpile.options import Options
+from transpile.records import dataclass, replace
 from transpile.report import FileReport
 from transpile.report.escape import log_line
 from transpile.result import Outcome, Result

@@ -6,7 +6,6 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from transpile.cli.inputs import Content
@@ -14,6 +13,7 @@ from transpile.cli.job import Job, Mode, Task
 from transpile.cli.launching.launch_files import LaunchFile, LaunchFileError, check_writable
 from transpile.cli.terminal import put, tell, wants_colour
 from transpile.finding import Finding
+from transpile.records import dataclass
 from transpile.result import Outcome, ProjectFile, Result
 
 if TYPE_CHECKING:

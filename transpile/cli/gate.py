@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from transpile.reading import read_regular
+from transpile.records import dataclass
 from transpile.text.import_words import imported_words
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from transpile.reading import LARGEST, UnsuitableFile, read_with_mode
+from transpile.records import dataclass
 
 if TYPE_CHECKING:
     from transpile.notebook import Notebook

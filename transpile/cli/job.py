@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from transpile.cli.inputs import STANDARD_STREAM, Input
 from transpile.cli.kept import Kept
 from transpile.configuration.settings import Settings
 from transpile.options import Options
+from transpile.records import dataclass
 
 if TYPE_CHECKING:
     from transpile.cli.launching.launch_request import LaunchRequest

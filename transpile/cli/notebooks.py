@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from transpile.cli.inputs import Content, Input
 from transpile.cli.tree_classes import load_libcst
 from transpile.finding import Finding, Level
 from transpile.options import Options
+from transpile.records import replace
 from transpile.result import Outcome, Result
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from transpile.configuration.settings import RUN_KEYS
+from transpile.records import dataclass
 
 _UNKNOWN = re.compile(r"unknown field `(?P<key>.*?)`(?: - at `(?P<place>.*)`)?$", re.DOTALL)
 _PLACE = re.compile(r"(?P<reason>.*?) - at `(?P<place>.*)`$", re.DOTALL)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 
 import libcst as cst
 
@@ -22,7 +21,8 @@ def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     kind = type(node)
     names = _FIELDS.get(kind)
     if names is None:
-        names = tuple(field.name for field in fields(node) if not field.name.startswith(LAYOUT))
+        fields: tuple[str, ...] = kind.__match_args__
+        names = tuple(name for name in fields if not name.startswith(LAYOUT))
         _FIELDS[kind] = names
     for name in names:
         value = getattr(node, name)

@@ -10,10 +10,10 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from transpile.output.lock import JournalError
+from transpile.records import dataclass
 
 _VERSION = 1
 

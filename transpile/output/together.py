@@ -6,11 +6,11 @@ import contextlib
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from transpile.output.files import read_existing, stage
 from transpile.output.journal import Entry, Journal, encode, folder_of
 from transpile.output.recovery import claim, clean, put_back
+from transpile.records import dataclass
 
 
 @dataclass(frozen=True)

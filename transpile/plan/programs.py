@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from transpile.facts.events import Event, Stack, Within
 from transpile.facts.values import Argument, Constant, Opaque, Value, Values
 from transpile.plan.graph import called_names, method_calls
 from transpile.plan.model import Plan
-from transpile.records import dataclass
+from transpile.records import dataclass, replace
 
 MAIN = ("main",)
 STARTUP = ("startup",)

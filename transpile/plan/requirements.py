@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from transpile.records import dataclass
 
 VERSION = re.compile(r"([<>=!~^]=?=?)?\s*v?(\d+(?:\.\d+)*)[\w.*]*")
 

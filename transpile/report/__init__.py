@@ -8,10 +8,10 @@ files.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from transpile.finding import Finding, Level
+from transpile.records import dataclass, field
 from transpile.result import Decision, Outcome
 
 FORMATS = ("text", "json", "sarif", "github", "gitlab", "markdown")

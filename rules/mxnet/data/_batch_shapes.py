@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -15,6 +14,7 @@ from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 from transpile.plan.roles.backwards import data_sources
+from transpile.records import dataclass
 from transpile.rule import Answer, Remark, Ruling
 from transpile.rules.mxnet._roles import receivers_of, training_loaders
 from transpile.rules.mxnet._vocabulary import MODULES

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from transpile.facts.module import Module
@@ -11,6 +9,7 @@ from transpile.facts.values import Argument, Class, Instance, Opaque, Values, on
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Plan
 from transpile.plan.query import query
+from transpile.records import dataclass
 from transpile.rules.mxnet._roles import training_loaders
 from transpile.rules.mxnet._vocabulary import STORE
 

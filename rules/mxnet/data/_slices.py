@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -14,6 +13,7 @@ from transpile.plan.flow.places import function_of
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.query import query
+from transpile.records import dataclass
 from transpile.rules.mxnet._roles import Update, updates
 from transpile.rules.mxnet.data._loaders import from_store
 from transpile.rules.mxnet.losses._losses import is_size

@@ -26,7 +26,6 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -37,6 +36,7 @@ from transpile.plan.flow.start import PARSERS
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.roles.loaders import enters_iterator
+from transpile.records import dataclass
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import fits
 from transpile.rules.mxnet.data._batch_shapes import Share, batch_size, other_uses

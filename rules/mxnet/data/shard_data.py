@@ -32,7 +32,6 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -42,6 +41,7 @@ from transpile.layout.calls import written_call
 from transpile.plan.flow.places import Statement, statement_of
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
+from transpile.records import dataclass
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.mxnet._roles import Fit, Update, fed, fits
 from transpile.rules.mxnet._vocabulary import PARTS

@@ -28,13 +28,13 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
+from transpile.records import dataclass
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.mxnet.data._loaders import (
     Site,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from transpile.facts.events import Event
@@ -12,6 +10,7 @@ from transpile.facts.values import Argument, Opaque, Unknown, Values
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.roles.backwards import data_sources
+from transpile.records import dataclass
 from transpile.rules.mxnet._roles import training_loaders
 from transpile.rules.mxnet.data._batch_shapes import made_whole
 from transpile.rules.mxnet.data._loaders import counts_workers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -23,6 +22,7 @@ from transpile.facts.values import (
 )
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
+from transpile.records import dataclass
 from transpile.rules.mxnet._roles import (
     fits,
     made_by,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -15,6 +14,7 @@ from transpile.plan.flow.places import function_of
 from transpile.plan.graph import called_names
 from transpile.plan.model import Loader, Plan
 from transpile.plan.query import query
+from transpile.records import dataclass
 from transpile.rules.mxnet._roles import can_reduce, receivers_of, training_loaders, updates
 from transpile.rules.mxnet.data._loaders import constant_of
 from transpile.rules.mxnet.losses._metrics import is_metric, unusual

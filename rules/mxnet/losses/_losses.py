@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from enum import Enum
 
 import libcst as cst
@@ -21,6 +20,7 @@ from transpile.facts.values import (
 )
 from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, method_calls, walk_back
+from transpile.records import dataclass, field
 from transpile.rules.mxnet.losses._axes import Axes, leads_with_one, taken_axes
 
 

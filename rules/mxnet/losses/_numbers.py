@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import libcst as cst
 
@@ -16,6 +15,7 @@ from transpile.plan.graph import parents, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 from transpile.plan.roles.backwards import data_sources
+from transpile.records import dataclass, field
 from transpile.rules.mxnet._roles import can_reduce, receivers_of
 from transpile.rules.mxnet.data._batch_shapes import unshared_noise
 from transpile.rules.mxnet.data._draws import holds_batch, noise

@@ -29,7 +29,6 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -38,6 +37,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import Argument, Constant
 from transpile.layout import insert_after, wrap_expression
 from transpile.plan.model import Plan
+from transpile.records import dataclass
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import (
     can_reduce,

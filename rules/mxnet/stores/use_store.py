@@ -27,7 +27,6 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -37,6 +36,7 @@ from transpile.facts.values import Argument, Values, only_constant
 from transpile.layout import add_argument, replace_expression, wrap_expression
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
+from transpile.records import dataclass
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import (
     call_of,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from transpile.facts.module import Module
@@ -13,6 +11,7 @@ from transpile.plan.flow.places import statement_of
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.plan.models.wrap_sites import binding_nodes
+from transpile.records import dataclass
 
 DISTRIBUTED = "paddle.io.DistributedBatchSampler"
 

@@ -37,7 +37,6 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -52,6 +51,7 @@ from transpile.plan.effects.treatment import bound_names
 from transpile.plan.flow.places import Statement, statement_in
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.learning import training_forwards
+from transpile.records import dataclass
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.paddle.losses._shares import analysis
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import libcst as cst
 
@@ -13,6 +12,7 @@ from transpile.facts.values import Argument, Constant, External, Instance, Opaqu
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Plan
 from transpile.plan.query import query
+from transpile.records import dataclass, field
 
 MODEL = "paddle.Model"
 FIT = (

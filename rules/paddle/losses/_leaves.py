@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 
 import libcst as cst
 
 from transpile.facts.module import Module
+from transpile.records import dataclass, field
 from transpile.rules.paddle.losses._shares import Shares
 
 

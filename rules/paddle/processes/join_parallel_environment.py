@@ -32,7 +32,6 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import libcst as cst
 
@@ -43,6 +42,7 @@ from transpile.plan.flow.leaving import leave_at_end, leave_behind
 from transpile.plan.flow.places import Statement
 from transpile.plan.flow.start import Start, find_start, is_main_guard, relevant
 from transpile.plan.model import Plan
+from transpile.records import replace
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.paddle.randomness._seeds import Sharing, imports_random, sharing_of
 from transpile.text.changes import Edit, Insert

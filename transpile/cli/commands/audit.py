@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -24,6 +23,7 @@ from transpile.cli.terminal import Progress, put, tell
 from transpile.configuration.settings import Settings
 from transpile.finding import Finding, Level
 from transpile.options import Options
+from transpile.records import replace
 from transpile.report import FORMATS, FileReport
 from transpile.result import Outcome
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import click
@@ -27,6 +26,7 @@ from transpile.cli.terminal import put, tell, wants_colour
 from transpile.finding import Level
 from transpile.launch import targets
 from transpile.launch.roles import Framework
+from transpile.records import dataclass, replace
 
 _LOOK = 1
 

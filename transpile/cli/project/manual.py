@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from functools import cache
 
 from transpile.cli import advice, advice_on_jobs, codes
+from transpile.records import dataclass
 from transpile.report import Description
 
 
