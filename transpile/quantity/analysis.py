@@ -21,7 +21,7 @@ from transpile.facts.values import (
 )
 from transpile.facts.values import join as join_values
 from transpile.plan.data.made_of import of_loaders
-from transpile.plan.graph import called_names, is_instance_of, parents, walk_back
+from transpile.plan.graph import called_names, is_instance_of, method_calls, parents, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 from transpile.plan.roles.backwards import enters_wrapper
@@ -317,7 +317,10 @@ class Supposing(Accesses):
         if value.kind == "attribute":
             return self.attribute(value)
         if value.kind == "item":
-            return self.item(value)
+            found = self.item(value)
+            if holds_places(value) and self.look(value.operands[0]).kind is Kind.SAMPLE:
+                return domain.selected_places()
+            return found
         if value.kind == "element":
             return self.element(value)
         return replace(domain.unknown(f"nothing is known of '{value.name}'"), sampled=False)
@@ -493,7 +496,10 @@ def holds_places(value: Value) -> bool:
         and any(
             isinstance(base, Opaque)
             and len(base.arguments.items) == 1
-            and any(name.rpartition(".")[2] in PLACES for name in called_names(base))
+            and any(
+                name.rpartition(".")[2] in PLACES
+                for name in (*called_names(base), *(word for word, _ in method_calls(base)))
+            )
             for base in value.operands[0]
         )
     )

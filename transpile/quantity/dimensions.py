@@ -78,7 +78,7 @@ def reordered(word: str, tensor: Quantity, given: Given) -> Quantity:
             one for values in given.positional() if (one := integer(values)) is not None
         )
     else:
-        dims = {"flipud": (0,), "fliplr": (1,)}.get(word) or given.dims(1) or ()
+        dims = {"flipud": (0,), "fliplr": (1,)}.get(word) or given.dims(1) or (0,)
     if any(tensor.may_count_along(dim) for dim in dims):
         return domain.unknown(REORDERING)
     return tensor
@@ -123,6 +123,10 @@ def along(word: str, tensor: Quantity, given: Given, others: list[Quantity]) -> 
     return replace(gradient, dim=None if found.dim is None else found.dim - moved)
 
 
+#: The dimensions of their input that they sum over, or compare the entries of.
+CONTRACTING = {"linear": (-1,), "bilinear": (-1,), "scaled_dot_product_attention": (-1, -2)}
+
+
 def couples(word: str, tensor: Quantity, given: Given) -> bool:
     """Whether what otherwise works on each sample alone works on several here."""
     if word == "batch_norm":
@@ -132,6 +136,11 @@ def couples(word: str, tensor: Quantity, given: Given) -> bool:
         if word == "pad_either" and pads_first(tensor, widths):
             return True
         return pads_samples(tensor, widths)
+    if word == "unfold" and not given.offset:
+        at = integer(given.get("dimension", 0))
+        return at is None or tensor.may_count_along(at)
+    if word in CONTRACTING:
+        return any(map(tensor.may_count_along, CONTRACTING[word]))
     if word in SPATIAL:
         return tensor.dim != 0
     if word in ("select", "narrow"):

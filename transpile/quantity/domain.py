@@ -240,6 +240,11 @@ def sample(
     return Quantity(Kind.SAMPLE, terms, dim=dim, content=content, rank=max(rank, (dim or 0) + 1))
 
 
+def selected_places() -> Quantity:
+    """The places of some samples, how many differs between the processes."""
+    return replace(sample(), selection=True)
+
+
 def part(degree: int, gradient: bool = False) -> Quantity:
     """A value that is linear in the samples: a mean (0), a sum (1)."""
     return Quantity(Kind.PART, frozenset({Term(degree, gradient)}))

@@ -11,11 +11,16 @@ from transpile.plan.graph import called_names, identity
 from transpile.records import replace
 
 from . import algebra, domain
+from .algebra import multiply
 from .domain import Kind, Quantity
 from .looking import Looking
 from .operations import COUNTING, LIKE, POSITIONS, SIZES_ONLY
 from .pieces import handed, is_joined
 from .shapes import SOME_SIZE, Given, integer, layer_widths, regroups
+from .starts import FILLED
+
+#: Where the sizes begin, of what takes other numbers first.
+SIZES_FROM = {"linspace": 2, "normal": 2, "uniform": 2}
 
 
 class Sizes(Looking):
@@ -24,7 +29,7 @@ class Sizes(Looking):
     def size(self, word: str, tensor: Quantity, given: Given) -> Quantity:
         """``x.size()``, ``x.size(0)``, ``x.numel()``."""
         if word != "size":
-            return self.counted(tensor, None)
+            return domain.count() if tensor.kind is Kind.SHAPE else self.counted(tensor, None)
         values = given.get("dim", 0)
         if not values:
             if tensor.kind is Kind.SAMPLE:
@@ -36,7 +41,15 @@ class Sizes(Looking):
         return self.counted(tensor, position)
 
     def made(self, word: str, tensor: Quantity, value: Opaque, name: str) -> Quantity:
-        """A new tensor of a shape."""
+        """A new tensor of a shape, times the number that it is filled with."""
+        shaped = self.shaped(word, tensor, value, name)
+        filling = value.arguments.get("fill_value", 1) if word in FILLED else None
+        if filling is None and word == "full_like" and not name:
+            filling = value.arguments.get("fill_value", 0)
+        return shaped if filling is None else multiply(shaped, self.look(filling.values))
+
+    def shaped(self, word: str, tensor: Quantity, value: Opaque, name: str) -> Quantity:
+        """A new tensor of a shape, whatever stands in it."""
         content = "index" if word in POSITIONS else ""
         if word in COUNTING:
             content = "place"
@@ -44,13 +57,15 @@ class Sizes(Looking):
             if tensor.kind is Kind.SAMPLE:
                 return domain.sample(dim=tensor.dim)
             return domain.equal()
+        sizes = value.arguments.positional()[SIZES_FROM.get(word, 0) :]
+        sizes = sizes[:1] if word in FILLED else sizes
+        if self.pairs(word, [argument.values for argument in sizes]):
+            return domain.unknown(algebra.PAIRS, certain=True)
         for argument in value.arguments.items:
             found = self.shape_of(argument.values, 0)
             if found is not None:
-                if word == "eye":
-                    return domain.unknown(algebra.PAIRS, certain=True)
                 return domain.sample(dim=found, content=content)
-        for position, argument in enumerate(value.arguments.positional()):
+        for position, argument in enumerate(sizes):
             if self.look(argument.values).degree == 1 or self.is_batch_size(argument.values):
                 dim = position if word in SIZES_ONLY else 0
                 return domain.sample(dim=dim, content=content)
@@ -66,6 +81,19 @@ class Sizes(Looking):
             if known:
                 return known[0]
         return domain.equal()
+
+    def pairs(self, word: str, sizes: list[Values]) -> bool:
+        """Whether a tensor has an entry for every pair of samples."""
+        listed = [
+            element
+            for size in sizes
+            for value in size
+            for element in (value.elements if isinstance(value, Sequence) else (size,))
+        ]
+        counting = sum(
+            found.kind is Kind.EQUAL and found.degree == 1 for found in map(self.look, listed)
+        )
+        return counting > (word != "eye") and (word in SIZES_ONLY or word in ("eye", *FILLED))
 
     def shape_of(self, values: Values, depth: int) -> int | None:
         """Where a shape counts samples; None where it counts none."""

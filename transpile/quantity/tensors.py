@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transpile.facts.values import Constant, Opaque, Sequence
+from transpile.facts.values import Constant, Opaque, Sequence, Values
 from transpile.plan.graph import called_names, method_calls
 from transpile.records import replace
 
@@ -60,6 +60,8 @@ from .products import pairwise, product
 from .shapes import GROUPED, RESHAPES, SPREADING, Given, integer, reshaped, spread
 from .sizes import Sizes
 
+SEVERAL = "it holds numbers that grow with the batch beside others that do not"
+
 
 class Tensors(Numbers, Sizes):
     """The part of the analysis that knows the vocabulary of tensors."""
@@ -79,6 +81,8 @@ class Tensors(Numbers, Sizes):
         numeric = name.startswith(("numpy.", "math.", "scipy."))
         plain = ARRAY_WORDS.get(word, "") if numeric else self.vocabulary.operation(word)
         others = [self.look(values) for values in given.positional()]
+        if plain in LISTING and self.holds_several_degrees(handed(value)):
+            return domain.unknown(SEVERAL, whole=True)
         if plain in TENSOR_TYPES and self.is_size(value):
             return self.made(plain, tensor, value, name)
         if plain in LISTING and self.lists_places(handed(value)):
@@ -183,6 +187,15 @@ class Tensors(Numbers, Sizes):
             return domain.equal(tensor=False)
         return self.nothing_known_of(word, tensor, value, name)
 
+    def holds_several_degrees(self, values: Values) -> bool:
+        """Whether a list has numbers that grow with the batch beside others that do not."""
+        for value in values:
+            listed = value.elements if isinstance(value, Sequence) else ()
+            found = [one for one in map(self.look, listed) if one.kind in (Kind.EQUAL, Kind.PART)]
+            if len({one.degrees for one in found}) > 1:
+                return True
+        return False
+
     def spread_over_samples(self, sizes: list[Quantity]) -> int | None:
         """Where a tensor counts the samples that is repeated for each of them; None for others."""
         for position, size in enumerate(sizes):
@@ -273,10 +286,16 @@ class Tensors(Numbers, Sizes):
 
     def put_together(self, word: str, value: Opaque, given: Given) -> Quantity | None:
         """Samples that are put at places of a tensor that has no row for each of them."""
-        if integer(given.get("dim", 0)) != 0:
+        if word == "index_put":
+            adds = given.get("accumulate", 2) == (Constant(True),)
+            word = "index_add" if adds else word
+            index, source = self.look(given.get("indices", 0)), self.look(given.get("values", 1))
+        elif integer(given.get("dim", 0)) != 0:
             return None
-        index = self.look(given.get("index", 1))
-        source = self.look(given.get("src", 2) or given.get("source", 2) or given.get("value", 2))
+        else:
+            index = self.look(given.get("index", 1))
+            values = given.get("src", 2) or given.get("source", 2) or given.get("value", 2)
+            source = self.look(values)
         bases = (
             [receiver for _, receiver in method_calls(value)]
             if not given.offset
