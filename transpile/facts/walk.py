@@ -61,3 +61,12 @@ def returned(function: cst.FunctionDef) -> Iterator[cst.BaseExpression]:
             yield node.value
         elif not isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
             stack.extend(children(node))
+
+
+def is_of_self(node: cst.CSTNode) -> bool:
+    """Whether an expression is an attribute of ``self``, or an item of one."""
+    while isinstance(node, (cst.Attribute, cst.Subscript)):
+        if isinstance(node.value, cst.Name) and node.value.value == "self":
+            return True
+        node = node.value
+    return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from transpile.facts.events import Event
 from transpile.facts.values import (
     BoundMethod,
     External,
@@ -188,3 +189,30 @@ def origins(values: Values) -> tuple[Value, ...]:
 def is_instance_of(value: Value, bases: frozenset[str]) -> bool:
     """Whether a value is an object of a project class that derives from one of `bases`."""
     return isinstance(value, Instance) and any(name in bases for name in value.cls.external_bases())
+
+
+def made_of(values: Values) -> set[int]:
+    """The identities of what values came from; of a part, only what that part came from."""
+    seen: set[int] = set()
+    stack = list(values)
+    while stack:
+        value = stack.pop()
+        if id(value) in seen or isinstance(value, Instance):
+            continue
+        seen.add(id(value))
+        if isinstance(value, Opaque) and value.kind == "item" and value.inner:
+            stack.extend(value.inner)
+        else:
+            for group in parents(value):
+                stack.extend(group)
+    return seen
+
+
+def given_by(event: Event, prefixes: tuple[str, ...]) -> bool:
+    """Whether an argument of a call is made with a function below one of the dotted prefixes."""
+    return any(
+        name.startswith(prefixes)
+        for argument in event.arguments.items
+        for value in walk_back(argument.values)
+        for name in called_names(value)
+    )

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.facts.values import Generator, Opaque, Value, Values
+from transpile.facts.values import Generator, Opaque, Value
+from transpile.plan.data.foreign_loaders import sources
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
 from transpile.rules.fluid._events import loops_around
@@ -16,7 +17,6 @@ from transpile.rules.fluid.data._divisions import Answer, Divided, Division, Und
 
 FEEDER = "paddle.fluid.DataFeeder"
 #: Readers' iterators that an operation only counts or pairs.
-PASSING = frozenset({"iterate", "enumerate", "zip"})
 
 
 class Readers:
@@ -36,7 +36,7 @@ class Readers:
         for event in self.iterations:
             if event.name != "next":
                 continue
-            for value in unwrapped(event.callee):
+            for value in sources(event.callee):
                 if isinstance(value, Generator):
                     if any(id(each) in behind for each in value.yields):
                         yield value
@@ -55,7 +55,7 @@ class Readers:
                     continue
                 found = [
                     value
-                    for value in unwrapped(event.callee)
+                    for value in sources(event.callee)
                     if isinstance(value, Generator)
                     or (
                         isinstance(value, Opaque) and value.kind == "call" and not is_builtin(value)
@@ -178,22 +178,6 @@ def is_element(value: Value, source: Value) -> bool:
         and value.kind == "element"
         and any(operand is source for operand in value.operands[0])
     )
-
-
-def unwrapped(values: Values) -> Iterator[Value]:
-    """The iterators behind ``enumerate`` and the like."""
-    pending = list(values)
-    seen: set[int] = set()
-    while pending:
-        value = pending.pop(0)
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        if isinstance(value, Opaque) and value.kind == "operation" and value.name in PASSING:
-            for group in value.operands:
-                pending.extend(group)
-        else:
-            yield value
 
 
 def is_builtin(value: Opaque) -> bool:

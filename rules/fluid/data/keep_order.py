@@ -31,12 +31,12 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.values import Constant, Sequence
 from transpile.layout import add_argument, replace_argument_value
+from transpile.plan.data.foreign_loaders import sources
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, In, Remark, Ruling, Rulings
 from transpile.rules.fluid._events import names_of
 from transpile.rules.fluid._roles import roles_of
-from transpile.rules.fluid.data._readers import unwrapped
 
 CODES = {
     "FL112": "the order of the samples differs from process to process",
@@ -143,7 +143,7 @@ def hashes(plan: Plan) -> Iterator[Remark]:
         if event.kind == "call" and "builtins.hash" in names_of(event):
             found.setdefault(id(event.node), event)
         elif event.kind == "iterate" and event.name != "copy":
-            for value in unwrapped(event.callee):
+            for value in sources(event.callee):
                 if isinstance(value, Sequence) and value.kind == "set":
                     found.setdefault(id(event.node), event)
     for event in found.values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.facts.values import Argument, Class, Instance, Opaque, Values, only_constant
+from transpile.facts.values import Argument, Class, Instance, Opaque, Values
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Plan
 from transpile.plan.query import query
@@ -53,16 +53,6 @@ def also_evaluates(plan: Plan, site: Site) -> bool:
     """Whether the place makes data, too, that nothing is trained on."""
     own = {id(loader) for loader in site.loaders}
     return any(each.node is site.node and id(each) not in own for each in plan.loaders)
-
-
-def constant_of(argument: Argument | None, default: object) -> object:
-    """The constant that an argument is; `default` without it; ``...`` where it is not known."""
-    if argument is None:
-        return default
-    constant = only_constant(argument.values)
-    if constant is None or argument.maybe:
-        return ...
-    return constant.value
 
 
 def from_store(values: Values, attribute: str) -> bool:

@@ -36,7 +36,7 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.facts.values import Class, External, Function, Instance
-from transpile.facts.walk import descendants
+from transpile.facts.walk import descendants, is_of_self
 from transpile.layout import insert_before
 from transpile.plan.data.batch_kinds import Batch, batch_of
 from transpile.plan.flow.places import Statement, statement_of
@@ -236,15 +236,6 @@ def fits_split_calls(node: cst.CSTNode) -> bool:
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         return node.func.attr.value not in KEEPING or not is_of_self(node.func.value)
     return True
-
-
-def is_of_self(node: cst.CSTNode) -> bool:
-    """Whether an expression is an attribute of ``self``, or an item of one."""
-    while isinstance(node, (cst.Attribute, cst.Subscript)):
-        if isinstance(node.value, cst.Name) and node.value.value == "self":
-            return True
-        node = node.value
-    return False
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

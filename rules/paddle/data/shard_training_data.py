@@ -43,7 +43,7 @@ from transpile.layout import (
 from transpile.layout.calls import written_call
 from transpile.plan.data.batch_sources import cut_by_index, enters, foreign_source
 from transpile.plan.data.passes import handed_out, passes_for_training
-from transpile.plan.data.sources import Site, constant_of, is_simple, sites
+from transpile.plan.data.sources import Site, constant_of, is_simple, sampler_name, sites
 from transpile.plan.flow.places import statement_of
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Backward, Plan
@@ -276,19 +276,6 @@ def made_anew(site: Site) -> bool:
 def turned_on(argument: Argument) -> bool:
     """Whether a switch may be on."""
     return constant_of(argument, False) not in (False, 0, None)
-
-
-def sampler_name(site: Site) -> str:
-    """A name for the batch sampler after that of the loader."""
-    parent = site.module.source.parent(site.node)
-    target = parent.targets[0].target if isinstance(parent, cst.Assign) else None
-    name = target.attr.value if isinstance(target, cst.Attribute) else ""
-    if isinstance(target, cst.Name):
-        name = target.value
-    for ending in ("_loader", "_dataloader", "loader", "_dl"):
-        if name.lower().endswith(ending) and len(name) > len(ending):
-            return f"{name[: -len(ending)].rstrip('_')}_sampler".lower()
-    return "train_sampler"
 
 
 def bound_above(data: Sharding, name: str) -> Iterator[Change]:

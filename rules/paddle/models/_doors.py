@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from transpile.facts.events import Event
 from transpile.facts.values import BoundMethod, External, Instance, Opaque, Value
-from transpile.plan.graph import called_names, method_calls, origins, walk_back
+from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.learning import outputs, reached_by_losses, training_forwards
+from transpile.plan.models.parts import part_base
 from transpile.plan.roles.surroundings import gradients_off, inside_module
 
 #: Methods of a layer that compute nothing that is trained.
@@ -93,19 +94,6 @@ def door(plan: Plan, event: Event, callee: Value, model: Model) -> str:
         if layer and any(callee is part for part in held):
             return "a part of the model is called on its own in training, past its wrap"
     return ""
-
-
-def part_base(value: Opaque) -> Value | None:
-    """The object that a chain of attributes begins at."""
-    current: Value = value
-    for _ in range(20):
-        if not isinstance(current, Opaque) or current.kind not in ("attribute", "item"):
-            return current
-        base = origins(current.operands[0])
-        if len(base) != 1:
-            return None
-        current = base[0]
-    return None
 
 
 def calls_layers(plan: Plan, event: Event) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.values import Class, Function, Instance, Opaque, Values
-from transpile.facts.walk import descendants
+from transpile.facts.walk import descendants, is_of_self
 from transpile.plan.graph import called_names
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.function_gradients import parameter_gradients
@@ -99,15 +99,6 @@ def has_hooks(plan: Plan) -> bool:
         for event in plan.facts.reached_calls
         for callee in event.callee
     )
-
-
-def is_of_self(node: cst.CSTNode) -> bool:
-    """Whether an expression is an attribute of ``self``, or an item of one."""
-    while isinstance(node, (cst.Attribute, cst.Subscript)):
-        if isinstance(node.value, cst.Name) and node.value.value == "self":
-            return True
-        node = node.value
-    return False
 
 
 def is_array(values: Values) -> bool:

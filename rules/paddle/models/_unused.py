@@ -6,11 +6,11 @@ import libcst as cst
 
 from transpile.facts.events import Branch, Call
 from transpile.facts.values import Instance, Opaque, Value
-from transpile.plan.graph import called_names, parents, walk_back
+from transpile.plan.graph import called_names, made_of, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.frozen import frozen_later
 from transpile.plan.models.learning import reached_by_losses
-from transpile.plan.models.parts import walk_parts
+from transpile.plan.models.parts import inside_others, walk_parts
 
 #: Parts of the names of layers that have no parameters.
 WITHOUT_PARAMETERS = (
@@ -46,40 +46,12 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     return any(depends_on_data(plan, model, layer) for layer in top)
 
 
-def made_of(values: tuple[Value, ...]) -> set[int]:
-    """The identities of what values came from."""
-    seen: set[int] = set()
-    stack = list(values)
-    while stack:
-        value = stack.pop()
-        if id(value) in seen or isinstance(value, Instance):
-            continue
-        seen.add(id(value))
-        if isinstance(value, Opaque) and value.kind == "item" and value.inner:
-            stack.extend(value.inner)
-        else:
-            for group in parents(value):
-                stack.extend(group)
-    return seen
-
-
 def has_parameters(value: Value) -> bool:
     """Whether a value is a layer of paddle.nn that learns."""
     for name in called_names(value):
         if name.startswith("paddle.nn.") and name.count(".") == 2:
             return not any(word in name for word in WITHOUT_PARAMETERS)
     return False
-
-
-def inside_others(layers: list[Value]) -> set[int]:
-    """The identities of what was made for another layer, such as the parts of a Sequential."""
-    found: set[int] = set()
-    for layer in layers:
-        if isinstance(layer, Opaque):
-            given = [value for item in layer.arguments.items for value in item.values]
-            for value in (*given, *layer.arguments.rest):
-                found.update(id(part) for part in walk_parts(value))
-    return found
 
 
 def depends_on_data(plan: Plan, model: Model, layer: Value) -> bool:

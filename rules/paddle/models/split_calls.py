@@ -36,13 +36,13 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.plan.data.batch_kinds import Batch, batch_of
+from transpile.backends.wrapping import home
+from transpile.plan.data.batch_kinds import without_batch
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.wraps import wrapped_already
 from transpile.result import Verdict
 from transpile.rule import Answer, Remark, Ruling
 from transpile.rules.paddle.models._split_calls import whole_because
-from transpile.rules.paddle.models.wrap_model import home
 
 CODES = {
     "PD351": "the calls of trained models are split over the processes",
@@ -67,7 +67,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
     if plan.trained_models and not models:
         yield from settled(plan, Verdict.ALREADY_DONE, "the calls of the models are split")
         return
-    missing = list(without_batch(plan))
+    missing = [Ruling.refuse("PD355", event, *why) for event, why in without_batch(plan)]
     if missing or not models:
         yield from missing
         return
@@ -96,24 +96,6 @@ def settled(plan: Plan, verdict: Verdict, why: str) -> Iterator[Ruling]:
     for backward in plan.backwards:
         event = backward.event
         yield Ruling("PD351", verdict, event.module, event.node, why, claims=claims)
-
-
-def without_batch(plan: Plan) -> Iterator[Ruling]:
-    """Refusals of training that has no batch."""
-    for backward in plan.backwards:
-        if backward.event.detached or not backward.models:
-            continue
-        batch = batch_of(plan, backward)
-        if batch is Batch.ACTED:
-            why = "each step trains on what acting with the model gave just before"
-            advice = "collect what is played, and draw batches from it"
-        elif batch is Batch.FIXED and plan.options.shard != "calls":
-            why = "every step trains on the same rows: no batch is drawn from data"
-            advice = "--shard calls shards the rows of each call"
-        else:
-            continue
-        event = backward.event
-        yield Ruling.refuse("PD355", event, why, advice)
 
 
 def remark(plan: Plan, model: Model, why: str) -> Remark:

@@ -33,21 +33,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
-from transpile.facts.module import Module
-from transpile.facts.values import Instance, Opaque
-from transpile.layout import insert_after, insert_before
+from transpile.backends.wrapping import (
+    by_hand,
+    claims,
+    hidden,
+    home,
+    merged,
+    untraced,
+    wrapped,
+    written,
+)
+from transpile.facts.values import Opaque
 from transpile.layout.calls import written_call
-from transpile.plan.flow.gate import hand_written, hidden_training
-from transpile.plan.flow.places import start
+from transpile.plan.flow.gate import hidden_training
 from transpile.plan.graph import called_names
-from transpile.plan.model import Model, Plan
+from transpile.plan.model import Plan
 from transpile.plan.models.averaging import averaged_already
 from transpile.plan.models.frozen import unfrozen_later
-from transpile.plan.models.learning import reached_by_losses
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
-from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rule import Answer, Change, Helper, Remark, Ruling, Rulings
 from transpile.rules.paddle.gradients._averaging import averaged_by_hand
 from transpile.rules.paddle.high_level._high_level import MODEL, is_static
 from transpile.rules.paddle.models._batch_norm import has_batch_norm
@@ -133,13 +137,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         wraps.setdefault((id(found.node), found.text), []).append(found)
     for group in wraps.values():
         wrap = merged(group)
-        yield Ruling.apply(
-            "PD301",
-            wrap,
-            f"'{wrap.text}' is wrapped here",
-            data=wrap,
-            claims=tuple(node for model in wrap.models for node in claims(model)),
-        )
+        yield wrapped(wrap, f"'{wrap.text}' is wrapped here", "PD301")
         if any(has_batch_norm(plan, model) for model in wrap.models):
             yield Remark.warn(
                 "PD307",
@@ -150,52 +148,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
             )
 
 
-def merged(group: list[Wrap]) -> Wrap:
-    """One wrap for the models that a variable may hold."""
-    module = group[0].module
-    return Wrap(
-        tuple(model for wrap in group for model in wrap.models),
-        module,
-        group[0].text,
-        group[0].before,
-        max((each.after for each in group), key=lambda node: start(module, node)),
-        min(each.order for each in group),
-        group[0].function,
-    )
-
-
 def refusals(plan: Plan) -> Iterator[Answer]:
     """Training that no wrap would synchronise."""
-    for value in hand_written(plan):
-        # Gradients that enter a loss, such as a gradient penalty, are synchronised with it.
-        if id(value) not in reached_by_losses(plan):
-            yield Ruling.refuse(
-                "PD304",
-                value,
-                "gradients are taken here without a backward pass: no wrap averages them over the "
-                "processes",
-                "let backward() take them, and read the .grad of the parameters behind it",
-            )
+    yield from by_hand(plan, "PD304")
     for value in hidden_training(plan):
         static = static_of(plan)
-        if is_prepared(value) or (static is not None and static.minimizes):
-            continue
-        yield Ruling.refuse(
-            "PD305",
-            value,
-            "the model is trained inside a call that cannot be analysed",
-            "use the distributed support of that library, or write the loop in the script",
-        )
-    for optimizer in plan.optimizers:
-        if is_static(plan):
-            break
-        if optimizer.steps and optimizer.unknown_because and not optimizer.event.detached:
-            yield Ruling.refuse(
-                "PD306",
-                optimizer.event,
-                f"it is not known which model this optimizer updates: {optimizer.unknown_because}",
-                "give the optimizer the parameters of a model of the script",
-            )
+        if not is_prepared(value) and (static is None or not static.minimizes):
+            yield hidden(value, "PD305")
+    if not is_static(plan):
+        yield from untraced(plan.optimizers, "PD306")
     for backward in plan.backwards:
         if backward.event.detached or any(model.trained for model in backward.models):
             continue
@@ -229,19 +190,6 @@ def is_prepared(value: Opaque) -> bool:
     )
 
 
-def home(plan: Plan, model: Model) -> tuple[Module, cst.CSTNode]:
-    """A place to point at for a model: where it was made."""
-    value = model.value
-    if isinstance(value, (Instance, Opaque)):
-        return value.module, value.node
-    return plan.entry, plan.entry.source.tree
-
-
-def claims(model: Model) -> tuple[cst.CSTNode, ...]:
-    """The optimizer steps that a wrapped model's gradients reach."""
-    return tuple(step.node for optimizer in model.optimizers for step in optimizer.steps)
-
-
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The wrap, under the condition that there are several processes."""
     wrap: Wrap = ruling.data
@@ -267,9 +215,4 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         if any(may_leave_parameters_out(plan, model) for model in wrap.models):
             arguments.append("find_unused_parameters=True")
     lines += [f"    {line}" for line in written_call(head, arguments, indentation + 4)]
-    if wrap.before is not None:
-        changes = insert_before(source, wrap.before, lines, order=5)
-    else:
-        changes = insert_after(source, wrap.after, lines, order=5)
-    for edit in changes:
-        yield In(wrap.module, edit)
+    yield from written(wrap, lines)

@@ -8,7 +8,7 @@ from enum import Enum
 from transpile.facts.events import Branch, Event
 from transpile.facts.values import External, Opaque
 from transpile.plan.flow.entering import set_up_of
-from transpile.plan.graph import called_names, walk_back
+from transpile.plan.graph import called_names, given_by
 from transpile.plan.model import Plan
 
 SEEDING = {
@@ -78,20 +78,10 @@ def seeded(plan: Plan) -> set[str]:
     found: set[str] = set()
     for event in plan.facts.reached_calls:
         for name in names_of(event):
-            if name in SEEDING and not by_chance(event):
+            if name in SEEDING and not given_by(event, CHANCE):
                 if not any(isinstance(frame, Branch) for frame in event.stack):
                     found.add(SEEDING[name])
     return found
-
-
-def by_chance(event: Event) -> bool:
-    """Whether a call is given a number that differs from process to process."""
-    return any(
-        name.startswith(CHANCE)
-        for argument in event.arguments.items
-        for value in walk_back(argument.values)
-        for name in called_names(value)
-    )
 
 
 def sharing_of(plan: Plan) -> Sharing:

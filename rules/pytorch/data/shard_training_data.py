@@ -40,7 +40,15 @@ from transpile.layout import add_argument, insert_before, replace_argument_value
 from transpile.layout.calls import LINE_LENGTH, written_call
 from transpile.layout.long_lines import limit_of
 from transpile.plan.data.passes import handed_out, passes_for_training
-from transpile.plan.data.sources import Site, constant_of, given, is_indirect, is_simple, sites
+from transpile.plan.data.sources import (
+    Site,
+    constant_of,
+    given,
+    is_indirect,
+    is_simple,
+    sampler_name,
+    sites,
+)
 from transpile.plan.effects.treatment import parameters_of
 from transpile.plan.flow.places import Statement, function_of, statement_of
 from transpile.plan.model import Plan
@@ -261,20 +269,6 @@ def own_mapping(site: Site) -> bool:
         if len(stars) != 1 or not is_simple(stars[0].value):
             return False
     return True
-
-
-def sampler_name(site: Site) -> str:
-    """A name for the sampler after that of the loader."""
-    parent = site.module.source.parent(site.node)
-    if isinstance(parent, cst.Assign) and len(parent.targets) == 1:
-        target = parent.targets[0].target
-        name = target.attr.value if isinstance(target, cst.Attribute) else ""
-        if isinstance(target, cst.Name):
-            name = target.value
-        for ending in ("_loader", "_dataloader", "loader", "_dl"):
-            if name.lower().endswith(ending) and len(name) > len(ending):
-                return f"{name[: -len(ending)].rstrip('_')}_sampler".lower()
-    return "train_sampler"
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from transpile.facts.events import Event
 from transpile.facts.values import BoundMethod, External, Instance, Opaque, Value
-from transpile.plan.graph import called_names, origins, walk_back
+from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.learning import reached_by_losses
+from transpile.plan.models.parts import part_base
 from transpile.plan.query import query
 from transpile.plan.roles.models import called_objects
 from transpile.plan.roles.surroundings import gradients_off, inside_module
@@ -67,19 +68,6 @@ def is_method_of_part(callee: Opaque) -> bool:
     if callee.name in METHODS or not callee.operands or not callee.operands[0]:
         return True
     return all(isinstance(one, Opaque) and one.name in TENSORS for one in callee.operands[0])
-
-
-def part_base(value: Opaque) -> Value | None:
-    """The object that a chain of attributes begins at."""
-    current: Value = value
-    for _ in range(20):
-        if not isinstance(current, Opaque) or current.kind not in ("attribute", "item"):
-            return current
-        base = origins(current.operands[0])
-        if len(base) != 1:
-            return None
-        current = base[0]
-    return None
 
 
 def is_layer_of(value: Value, model: Model) -> bool:

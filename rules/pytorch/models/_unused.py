@@ -5,12 +5,12 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.events import Branch, Call, Event
-from transpile.facts.values import Constant, Instance, ModuleValue, Opaque, Value, Values
-from transpile.plan.graph import called_names, parents, walk_back
+from transpile.facts.values import Constant, Instance, ModuleValue, Opaque, Value
+from transpile.plan.graph import called_names, made_of, walk_back
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.frozen import frozen_later
 from transpile.plan.models.learning import reached_by_losses
-from transpile.plan.models.parts import walk_parts
+from transpile.plan.models.parts import inside_others, walk_parts
 from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off
 from transpile.rules.pytorch.models._passed_over import passes_over
@@ -115,23 +115,6 @@ def leaves_out(backward: Backward, model: Model, layers: list[Value]) -> bool:
     return 0 < len(used) < len(layers)
 
 
-def made_of(values: Values) -> set[int]:
-    """The identities of what values came from; of a part, only what that part came from."""
-    seen: set[int] = set()
-    stack = list(values)
-    while stack:
-        value = stack.pop()
-        if id(value) in seen or isinstance(value, Instance):
-            continue
-        seen.add(id(value))
-        if isinstance(value, Opaque) and value.kind == "item" and value.inner:
-            stack.extend(value.inner)
-        else:
-            for group in parents(value):
-                stack.extend(group)
-    return seen
-
-
 def checkpoints_reentrantly(plan: Plan) -> bool:
     """Whether activations are computed anew by backward passes within the backward pass.
 
@@ -150,17 +133,6 @@ def has_parameters(value: Value) -> bool:
         if name.startswith("torch.nn.") and name.count(".") == 2:
             return not any(word in name for word in WITHOUT_PARAMETERS)
     return False
-
-
-def inside_others(layers: list[Value]) -> set[int]:
-    """The identities of what was made for another layer, such as the parts of a Sequential."""
-    found: set[int] = set()
-    for layer in layers:
-        if isinstance(layer, Opaque):
-            given = [value for item in layer.arguments.items for value in item.values]
-            for value in (*given, *layer.arguments.rest):
-                found.update(id(part) for part in walk_parts(value))
-    return found
 
 
 def depends_on_data(plan: Plan, model: Model, layer: Value) -> bool:

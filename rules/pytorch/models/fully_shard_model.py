@@ -35,12 +35,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.layout import insert_after, insert_before
+from transpile.backends.wrapping import claims, home, written
 from transpile.plan.model import Plan
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
-from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rule import Answer, Change, Helper, Remark, Ruling, Rulings
 from transpile.rules.pytorch.models._sharded import obstacles
-from transpile.rules.pytorch.models.wrap_model import claims, home
 
 #: Where calls are sharded, every rank has the whole batch.
 WAYS = ("data",)
@@ -58,9 +57,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
     for model in plan.trained_models:
         module, node = home(plan, model)
         if wrapped_already(plan, model):
-            yield Ruling.done(
-                "PT341", (module, node), "the model is sharded", claims=claims(plan, model)
-            )
+            yield Ruling.done("PT341", (module, node), "the model is sharded", claims=claims(model))
             continue
         found = find_wrap(plan, model)
         if not isinstance(found, Wrap):
@@ -81,7 +78,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             found,
             f"the parameters of '{found.text}' are spread over the processes",
             data=found,
-            claims=claims(plan, model),
+            claims=claims(model),
         )
         yield Remark.note(
             "PT341",
@@ -106,10 +103,4 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         f"if {names.fresh('get_world_size')}() > 1:",
         f"    {names.fresh('shard_model')}({wrap.text})",
     ]
-    source = wrap.module.source
-    if wrap.before is not None:
-        changes = insert_before(source, wrap.before, lines, order=5)
-    else:
-        changes = insert_after(source, wrap.after, lines, order=5)
-    for edit in changes:
-        yield In(wrap.module, edit)
+    yield from written(wrap, lines)

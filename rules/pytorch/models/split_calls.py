@@ -36,7 +36,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.plan.data.batch_kinds import Batch, batch_of
+from transpile.plan.data.batch_kinds import without_batch
 from transpile.plan.model import Plan
 from transpile.plan.models.wraps import wrapped_already
 from transpile.rule import Answer, Remark, Ruling
@@ -61,7 +61,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "PT351", backward.event, "the calls of the models are split", claims=claims(plan)
             )
         return
-    missing = list(without_batch(plan))
+    missing = [Ruling.refuse("PT355", event, *why) for event, why in without_batch(plan)]
     if missing:
         yield from missing
         return
@@ -94,23 +94,6 @@ def claims(plan: Plan) -> tuple[cst.CSTNode, ...]:
     """The backward passes, and the loaders that they draw from."""
     backwards = (backward.event.node for backward in plan.backwards)
     return (*backwards, *(loader.event.node for loader in plan.training_loaders))
-
-
-def without_batch(plan: Plan) -> Iterator[Ruling]:
-    """Refusals of training that has no batch."""
-    for backward in plan.backwards:
-        if backward.event.detached or not backward.models:
-            continue
-        batch = batch_of(plan, backward)
-        if batch is Batch.ACTED:
-            why = "each step trains on what acting with the model gave just before"
-            advice = "collect what is played, and draw batches from it"
-        elif batch is Batch.FIXED and plan.options.shard != "calls":
-            why = "every step trains on the same rows: no batch is drawn from data"
-            advice = "--shard calls shards the rows of each call"
-        else:
-            continue
-        yield Ruling.refuse("PT355", backward.event, why, advice)
 
 
 def remarks(plan: Plan, split: Split) -> Iterator[Remark]:

@@ -36,23 +36,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
+from transpile.backends.wrapping import (
+    by_hand,
+    claims,
+    hidden,
+    home,
+    merged,
+    untraced,
+    wrapped,
+    written,
+)
 from transpile.facts.events import Call
-from transpile.facts.module import Module
 from transpile.facts.values import Instance
 from transpile.finding import Level
-from transpile.layout import insert_after, insert_before
 from transpile.layout.calls import written_call
-from transpile.plan.flow.gate import hand_written, hidden_training
-from transpile.plan.flow.places import start
+from transpile.plan.flow.gate import hidden_training
 from transpile.plan.graph import is_instance_of
-from transpile.plan.model import Backward, Model, Plan
+from transpile.plan.model import Backward, Plan
 from transpile.plan.models.frozen import unfrozen_later
-from transpile.plan.models.learning import reached_by_losses
 from transpile.plan.models.second_passes import second_pass
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
-from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rule import Answer, Change, Helper, Remark, Ruling, Rulings
 from transpile.rules.pytorch.devices._model_places import model_place
 from transpile.rules.pytorch.gradients._averaging import (
     averaged_already,
@@ -93,7 +97,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "PT301",
                 (module, node),
                 "the gradients of the model are averaged",
-                claims=claims(plan, model),
+                claims=claims(model),
             )
             continue
         if averaged_by_hand(plan, model):
@@ -140,55 +144,17 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if plan.options.strategy == "ddp":
             wraps.setdefault((id(found.node), found.text), []).append(found)
     for group in wraps.values():
-        models = tuple(model for wrap in group for model in wrap.models)
-        wrap = Wrap(
-            models,
-            group[0].module,
-            group[0].text,
-            group[0].before,
-            max((each.after for each in group), key=lambda node: start(group[0].module, node)),
-            min(each.order for each in group),
-            group[0].function,
-            any(wrap.thawed for wrap in group),
-        )
-        yield Ruling.apply(
-            "PT301",
-            wrap,
-            f"'{wrap.text}' is wrapped here",
-            data=wrap,
-            claims=tuple(node for model in models for node in claims(plan, model)),
-        )
+        wrap = merged(group)
+        yield wrapped(wrap, f"'{wrap.text}' is wrapped here", "PT301")
         yield from batch_norm_remarks(plan, wrap)
 
 
 def refusals(plan: Plan) -> Iterator[Answer]:
     """Training that no wrap would synchronise."""
-    for value in hand_written(plan):
-        # Gradients that enter a loss, such as a gradient penalty, are synchronised with it.
-        if id(value) not in reached_by_losses(plan):
-            yield Ruling.refuse(
-                "PT304",
-                value,
-                "gradients are taken here without a backward pass: no wrap averages them over the "
-                "processes",
-                "let backward() take them, and read the .grad of the parameters behind it",
-            )
+    yield from by_hand(plan, "PT304")
     for value in hidden_training(plan):
-        yield Ruling.refuse(
-            "PT305",
-            value,
-            "the model is trained inside a call that cannot be analysed",
-            "use the distributed support of that library, or write the loop in the script",
-        )
-    for optimizer in plan.optimizers:
-        if optimizer.steps and optimizer.unknown_because and not optimizer.event.detached:
-            yield Ruling.refuse(
-                "PT306",
-                optimizer.event,
-                f"it is not known which model this optimizer updates: {optimizer.unknown_because}",
-                "give the optimizer the parameters of a model of the script",
-            )
-
+        yield hidden(value, "PT305")
+    yield from untraced(plan.optimizers, "PT306")
     for backward in plan.backwards:
         if backward.event.detached or any(model.trained for model in backward.models):
             continue
@@ -218,21 +184,6 @@ def trains_itself(plan: Plan, backward: Backward) -> str:
                 if isinstance(value, Instance) and is_instance_of(value, plan.table.module_bases):
                     return value.cls.name
     return ""
-
-
-def home(plan: Plan, model: Model) -> tuple[Module, cst.CSTNode]:
-    """A place to point at for a model: where it was made."""
-    value = model.value
-    node = getattr(value, "node", None)
-    module = getattr(value, "module", None)
-    if node is not None and module is not None:
-        return module, node
-    return plan.entry, plan.entry.source.tree
-
-
-def claims(plan: Plan, model: Model) -> tuple[cst.CSTNode, ...]:
-    """The optimizer steps that a wrapped model's gradients reach."""
-    return tuple(step.node for optimizer in model.optimizers for step in optimizer.steps)
 
 
 def batch_norm_remarks(plan: Plan, wrap: Wrap) -> Iterator[Remark]:
@@ -298,12 +249,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     call = written_call(f"{wrap.text} = {wrap_in}", arguments, indentation + 4)
     lines += [f"    {line}" for line in call]
     lines += [f"    {line}" for line in hook_lines(plan, wrap, indentation + 4)]
-    if wrap.before is not None:
-        changes = insert_before(source, wrap.before, lines, order=5)
-    else:
-        changes = insert_after(source, wrap.after, lines, order=5)
-    for edit in changes:
-        yield In(wrap.module, edit)
+    yield from written(wrap, lines)
 
 
 def split_arguments_of(plan: Plan, wrap: Wrap) -> list[str] | None:

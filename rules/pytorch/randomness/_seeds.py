@@ -8,7 +8,7 @@ from transpile.facts.events import Branch, Event, Loop
 from transpile.facts.values import External
 from transpile.plan.data.sources import Site, is_simple
 from transpile.plan.flow.places import function_of
-from transpile.plan.graph import called_names, method_calls, walk_back
+from transpile.plan.graph import called_names, given_by, method_calls
 from transpile.plan.model import Plan
 
 #: What differs from process to process, whatever was seeded.
@@ -43,18 +43,8 @@ def seeding(plan: Plan, name: str) -> list[Event]:
         event
         for event in calls_of_seeding(plan, name)
         if not any(isinstance(frame, (Branch, Loop)) for frame in event.stack)
-        and not by_chance(event)
+        and not given_by(event, CHANCE)
     ]
-
-
-def by_chance(event: Event) -> bool:
-    """Whether a call is given a number that differs from process to process."""
-    return any(
-        name.startswith(CHANCE)
-        for argument in event.arguments.items
-        for value in walk_back(argument.values)
-        for name in called_names(value)
-    )
 
 
 def generators_by_chance(plan: Plan) -> set[int]:
@@ -64,7 +54,7 @@ def generators_by_chance(plan: Plan) -> set[int]:
         for event in plan.facts.reached_calls
         for value in event.result
         for method, receivers in method_calls(value)
-        if method == "seed" or (method == "manual_seed" and by_chance(event))
+        if method == "seed" or (method == "manual_seed" and given_by(event, CHANCE))
         for receiver in receivers
         if "torch.Generator" in called_names(receiver)
     }

@@ -54,6 +54,20 @@ def batch_of(plan: Plan, backward: Backward) -> Batch:
     return Batch.DRAWN if drawn else Batch.FIXED
 
 
+def without_batch(plan: Plan) -> Iterator[tuple[Event, tuple[str, str]]]:
+    """The backward passes whose rows cannot be shared, with the reason and what to do by hand."""
+    for backward in plan.backwards:
+        if backward.event.detached or not backward.models:
+            continue
+        batch = batch_of(plan, backward)
+        if batch is Batch.ACTED:
+            why = "each step trains on what acting with the model gave just before"
+            yield backward.event, (why, "collect what is played, and draw batches from it")
+        elif batch is Batch.FIXED and plan.options.shard != "calls":
+            why = "every step trains on the same rows: no batch is drawn from data"
+            yield backward.event, (why, "--shard calls shards the rows of each call")
+
+
 def draws_in(plan: Plan, forward: Event, loops: set[int]) -> bool:
     """Whether what a call is given is, or may be, redrawn in one of some loops."""
     made = made_in_loops(plan, loops)

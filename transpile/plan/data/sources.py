@@ -324,3 +324,17 @@ def depends_on_world_size(plan: Plan, values: Values) -> bool:
         for value in walk_back(values)
         for name in called_names(value)
     )
+
+
+def sampler_name(site: Site) -> str:
+    """A name for the sampler after that of the loader."""
+    parent = site.module.source.parent(site.node)
+    if isinstance(parent, cst.Assign) and len(parent.targets) == 1:
+        target = parent.targets[0].target
+        name = target.attr.value if isinstance(target, cst.Attribute) else ""
+        if isinstance(target, cst.Name):
+            name = target.value
+        for ending in ("_loader", "_dataloader", "loader", "_dl"):
+            if name.lower().endswith(ending) and len(name) > len(ending):
+                return f"{name[: -len(ending)].rstrip('_')}_sampler".lower()
+    return "train_sampler"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transpile.facts.values import Constant, External, Instance, Opaque, Value, Values
-from transpile.plan.graph import called_names, origin, walk_back
+from transpile.plan.graph import called_names, origin, origins, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.query import query
 
@@ -67,3 +67,27 @@ def is_plain(values: Values) -> bool:
         elif not isinstance(value, (Constant, External)):
             return False
     return bool(values)
+
+
+def inside_others(layers: list[Value]) -> set[int]:
+    """The identities of what was made for another layer, such as the parts of a Sequential."""
+    found: set[int] = set()
+    for layer in layers:
+        if isinstance(layer, Opaque):
+            given = [value for item in layer.arguments.items for value in item.values]
+            for value in (*given, *layer.arguments.rest):
+                found.update(id(part) for part in walk_parts(value))
+    return found
+
+
+def part_base(value: Opaque) -> Value | None:
+    """The object that a chain of attributes begins at."""
+    current: Value = value
+    for _ in range(20):
+        if not isinstance(current, Opaque) or current.kind not in ("attribute", "item"):
+            return current
+        base = origins(current.operands[0])
+        if len(base) != 1:
+            return None
+        current = base[0]
+    return None
