@@ -64,6 +64,7 @@ def once_rules(
     words: Words,
     once_of: Callable[[Plan], Once],
     without: Iterable[ModuleType] = (),
+    amend: Callable[[Plan, Answer], Answer] = lambda plan, answer: answer,
 ) -> tuple[Rule, ...]:
     """The rules of one framework.
 
@@ -73,6 +74,7 @@ def once_rules(
         words: what the manuals say.
         once_of: finds what is decided about the effects of a script, with the framework's own.
         without: what the framework does in a way of its own.
+        amend: what an answer is where the framework knows more.
     """
     said = {name: getattr(words, name) for name in Words.__annotations__}
     left_out = tuple(without)
@@ -80,7 +82,7 @@ def once_rules(
         Rule(
             name=module.__name__.rpartition(".")[2].replace("_", "-"),
             codes={f"{prefix}{number}": title for number, title in module.CODES.items()},
-            decide=deciding(module, once_of),
+            decide=deciding(module, once_of, amend),
             edits=module.edits,
             doc=Template(module.__doc__ or "").substitute(said),
             framework=framework,
@@ -91,13 +93,14 @@ def once_rules(
 
 
 def deciding(
-    module: ModuleType, once_of: Callable[[Plan], Once]
+    module: ModuleType,
+    once_of: Callable[[Plan], Once],
+    amend: Callable[[Plan, Answer], Answer],
 ) -> Callable[[Plan], Iterable[Answer]]:
     """What a rule decides, once the effects of a script are found in the words of its framework."""
 
     def decide(plan: Plan) -> Iterable[Answer]:
         once_of(plan)
-        answers: Iterable[Answer] = module.decide(plan)
-        return answers
+        return (amend(plan, answer) for answer in module.decide(plan))
 
     return decide

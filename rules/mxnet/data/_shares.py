@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from transpile.facts.events import Call
 from transpile.facts.values import External, Instance
+from transpile.plan.data.sources import constant_of
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.rules.mxnet._roles import fits, trainers
-from transpile.rules.mxnet.data._loaders import GLUON, Site, constant_of, sites
+from transpile.rules.mxnet.data._loaders import GLUON, Site, sites
 
 ITERATOR = "iterator"
 SAMPLER = "sampler"

@@ -38,6 +38,7 @@ import libcst as cst
 from transpile.facts.values import Argument, Constant
 from transpile.layout import add_argument, insert_before, replace_argument_value, wrap_expression
 from transpile.layout.calls import written_call
+from transpile.plan.data.sources import constant_of
 from transpile.plan.flow.places import Statement, statement_of
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
@@ -51,7 +52,6 @@ from transpile.rules.mxnet.data._loaders import (
     Site,
     also_evaluates,
     asks_workers,
-    constant_of,
     from_store,
     is_shared_out,
     is_simple,

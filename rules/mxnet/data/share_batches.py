@@ -33,12 +33,12 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.layout import wrap_expression
+from transpile.plan.data.sources import constant_of
 from transpile.plan.model import Plan
 from transpile.records import dataclass
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.mxnet.data._loaders import (
     Site,
-    constant_of,
     from_store,
     is_shared_out,
     sites,

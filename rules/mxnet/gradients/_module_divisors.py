@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from transpile.facts.events import Event
 from transpile.facts.values import External, Mapping
+from transpile.plan.data.sources import constant_of
 from transpile.plan.model import Plan
 from transpile.plan.roles.backwards import data_sources
 from transpile.rule import Ruling
 from transpile.rules.mxnet._roles import fits
 from transpile.rules.mxnet.data._batch_shapes import binds, bound_to_batch
-from transpile.rules.mxnet.data._loaders import constant_of
 from transpile.rules.mxnet.gradients._divisors import reads_loader
 
 

@@ -31,6 +31,7 @@ import libcst as cst
 
 from transpile.facts.events import Event, Loop
 from transpile.layout import replace_expression, wrap_expression
+from transpile.plan.data.sources import constant_of
 from transpile.plan.model import Backward, Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import (
@@ -42,7 +43,7 @@ from transpile.rules.mxnet._roles import (
     updates,
 )
 from transpile.rules.mxnet.data._batch_shapes import made_whole, unshared_noise
-from transpile.rules.mxnet.data._loaders import constant_of, from_store
+from transpile.rules.mxnet.data._loaders import from_store
 from transpile.rules.mxnet.gradients._divisors import Divisor, divisor_of, divisor_unknown
 from transpile.rules.mxnet.gradients._early import early_exits, early_gradients
 from transpile.rules.mxnet.gradients._module_divisors import module_divisors

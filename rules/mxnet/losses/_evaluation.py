@@ -10,13 +10,13 @@ from transpile.facts.events import Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import Instance, Opaque, only_constant
 from transpile.facts.walk import descendants
+from transpile.plan.data.sources import constant_of
 from transpile.plan.flow.places import function_of
 from transpile.plan.graph import called_names
 from transpile.plan.model import Loader, Plan
 from transpile.plan.query import query
 from transpile.records import dataclass
 from transpile.rules.mxnet._roles import can_reduce, receivers_of, training_loaders, updates
-from transpile.rules.mxnet.data._loaders import constant_of
 from transpile.rules.mxnet.losses._metrics import is_metric, unusual
 from transpile.rules.mxnet.losses._numbers import READING
 

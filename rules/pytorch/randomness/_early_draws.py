@@ -8,11 +8,12 @@ from transpile.facts.events import Branch, Event
 from transpile.facts.values import Constant, External, Opaque, Values
 from transpile.plan.flow.places import site_at, statement_in
 from transpile.plan.flow.start import training_events
+from transpile.plan.graph import given_by
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
 from transpile.plan.query import query
 from transpile.rules.pytorch.data._data import Data
-from transpile.rules.pytorch.randomness._seeds import SEEDS, by_chance, calls_of_seeding
+from transpile.rules.pytorch.randomness._seeds import CHANCE, SEEDS, calls_of_seeding
 
 #: Functions that draw from the random state of the process, to the source of its numbers.
 DRAWS = (
@@ -118,5 +119,7 @@ def drawn(event: Event) -> Values:
 def unconditional(plan: Plan, names: frozenset[str]) -> Iterator[Event]:
     """The calls of seeding functions that always happen, with the same seed everywhere."""
     for event in calls_of_seeding(plan, *names):
-        if not by_chance(event) and not any(isinstance(frame, Branch) for frame in event.stack):
+        if not given_by(event, CHANCE) and not any(
+            isinstance(frame, Branch) for frame in event.stack
+        ):
             yield event

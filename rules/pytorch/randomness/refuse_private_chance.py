@@ -30,13 +30,13 @@ from collections.abc import Iterator
 from transpile.facts.events import Event
 from transpile.facts.values import External
 from transpile.plan.flow.entering import set_up_of
-from transpile.plan.graph import called_names, method_calls, walk_back
+from transpile.plan.graph import called_names, given_by, method_calls, walk_back
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Ruling
 from transpile.rules.pytorch.agreement._decisions import Decisions
 from transpile.rules.pytorch.data._handed_out import handed_out
 from transpile.rules.pytorch.randomness._private_chance import GENERATORS, differs, is_chance
-from transpile.rules.pytorch.randomness._seeds import by_chance, seeds_everything
+from transpile.rules.pytorch.randomness._seeds import CHANCE, seeds_everything
 from transpile.rules.pytorch.randomness._steered import is_entered, steered_by
 
 CODES = {"PT356": "batches are drawn from a generator that nothing seeds"}
@@ -112,4 +112,4 @@ def stays_private(plan: Plan, event: Event) -> bool:
         return True
     if set_up.after(event):
         return False
-    return plan.in_training(event.stack) or not by_chance(event)
+    return plan.in_training(event.stack) or not given_by(event, CHANCE)

@@ -41,13 +41,14 @@ from transpile.plan.flow.entering import set_up_of, set_up_statement
 from transpile.plan.flow.gate import depends_on_calls
 from transpile.plan.flow.places import Statement, ancestors, statement_of
 from transpile.plan.flow.start import Start, find_start
+from transpile.plan.graph import given_by
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch.processes.join_process_group import foremost
 from transpile.rules.pytorch.randomness._early_draws import early_draws
 from transpile.rules.pytorch.randomness._seeds import (
+    CHANCE,
     SEEDING,
-    by_chance,
     calls_of_seeding,
     seeds_everything,
 )
@@ -148,7 +149,7 @@ def last_chance(plan: Plan) -> tuple[Module, Statement] | None:
     found: tuple[Module, Statement] | None = None
     set_up = set_up_of(plan)
     for event in calls_of_seeding(plan, *SEEDING):
-        if not by_chance(event) or in_lambda(event) or set_up is None or set_up.after(event):
+        if not given_by(event, CHANCE) or in_lambda(event) or set_up is None or set_up.after(event):
             continue
         statement = statement_of(event.module, event.node)
         if statement is not None and not plan.in_training(event.stack):

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from transpile.once import log_once, print_once
+from transpile.once import log_once
 from transpile.once.rules import Words, once_rules
+from transpile.plan.model import Plan
+from transpile.records import replace
+from transpile.result import Verdict
+from transpile.rule import Answer, Ruling
 from transpile.rules.singa.effects._once import once_of
+from transpile.rules.singa.processes._own_path import asks_for_rank
 
 WORDS = Words(
     saver="model.save_states",
@@ -17,13 +22,21 @@ WORDS = Words(
     batches="range(num_batch)",
     rank_source="https://singa.apache.org/docs/dist-train/",
 )
+
+
+def settled(plan: Plan, answer: Answer) -> Answer:
+    """A print under a test of the rank that the function is given is done."""
+    if isinstance(answer, Ruling) and answer.code == "SG501":
+        if asks_for_rank(plan, answer.module, answer.node):
+            return replace(answer, verdict=Verdict.ALREADY_DONE)
+    return answer
+
+
 RULES = once_rules(
     "singa",
     "SG",
     WORDS,
     once_of,
-    without=(
-        log_once,
-        print_once,
-    ),
+    without=(log_once,),
+    amend=settled,
 )

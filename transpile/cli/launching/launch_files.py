@@ -6,14 +6,24 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from transpile.cli.delivery import DeliveryError
-
 _EXECUTABLE_MODE = 0o755
 _PLAIN_MODE = 0o644
 
 
-class LaunchFileError(DeliveryError):
-    """A launch file cannot be written."""
+class LaunchFileError(Exception):
+    """A launch file cannot be written.
+
+    Args:
+        path: the file.
+        message: why, in one line.
+        advice: what to do about it.
+    """
+
+    def __init__(self, path: str, message: str, advice: str = "") -> None:
+        super().__init__(f"{path}: {message}")
+        self.path = path
+        self.message = message
+        self.advice = advice
 
 
 @dataclass(frozen=True)
