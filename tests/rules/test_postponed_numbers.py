@@ -150,3 +150,64 @@ def test_gradients_are_left_out_where_nothing_uses_them(
 ) -> None:
     found = made(leave_out_gradients, ADVERSARIES.format(between=between, last=last))
     assert [line for line in found.new if line.startswith("with ")] == managers
+
+
+STEPS = """\
+import torch
+import torch.nn as nn
+from torch.utils.data import DataLoader, TensorDataset
+
+loader = DataLoader(TensorDataset(torch.randn(48, 4), torch.randint(0, 3, (48,))), batch_size=12)
+model = nn.Linear(4, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+def step(x, y):
+    out = model(x)
+    loss = nn.functional.cross_entropy(out, y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    {back}
+def run():
+    total, losses = 0.0, []
+    for x, y in loader:
+        {body}
+    print(total, losses)
+run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("back", "body", "reduced"),
+    [
+        ("return loss.item()", "total += step(x, y)", "[total] = average_numbers(total)"),
+        (
+            "return loss.item()\ndef outer(x, y):\n    return step(x, y)",
+            "total += outer(x, y)",
+            "[total] = average_numbers(total)",
+        ),
+        ("return loss.item() / 2", "total += 3 * step(x, y)", "[total] = average_numbers(total)"),
+        ("return loss.item()", "now = step(x, y); total += now", "[total] = average_numbers(total)"),
+        (
+            "return loss.item(), 1",
+            "now, _ = step(x, y)\n        losses.append(now)",
+            "losses[:] = average_numbers(*losses)",
+        ),
+        ("return loss.item()", "now = step(x, y); total += now; print(now)", None),
+        ("return loss.item()", "total += step(x, y) * total", None),
+        ("return loss.item() ** 2", "total += step(x, y)", None),
+        ("if total: return 0.0\n    return loss.item()", "total += step(x, y)", None),
+        ("return loss.item()", "total += step(x, y) + step(y, x)", None),
+        ("return loss.item()", "total += sum(map(step, [x], [y]))", None),
+    ],
+)
+def test_what_a_function_hands_back_waits_as_well(
+    back: str, body: str, reduced: str | None
+) -> None:
+    text = made(reduce_reported_numbers, STEPS.format(back=back, body=body)).after
+    text = text.partition("def step")[2]
+    if reduced is None:
+        assert "reduce_mean(loss)" in text
+        assert "average_numbers(" not in text
+    else:
+        assert reduced in text
+        assert "reduce_mean" not in text

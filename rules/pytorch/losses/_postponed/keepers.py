@@ -177,7 +177,14 @@ class Keepers:
         order = min(module.source.span(leaf.node).start for leaf in leaves)
         kept = Kept.LIST if is_list else Kept.METER
         return Postponed(
-            keeper.name, Change.MEAN, "", tuple(leaves), tuple(places), order, kept, attributes
+            keeper.name,
+            Change.MEAN,
+            "",
+            self.totals.own(leaves),
+            tuple(places),
+            order,
+            kept,
+            attributes,
         )
 
     # What is put into it.

@@ -15,13 +15,14 @@ from transpile.plan.flow.places import ancestors
 from transpile.plan.flow.ranks import Ranks
 from transpile.plan.model import Plan
 from transpile.quantity.asking import Kind, analysis
-from transpile.records import dataclass
+from transpile.records import dataclass, replace
 from transpile.rules.pytorch.agreement._divergence import Divergence, loop_position
 from transpile.rules.pytorch.losses._multiples import ON_THE_WAY, is_simple
 from transpile.rules.pytorch.losses._reported import Change, Leaf
 from transpile.rules.pytorch.randomness.vary_random_numbers import training_loop
 
 from .names import Owner, Uses, addition_of, owner_of, uses_of, zero_start
+from .returned import taken_by_callers
 
 #: What becomes of a total at last.
 CHANGES = (Change.MEAN, Change.SUM, Change.SHARED_SUM)
@@ -89,13 +90,30 @@ class Totals:
         self.analysis = analysis(plan)
         self.divergence = Divergence(plan, loop_position(plan, training_loop(plan)))
         self.ranks = Ranks(plan, frozenset())
-        self.numbers = {
-            id(number): leaf
-            for leaf in leaves.values()
-            if leaf.change in CHANGES and leaf.pending is None and not leaf.plain
-            for number in (number_of(leaf),)
-            if number is not None
-        }
+        self.numbers: dict[int, Leaf] = {}
+        #: What is added where, of numbers that functions hand back.
+        self.taken: dict[int, tuple[Leaf, cst.Call]] = {}
+        for leaf in leaves.values():
+            number = number_of(leaf) if leaf.change in CHANGES else None
+            if number is not None and leaf.pending is None and not leaf.plain:
+                self.numbers[id(number)] = leaf
+                if not leaf.loader and not leaf.evaluates:
+                    self.follow(leaf, number)
+
+    def follow(self, leaf: Leaf, number: cst.Call) -> None:
+        """Note a number, too, where functions hand it back to."""
+
+        def is_linear(module: Module, node: cst.BaseExpression) -> bool:
+            return len(self.linear(module, node) or ()) == 1
+
+        for taken in taken_by_callers(self.plan, leaf.module, number, is_linear):
+            there = replace(leaf, module=taken.module, node=taken.node)
+            self.numbers[id(taken.node)] = there
+            self.taken[id(there)] = (leaf, taken.call)
+
+    def own(self, leaves: list[Leaf]) -> tuple[Leaf, ...]:
+        """The numbers themselves, wherever they are added."""
+        return tuple(self.taken[id(one)][0] if id(one) in self.taken else one for one in leaves)
 
     def find(self) -> Iterator[Postponed]:
         """All of them."""
@@ -180,7 +198,7 @@ class Totals:
         if not places or not all(self.reached_by_all(leaf, loop) for leaf in leaves):
             return None
         order = min(module.source.span(leaf.node).start for leaf in leaves)
-        return Postponed(name, change, loader, tuple(leaves), tuple(places), order)
+        return Postponed(name, change, loader, self.own(leaves), tuple(places), order)
 
     def read_in(
         self, module: Module, uses: Uses, loop: Loops, inside: set[int], change: Change
@@ -275,7 +293,7 @@ class Totals:
         own = {id(node) for node in descendants(loop)}
         everywhere: set[tuple[int, ...]] = set()
         adding: set[tuple[int, ...]] = set()
-        number = number_of(leaf)
+        number = self.taken[id(leaf)][1] if id(leaf) in self.taken else number_of(leaf)
         assert number is not None
         statement = {id(node) for node in descendants(number)}
         for event in self.plan.facts.events:
