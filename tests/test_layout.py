@@ -28,6 +28,7 @@ from transpile.layout import (
 )
 from transpile.layout.lines import Statement
 from transpile.layout.long_lines import grown_lines
+from transpile.layout.shared_guards import with_shared_guards
 from transpile.text.edit import Edit, apply_edits, apply_with_inverse
 from transpile.text.source import Source, read_source
 
@@ -647,3 +648,31 @@ def test_lines_that_have_grown_are_found_without_comparing_all(start: int, count
     compared = set(grown_lines([*old, "x" * 60], [*new, "x" * 60], 40))
     expected = set(range(start, start + count))
     assert found == {number for number in compared if len(new[number]) > 41} == expected
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        ("if main():\n    a()\nif main():\n    b()\n", "if main():\n    a()\n    b()\n"),
+        (
+            "for x in y:\n    if size() > 1:\n        a()\n    if size() > 1:\n        b()\n"
+            "    if size() > 1:\n        c()\n",
+            "for x in y:\n    if size() > 1:\n        a()\n        b()\n        c()\n",
+        ),
+        ("if main():\n    a()\n\nif main():\n    b()\n", None),
+        ("if main():\n    a()\n# More.\nif main():\n    b()\n", None),
+        ("if main():\n    a()\nelse:\n    c()\nif main():\n    b()\n", None),
+        ("if main():\n    a()\nif main():\n    b()\nelse:\n    c()\n", None),
+        ("if main():\n    a()\nif other():\n    b()\n", None),
+        ("if main(): a()\nif main():\n    b()\n", None),
+        ('text = """\nif main():\n    a()\nif main():\n    b()\n"""\n', None),
+        ("if own(x):\n    a()\nif own(x):\n    b()\n", None),
+    ],
+)
+def test_neighbours_share_a_guard(after: str, expected: str | None) -> None:
+    assert with_shared_guards("a()\nb()\n", after) == (expected or after)
+
+
+def test_guards_of_the_script_stay_two() -> None:
+    text = "if main():\n    a()\nif main():\n    b()\n"
+    assert with_shared_guards(text, text + "c()\n") == text + "c()\n"

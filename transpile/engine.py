@@ -32,6 +32,7 @@ from transpile.frameworks import framework_of
 from transpile.helpers.modules import HelperModule
 from transpile.layout.long_lines import with_short_lines
 from transpile.layout.quotes import with_own_quotes
+from transpile.layout.shared_guards import with_shared_guards
 from transpile.options import Options
 from transpile.plan.flow.gate import distributed_already, trains
 from transpile.plan.model import Plan
@@ -301,7 +302,8 @@ def written(edits: dict[Module, list[Edit]], shared: HelperModule | None) -> Cha
     texts: dict[Module, str] = {}
     for module, own in edits.items():
         before = module.source.text
-        text = with_short_lines(before, with_own_quotes(before, apply_edits(before, own)))
+        text = with_shared_guards(before, apply_edits(before, own))
+        text = with_short_lines(before, with_own_quotes(before, text))
         if text != before:
             check_parses(text)
             texts[module] = text

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from string import Template
 
 from transpile.facts.module import Module
-from transpile.helpers.text import HelperText, import_order
+from transpile.helpers.text import HelperText, import_order, joined_imports
 from transpile.layout import insert_after_imports, insert_import
 from transpile.options import Options
 from transpile.plan.model import Plan
@@ -117,7 +117,7 @@ def prelude_edits(
         words.update({helper: names.fresh(helper) for helper in (*source.helpers, name)})
         blocks.append(Template(source.code.strip("\n")).substitute(words))
     edits: list[Edit] = []
-    lines = sorted(names.imports.values(), key=import_order)
+    lines = joined_imports(sorted(names.imports.values(), key=import_order))
     if lines:
         edits.extend(insert_import(module.source, lines))
     if blocks:

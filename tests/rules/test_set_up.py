@@ -18,7 +18,7 @@ from transpile import Options, Outcome
 NAMES = (
     "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "EXPECTED_WORLD_SIZE",
     "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_SIZE", "PMI_RANK", "SLURM_NTASKS",
-    "SLURM_STEP_ID",
+    "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS",
 )  # fmt: skip
 
 
@@ -125,12 +125,9 @@ def helper(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 WRONG = [
-    ({"OMPI_COMM_WORLD_SIZE": "2"}, "several tasks but no RANK: start this script with torchrun"),
-    ({"PMI_SIZE": "3"}, "several tasks but no RANK: start this script with torchrun"),
-    (
-        {"SLURM_STEP_ID": "0", "SLURM_NTASKS": "2"},
-        "several tasks but no RANK: start this script with torchrun",
-    ),
+    ({"OMPI_COMM_WORLD_SIZE": "2"}, "several tasks but no RANK: start them with torchrun"),
+    ({"PMI_SIZE": "3"}, "several tasks but no RANK: start them with torchrun"),
+    ({"SLURM_STEP_NUM_TASKS": "2"}, "several tasks but no RANK: start them with torchrun"),
     ({"EXPECTED_WORLD_SIZE": "4"}, "1 processes started, 4 expected"),
     (
         {
@@ -147,7 +144,7 @@ ALONE = [
     {},
     {"SLURM_NTASKS": "2"},
     {"OMPI_COMM_WORLD_SIZE": "1"},
-    {"SLURM_STEP_ID": "0", "SLURM_NTASKS": "1"},
+    {"SLURM_STEP_ID": "0", "SLURM_NTASKS": "2", "SLURM_STEP_NUM_TASKS": "1"},
     {"EXPECTED_WORLD_SIZE": "1"},
 ]
 
@@ -164,10 +161,10 @@ def test_without_a_launcher_it_is_one_process(helper: Path) -> None:
 def test_a_wrong_launch_ends_with_a_failure(helper: Path) -> None:
     code, out, error = finish(start(helper, PMI_SIZE="2"))
     assert (code, out) == (1, "")
-    assert error == "several tasks but no RANK: start this script with torchrun\n"
+    assert error == "several tasks but no RANK: start them with torchrun\n"
 
 
-def test_the_launch_is_checked_only_where_a_launch_file_says_what_is_right() -> None:
+def test_how_many_there_are_is_checked_where_a_launch_file_says_what_is_right() -> None:
     assert "check_launch" not in emitted()
     text = convert(script(), Options(check_launch=True), path="train.py").text
     assert text.index("    check_launch()\n") < text.index("    setup_distributed(")
@@ -218,8 +215,8 @@ def test_the_backend_follows_from_where_the_models_are(move: str, given: str) ->
 def test_a_version_may_be_too_old_for_two_backends() -> None:
     for version, found in (((1, 13), False), ((2, 0), True), (None, True)):
         text = emitted(target_version=version)
-        assert ('(backend="cpu:gloo,cuda:nccl"):' in text) == found
-        assert ('(backend="nccl"):' in text) != found
+        assert ('(backend: str = "cpu:gloo,cuda:nccl")' in text) == found
+        assert ('(backend: str = "nccl")' in text) != found
 
 
 FETCHED = """
@@ -273,8 +270,8 @@ def test_the_group_is_told_the_gpu_where_that_can_be() -> None:
         ),
         (
             "mpi",
-            {"SLURM_STEP_ID": "0", "SLURM_NTASKS": "2"},
-            "several tasks but no RANK: start this script with mpirun",
+            {"SLURM_STEP_NUM_TASKS": "2"},
+            "several tasks but no RANK: start them with mpirun",
         ),
     ],
 )

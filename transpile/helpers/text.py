@@ -12,7 +12,7 @@ DOCSTRING = "What this project needs in order to train in several processes."
 _STANDARD = frozenset(
     {
         "contextlib", "copy", "dataclasses", "datetime", "functools", "io", "itertools",
-        "logging", "os", "pickle", "pipes", "random", "sys", "tempfile",
+        "logging", "os", "pickle", "pipes", "random", "sys", "tempfile", "typing",
     }
 )  # fmt: skip
 
@@ -22,7 +22,7 @@ class HelperText:
     """A module of helpers by its parts.
 
     Args:
-        imports: its import statements.
+        imports: its import statements, one for each name.
         blocks: its functions and classes by name, in their order.
     """
 
@@ -30,7 +30,7 @@ class HelperText:
     blocks: Mapping[str, str]
 
     def __str__(self) -> str:
-        lines = sorted(self.imports, key=plain_first)
+        lines = joined_imports(sorted(self.imports, key=plain_first))
         standard = [line for line in lines if not import_order(line)[0]]
         others = [line for line in lines if import_order(line)[0]]
         sections = [f'"""{DOCSTRING}"""', "\n".join(standard), "\n".join(others)]
@@ -65,9 +65,15 @@ def read_helpers(text: str) -> HelperText | None:
     except (SyntaxError, ValueError):
         return None
     lines = text.splitlines()
-    imports, blocks = set(), {}
+    imports: set[str] = set()
+    blocks = {}
     for statement in body:
-        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        if isinstance(statement, ast.ImportFrom):
+            parts = [
+                ast.ImportFrom(statement.module, [a], statement.level) for a in statement.names
+            ]
+            imports.update(map(ast.unparse, parts))
+        elif isinstance(statement, ast.Import):
             imports.add(ast.unparse(statement))
         elif isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
             decorators = [each.lineno for each in statement.decorator_list]
@@ -94,6 +100,18 @@ def united(before: bytes, data: bytes, order: Sequence[str], *, replaces: bool) 
         raise ValueError("not written by a conversion")
     both = there.with_helpers(needed, order, replaces=replaces)
     return str(both).encode() if both is not None else None
+
+
+def joined_imports(lines: Sequence[str]) -> list[str]:
+    """Sorted imports, those of names from one module in one line."""
+    found: list[str] = []
+    for line in lines:
+        head, _, name = line.partition(" import ")
+        if name and found and found[-1].startswith(f"{head} import "):
+            found[-1] += f", {name}"
+        else:
+            found.append(line)
+    return found
 
 
 def import_order(line: str) -> tuple[int, str]:

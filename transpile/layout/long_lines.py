@@ -6,6 +6,7 @@ import ast
 import io
 import tokenize
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
 
 #: Lengths that people limit their lines to.
@@ -182,11 +183,16 @@ def last_call(text: str) -> tuple[int, int, list[int]] | None:
 
 
 def tokens(text: str) -> Iterator[tuple[int, str, int]]:
-    """Kind, text and column of what a line is made of; nothing where it is no whole line."""
-    try:
-        found = list(tokenize.generate_tokens(io.StringIO(text.strip() + "\n").readline))
-    except (tokenize.TokenError, IndentationError):
-        return
+    """Kind, text and column of what a line is made of, up to a bracket that it does not open."""
+    found: list[tokenize.TokenInfo] = []
+    depth = 0
+    with suppress(tokenize.TokenError, IndentationError):
+        for each in tokenize.generate_tokens(io.StringIO(text.strip() + "\n").readline):
+            if each.type == tokenize.OP:
+                depth += (each.string in _OPENING) - (each.string in _CLOSING)
+            if depth < 0:
+                break
+            found.append(each)
     shift = len(text) - len(text.lstrip())
     for each in found:
         if each.start[0] == 1:

@@ -75,7 +75,9 @@ def each_tensor(function, value):
     So is what may hold tensors that cannot be seen, such as a distribution.
     """
     if isinstance(value, dict):
-        return type(value)({key: each_tensor(function, item) for key, item in value.items()})
+        return type(value)(
+            {key: each_tensor(function, item) for key, item in value.items()}
+        )
     if isinstance(value, (list, tuple)):
         items = [each_tensor(function, item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
@@ -129,7 +131,9 @@ class SplitCalls(paddle.DataParallel):
         if not all(isinstance(each, paddle.Tensor) for each in tensors):
             return self.call_whole([], args, kwargs)
         # A single row of numbers is a sample without a batch, as where an agent acts.
-        is_batch = any(each.ndim > 1 or not each.is_floating_point() for each in tensors)
+        is_batch = any(
+            each.ndim > 1 or not each.is_floating_point() for each in tensors
+        )
         dims = [each.ndim for each in tensors]
         sizes = {each.shape[0] for each in tensors if each.ndim}
         if self.dims is None and paddle.is_grad_enabled() and is_batch:
@@ -148,7 +152,9 @@ class SplitCalls(paddle.DataParallel):
         """Call the model with all rows, which is right only if all ranks have the same."""
         if paddle.is_grad_enabled():
             if not tensors:
-                raise ValueError("a split model is trained on inputs that are no tensors")
+                raise ValueError(
+                    "a split model is trained on inputs that are no tensors"
+                )
             self.whole_calls += 1
             if self.whole_calls <= 3 or self.whole_calls % 100 == 0:
                 self.compare(tensors)
@@ -163,7 +169,11 @@ class SplitCalls(paddle.DataParallel):
         def share_rows(tensor):
             if tensor.ndim == 0:
                 return tensor
-            return own_rows(tensor) if tensor.stop_gradient else ShareRows.apply(tensor, 1.0)
+            return (
+                own_rows(tensor)
+                if tensor.stop_gradient
+                else ShareRows.apply(tensor, 1.0)
+            )
 
         def gather_rows(tensor):
             if not isinstance(tensor, paddle.Tensor):
@@ -172,7 +182,9 @@ class SplitCalls(paddle.DataParallel):
             if axis is None:
                 return tensor
             if tensor.ndim <= axis or tensor.shape[axis] != rows:
-                raise ValueError(f"an output of shape {tensor.shape} has no row per sample")
+                raise ValueError(
+                    f"an output of shape {tensor.shape} has no row per sample"
+                )
             tensor = paddle.moveaxis(tensor, axis, 0)
             if tensor.stop_gradient:
                 return paddle.moveaxis(all_rows(tensor, total), 0, axis)
@@ -183,7 +195,9 @@ class SplitCalls(paddle.DataParallel):
         states = [paddle.get_rng_state(device) for device in devices]
         seed = paddle.randint(0, 2**30, [1]).item()
         paddle.seed(seed + 1000 * self.calls + dist.get_rank())
-        output = super().forward(*each_tensor(share_rows, args), **each_tensor(share_rows, kwargs))
+        output = super().forward(
+            *each_tensor(share_rows, args), **each_tensor(share_rows, kwargs)
+        )
         for state, device in zip(states, devices):
             paddle.set_rng_state(state, device)
         return each_tensor(gather_rows, output)
@@ -192,31 +206,45 @@ class SplitCalls(paddle.DataParallel):
         """Stop the job where this rank was given another batch than the others."""
         flat = [each.detach().astype("float64").flatten() for each in tensors]
         # Places count, too: the same rows in another order are another batch.
-        found = [(each * paddle.linspace(1, 2, each.shape[0], "float64")).sum() for each in flat]
+        found = [
+            (each * paddle.linspace(1, 2, each.shape[0], "float64")).sum()
+            for each in flat
+        ]
         sums = paddle.nan_to_num(paddle.stack(found))
         most, least = sums.clone(), sums.clone()
         dist.all_reduce(most, op=dist.ReduceOp.MAX)
         dist.all_reduce(least, op=dist.ReduceOp.MIN)
         if not paddle.allclose(most, least, rtol=1e-6):
-            raise RuntimeError(f"rank {dist.get_rank()} has another batch: {sums.tolist()}")
+            raise RuntimeError(
+                f"rank {dist.get_rank()} has another batch: {sums.tolist()}"
+            )
 
     def check(self, args, kwargs):
         """Stop the job where rows computed apart differ from rows computed together."""
-        training = [each for each in self._layers.sublayers(include_self=True) if each.training]
-        state = {name: tensor.clone() for name, tensor in self._layers.state_dict().items()}
+        training = [
+            each for each in self._layers.sublayers(include_self=True) if each.training
+        ]
+        state = {
+            name: tensor.clone() for name, tensor in self._layers.state_dict().items()
+        }
         self._layers.eval()
         cause = None
         with paddle.no_grad():
             whole = tensors_in(self._layers(*args, **kwargs))
             try:
                 own = [
-                    each_tensor(lambda tensor: own_rows(tensor) if tensor.ndim else tensor, each)
+                    each_tensor(
+                        lambda tensor: own_rows(tensor) if tensor.ndim else tensor, each
+                    )
                     for each in (args, kwargs)
                 ]
                 rows = tensors_in(self._layers(*own[0], **own[1]))
-                self.axes = [axis_of_rows(one, other) for one, other in zip(whole, rows)]
+                self.axes = [
+                    axis_of_rows(one, other) for one, other in zip(whole, rows)
+                ]
                 wrong = len(rows) != len(whole) or any(
-                    differ(one, other, axis) for one, other, axis in zip(whole, rows, self.axes)
+                    differ(one, other, axis)
+                    for one, other, axis in zip(whole, rows, self.axes)
                 )
             except Exception as error:
                 wrong, cause = True, error

@@ -3,6 +3,7 @@
 import io
 import pickle
 import sys
+from typing import Any, Iterable, Iterator
 
 import torch
 import torch.distributed as dist
@@ -10,7 +11,7 @@ import torch.distributed as dist
 from transpile.rules.pytorch.emitted.devices import own_location
 
 
-def batches_of_main_process(batches):
+def batches_of_main_process(batches: Iterable[Any]) -> Iterator[Any]:
     """Yield what rank 0 draws, on every rank, with the random state that rank 0 has then."""
     if not dist.is_initialized():
         yield from batches

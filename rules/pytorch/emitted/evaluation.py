@@ -3,6 +3,7 @@
 import functools
 import io
 import pickle
+from typing import Any, Iterable, Iterator, List, Sequence
 
 import numpy
 import torch
@@ -16,12 +17,12 @@ from transpile.rules.pytorch.emitted.processes import get_rank, get_world_size
 class OwnBatches:
     """This process's block of the batches that a batch sampler draws on rank 0."""
 
-    def __init__(self, batch_sampler):
+    def __init__(self, batch_sampler: Any) -> None:
         self.batch_sampler = batch_sampler
         self.rank = get_rank()
         self.world_size = get_world_size()
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         drawn = [[list(batch) for batch in self.batch_sampler]]
         dist.broadcast_object_list(drawn)
         count = len(drawn[0])
@@ -29,12 +30,12 @@ class OwnBatches:
         last = (self.rank + 1) * count // self.world_size
         yield from drawn[0][first:last]
 
-    def __len__(self):
+    def __len__(self) -> int:
         count, rank = len(self.batch_sampler), self.rank
         return (rank + 1) * count // self.world_size - rank * count // self.world_size
 
 
-def own_batches(loader):
+def own_batches(loader: Any) -> Any:
     """Return this process's block of a loader's batches; all of them for one process."""
     if get_world_size() == 1:
         return loader
@@ -54,35 +55,35 @@ def own_batches(loader):
     )
 
 
-def sync_buffers(model):
+def sync_buffers(model: torch.nn.Module) -> None:
     """Give the buffers of a model on rank 0 to all processes, before each calls it by itself."""
     if get_world_size() > 1:
         for buffer in model.buffers():
             dist.broadcast(buffer, 0)
 
 
-def gather_totals(totals):
+def gather_totals(totals: Any) -> Iterable[Any]:
     """Return what each total is on every process, in the order of the ranks."""
     stream = io.BytesIO()
     torch.save(totals, stream)
-    streams = [None] * get_world_size()
+    streams: List[Any] = [None] * get_world_size()
     dist.all_gather_object(streams, stream.getvalue())
     return zip(*(torch.load(io.BytesIO(one), own_location, pickle) for one in streams))
 
 
-def sum_totals(*totals):
+def sum_totals(*totals: Any) -> Sequence[Any]:
     """Return the sum of each total over all processes; the totals themselves for one."""
     if get_world_size() == 1:
         return totals
     return tuple(sum(parts) for parts in gather_totals(totals))
 
 
-def add_up_counts(*counts):
+def add_up_counts(*counts: Any) -> Sequence[Any]:
     """Return what lists and dicts count on all processes together; themselves for one."""
     if get_world_size() == 1:
         return counts
 
-    def added(first, second):
+    def added(first: Any, second: Any) -> Any:
         if isinstance(first, dict):
             both = first.copy()
             for key, count in second.items():
@@ -95,21 +96,21 @@ def add_up_counts(*counts):
     return tuple(functools.reduce(added, parts) for parts in gather_totals(counts))
 
 
-def join_lists(*lists):
+def join_lists(*lists: Any) -> Sequence[Any]:
     """Return the lists of all processes behind each other; the lists themselves for one."""
     if get_world_size() == 1:
         return lists
     return tuple(sum(parts, []) for parts in gather_totals(lists))
 
 
-def join_tensors(*tensors):
+def join_tensors(*tensors: torch.Tensor) -> Sequence[torch.Tensor]:
     """Return the tensors of all processes behind each other; the tensors themselves for one."""
     if get_world_size() == 1:
         return tensors
     return tuple(torch.cat(parts) for parts in gather_totals(tensors))
 
 
-def join_arrays(*arrays):
+def join_arrays(*arrays: Any) -> Sequence[Any]:
     """Return the arrays of all processes behind each other; the arrays themselves for one."""
     if get_world_size() == 1:
         return arrays

@@ -1,29 +1,30 @@
 """What stands for Horovod's functions in scripts that leave it; without a launcher, one process."""
 
 import os
+from typing import Any, List, Sequence
 
 import torch
 import torch.distributed as dist
 import torch.distributed.nn.functional as dist_nn
 
 
-def get_local_rank():
+def get_local_rank() -> int:
     """Return the number of this process on its machine."""
     return int(os.environ.get("LOCAL_RANK", 0))
 
 
-def get_local_size():
+def get_local_size() -> int:
     """Return the number of processes on this machine."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", 1))
 
 
-def refuse_choice(chosen, what):
+def refuse_choice(chosen: Any, what: str) -> None:
     """Stop where an option asks for what Horovod did and torch.distributed does not do."""
     if chosen:
         raise SystemExit(f"an option asks for {what}, which took Horovod")
 
 
-def all_reduced(tensor, average=True):
+def all_reduced(tensor: torch.Tensor, average: bool = True) -> torch.Tensor:
     """Return the mean of a tensor over the processes, or its sum."""
     if not dist.is_initialized():
         return tensor.clone()
@@ -35,13 +36,13 @@ def all_reduced(tensor, average=True):
     return (total / dist.get_world_size()).to(total.dtype) if average else total
 
 
-def all_gathered(tensor):
+def all_gathered(tensor: torch.Tensor) -> torch.Tensor:
     """Return the rows of all processes, which may have different numbers of them, in order."""
     if not dist.is_initialized():
         return tensor.clone()
     tensor = tensor.detach().contiguous()
     tensor = tensor.reshape(1) if tensor.dim() == 0 else tensor
-    counts = [None] * dist.get_world_size()
+    counts: List[Any] = [None] * dist.get_world_size()
     dist.all_gather_object(counts, len(tensor))
     padded = tensor.new_zeros((max(counts), *tensor.shape[1:]))
     padded[: len(tensor)] = tensor
@@ -50,19 +51,19 @@ def all_gathered(tensor):
     return torch.cat([part[:count] for part, count in zip(parts, counts)])
 
 
-def broadcast_in_place(tensor, root_rank):
+def broadcast_in_place(tensor: torch.Tensor, root_rank: int) -> torch.Tensor:
     """Give a tensor the values that it has on one process."""
     if dist.is_initialized():
         dist.broadcast(tensor.detach(), root_rank)
     return tensor
 
 
-def broadcast_tensor(tensor, root_rank):
+def broadcast_tensor(tensor: torch.Tensor, root_rank: int) -> torch.Tensor:
     """Return a tensor as it is on one process."""
     return broadcast_in_place(tensor.detach().clone(), root_rank)
 
 
-def broadcast_object(obj, root_rank=0):
+def broadcast_object(obj: Any, root_rank: int = 0) -> Any:
     """Return an object as it is on one process."""
     objects = [obj]
     if dist.is_initialized():
@@ -70,7 +71,7 @@ def broadcast_object(obj, root_rank=0):
     return objects[0]
 
 
-def gather_objects(obj):
+def gather_objects(obj: Any) -> Sequence[Any]:
     """Return the objects of all processes in order."""
     if not dist.is_initialized():
         return [obj]
@@ -79,7 +80,7 @@ def gather_objects(obj):
     return objects
 
 
-def broadcast_parameters(parameters, root_rank):
+def broadcast_parameters(parameters: Any, root_rank: int) -> None:
     """Give parameters, as a state_dict() or pairs with names, the values of one process."""
     pairs = parameters.items() if hasattr(parameters, "items") else parameters
     for _, tensor in sorted(pairs):
@@ -87,7 +88,7 @@ def broadcast_parameters(parameters, root_rank):
             broadcast_in_place(tensor, root_rank)
 
 
-def broadcast_optimizer_state(optimizer, root_rank):
+def broadcast_optimizer_state(optimizer: Any, root_rank: int) -> None:
     """Give an optimizer the state and the settings that it has on one process."""
     if dist.is_initialized():
         optimizer.load_state_dict(broadcast_object(optimizer.state_dict(), root_rank))

@@ -1,16 +1,21 @@
 """Helpers that make a finished loader one over a process's shard."""
 
 import copy
+from typing import Any
 
 import torch.utils.data as data
 from torch.utils.data.distributed import DistributedSampler
 
 from transpile.rules.pytorch.emitted.processes import get_world_size
 from transpile.rules.pytorch.emitted.randomness import shared_seed
-from transpile.rules.pytorch.emitted.shares import SharedBatches, SharedSampler, split_batch
+from transpile.rules.pytorch.emitted.shares import (
+    SharedBatches,
+    SharedSampler,
+    split_batch,
+)
 
 
-def shard_loader(loader):
+def shard_loader(loader: Any) -> Any:
     """Return a loader like this one for this process's shard and share of each batch."""
     if get_world_size() == 1:
         return loader
@@ -43,7 +48,7 @@ def shard_loader(loader):
     )
 
 
-def shard_loader_with_sampler(loader):
+def shard_loader_with_sampler(loader: Any) -> Any:
     """Return a loader like this one for this process's shard and share of each batch."""
     if get_world_size() == 1:
         return loader
@@ -81,7 +86,7 @@ def shard_loader_with_sampler(loader):
     )
 
 
-def shard_unknown_loader(loader):
+def shard_unknown_loader(loader: Any) -> Any:
     """Return what a library made, over this process's shard and with its share of each batch."""
     if get_world_size() == 1:
         return loader

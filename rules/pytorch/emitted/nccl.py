@@ -4,7 +4,7 @@ import torch
 import torch.distributed as dist
 
 
-def barrier():
+def barrier() -> None:
     """Wait for all processes."""
     if dist.is_initialized():
         own = dist.get_backend() == "nccl"

@@ -1,12 +1,14 @@
 """Helpers for decisions and numbers that all processes share."""
 
+from typing import Any, Sequence
+
 import torch
 import torch.distributed as dist
 
 from transpile.rules.pytorch.emitted.processes import get_world_size
 
 
-def from_main_process(value):
+def from_main_process(value: Any) -> Any:
     """Return what rank 0 has, so that every process decides alike."""
     if get_world_size() == 1:
         return value
@@ -19,7 +21,7 @@ def from_main_process(value):
     return value.to(device) if torch.is_tensor(value) else value
 
 
-def any_rank(flag):
+def any_rank(flag: bool) -> bool:
     """Tell whether the flag is set on any rank, so that all skip the same step."""
     if get_world_size() == 1:
         return flag
@@ -29,7 +31,7 @@ def any_rank(flag):
     return bool(flags)
 
 
-def all_ranks(flag):
+def all_ranks(flag: bool) -> bool:
     """Tell whether the flag is set on every rank, so that all take the same step."""
     if get_world_size() == 1:
         return flag
@@ -39,7 +41,7 @@ def all_ranks(flag):
     return bool(flags)
 
 
-def reduce_sum(tensor):
+def reduce_sum(tensor: torch.Tensor) -> torch.Tensor:
     """Return the sum of a tensor over all processes; the tensor itself for one process."""
     if not dist.is_initialized():
         return tensor
@@ -50,29 +52,29 @@ def reduce_sum(tensor):
     return total.to(tensor.device)
 
 
-def reduce_mean(tensor):
+def reduce_mean(tensor: torch.Tensor) -> torch.Tensor:
     """Return the mean of a tensor over all processes; the tensor itself for one process."""
     if not dist.is_initialized():
         return tensor
     return reduce_sum(tensor) / dist.get_world_size()
 
 
-def reduce_mean_in_training(tensor):
+def reduce_mean_in_training(tensor: torch.Tensor) -> torch.Tensor:
     """Return its mean over all processes where gradients are taken; the tensor itself elsewhere."""
     return reduce_mean(tensor) if torch.is_grad_enabled() else tensor
 
 
-def mean_size(tensor):
+def mean_size(tensor: torch.Tensor) -> torch.Tensor:
     """Return the number of elements of a tensor, on average over all processes."""
     return reduce_mean(torch.tensor(float(tensor.numel()), device=tensor.device))
 
 
-def selected_mean(tensor):
+def selected_mean(tensor: torch.Tensor) -> torch.Tensor:
     """Return the mean of selected entries, of which each process has as many as it has."""
     return tensor.sum() / mean_size(tensor)
 
 
-def reduce_number(number):
+def reduce_number(number: float) -> float:
     """Return the mean of a number over all processes; the number itself for one process."""
     if not dist.is_initialized():
         return number
@@ -82,7 +84,7 @@ def reduce_number(number):
     return total.item() / dist.get_world_size()
 
 
-def average_numbers(*numbers):
+def average_numbers(*numbers: float) -> Sequence[float]:
     """Return the means of numbers over all processes, taken in one call."""
     if not dist.is_initialized():
         return numbers
@@ -92,7 +94,7 @@ def average_numbers(*numbers):
     return (totals / dist.get_world_size()).tolist()
 
 
-def average_meters(meters, *names):
+def average_meters(meters: Sequence[Any], *names: str) -> None:
     """Put the means over all processes into attributes of meters, all of them in one call."""
     places = [(meter, name) for meter in meters for name in names]
     numbers = average_numbers(*(getattr(meter, name) for meter, name in places))
@@ -100,7 +102,7 @@ def average_meters(meters, *names):
         setattr(meter, name, number)
 
 
-def sum_numbers(*numbers):
+def sum_numbers(*numbers: float) -> Sequence[float]:
     """Return the sums of numbers over all processes, taken in one call; integers stay integers."""
     if not dist.is_initialized():
         return numbers
@@ -111,7 +113,7 @@ def sum_numbers(*numbers):
     return [int(total) if isinstance(number, int) else total for number, total in pairs]
 
 
-def reduce_means(*tensors):
+def reduce_means(*tensors: torch.Tensor) -> Sequence[torch.Tensor]:
     """Return the means of tensors over all processes, taken in one call."""
     if not dist.is_initialized():
         return tensors
@@ -126,11 +128,11 @@ def reduce_means(*tensors):
     return [mean.view(t.shape).to(t.device, (t / 1).dtype) for mean, t in pairs]
 
 
-def shard_count(loader):
+def shard_count(loader: Any) -> int:
     """Return how many processes share the data of a loader."""
     return getattr(loader.sampler, "num_replicas", 1)
 
 
-def reduce_shards(tensor, loader):
+def reduce_shards(tensor: torch.Tensor, loader: Any) -> torch.Tensor:
     """Return the sum of a tensor over the processes that share the data of a loader."""
     return reduce_sum(tensor) if shard_count(loader) > 1 else tensor

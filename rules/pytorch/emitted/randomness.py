@@ -3,6 +3,7 @@
 import random
 import sys
 from contextlib import contextmanager
+from typing import Iterator
 
 import torch
 import torch.distributed as dist
@@ -10,7 +11,7 @@ import torch.distributed as dist
 from transpile.rules.pytorch.emitted.processes import get_rank, get_world_size
 
 
-def share_random_state():
+def share_random_state() -> None:
     """Give every process the random state of rank 0, so that splits and weights agree."""
     if get_world_size() > 1:
         numpy = sys.modules.get("numpy")
@@ -28,7 +29,7 @@ def share_random_state():
 
 
 @contextmanager
-def shared_randomness():
+def shared_randomness() -> Iterator[None]:
     """Let every process draw the random numbers of rank 0, and go on with its own."""
     numpy = sys.modules.get("numpy")
     states = [random.getstate(), torch.get_rng_state()]
@@ -46,14 +47,14 @@ def shared_randomness():
             torch.cuda.set_rng_state(states[3])
 
 
-def shared_seed():
+def shared_seed() -> int:
     """Return the random seed of rank 0, the same on every process."""
     seed = [torch.initial_seed()]
     dist.broadcast_object_list(seed)
     return seed[0]
 
 
-def vary_seed():
+def vary_seed() -> None:
     """Give every rank random numbers of its own; rank 0 goes on with those of one process."""
     if get_rank() > 0:
         seed = torch.initial_seed() + get_rank()

@@ -1,6 +1,7 @@
 """The set-up that the script's own arguments describe."""
 
 import os
+from typing import Optional
 
 import torch
 import torch.distributed as dist
@@ -9,7 +10,12 @@ from transpile.rules.pytorch.emitted.processes import own_gpu
 from transpile.rules.pytorch.emitted.set_up_mpi import adopt_mpi_environment
 
 
-def setup_distributed(backend, init_method, rank, world_size):
+def setup_distributed(
+    backend: str,
+    init_method: Optional[str],
+    rank: Optional[int],
+    world_size: Optional[int],
+) -> None:
     """Join the process group of the arguments or the launcher; stay one process without."""
     if backend == "mpi":
         adopt_mpi_environment()
@@ -26,7 +32,9 @@ def setup_distributed(backend, init_method, rank, world_size):
         needed += ["MASTER_ADDR", "MASTER_PORT"]
     for name in needed:
         if name not in os.environ:
-            raise SystemExit(f"no {name}: use torchrun, or --world-size and --init-method")
+            raise SystemExit(
+                f"no {name}: use torchrun, or --world-size and --init-method"
+            )
     if backend == "nccl" and not torch.cuda.is_available():
         raise SystemExit("the backend nccl needs a GPU: use --backend gloo without one")
     if backend == "mpi" and not dist.is_mpi_available():

@@ -5,13 +5,15 @@ import os
 import torch
 import torch.distributed as dist
 
-from transpile.rules.pytorch.emitted.processes import own_gpu
 
-
-def setup_distributed():
+def setup_distributed() -> None:
     """Join the process group that torchrun describes; stay one process without it."""
     if "RANK" not in os.environ:
+        sizes = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
+        if any(int(os.environ.get(size, 1)) > 1 for size in sizes):
+            raise SystemExit("several tasks but no RANK: start them with torchrun")
         return
     if torch.cuda.is_available():
-        torch.cuda.set_device(own_gpu())
+        rank = int(os.environ.get("LOCAL_RANK", os.environ["RANK"]))
+        torch.cuda.set_device(rank % torch.cuda.device_count())
     dist.init_process_group("gloo")

@@ -5,10 +5,8 @@ import os
 import torch
 import torch.distributed as dist
 
-from transpile.rules.pytorch.emitted.processes import own_gpu
 
-
-def adopt_mpi_environment():
+def adopt_mpi_environment() -> None:
     """Put what mpirun says of this process where the other launchers put it."""
     names = {
         "RANK": ["OMPI_COMM_WORLD_RANK", "PMI_RANK"],
@@ -21,15 +19,16 @@ def adopt_mpi_environment():
                 os.environ[name] = os.environ[source]
 
 
-def setup_distributed():
+def setup_distributed() -> None:
     """Join the process group of what mpirun started; stay one process without it."""
     adopt_mpi_environment()
     if "RANK" not in os.environ:
-        if "SLURM_STEP_ID" in os.environ and os.environ.get("SLURM_NTASKS", "1") != "1":
-            raise SystemExit("several tasks but no RANK: start this script with mpirun")
+        if int(os.environ.get("SLURM_STEP_NUM_TASKS", 1)) > 1:
+            raise SystemExit("several tasks but no RANK: start them with mpirun")
         return
     if not dist.is_mpi_available():
         raise SystemExit("the backend mpi needs a PyTorch that is built with MPI")
     if torch.cuda.is_available():
-        torch.cuda.set_device(own_gpu())
+        rank = int(os.environ.get("LOCAL_RANK", os.environ["RANK"]))
+        torch.cuda.set_device(rank % torch.cuda.device_count())
     dist.init_process_group("mpi")

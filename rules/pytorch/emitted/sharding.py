@@ -2,6 +2,7 @@
 
 import copy
 from contextlib import contextmanager
+from typing import Any, Iterator
 
 import torch
 import torch.distributed as dist
@@ -13,14 +14,14 @@ from transpile.rules.pytorch.emitted.processes import is_main_process
 
 
 @contextmanager
-def gradients_synchronised(model, when):
+def gradients_synchronised(model: torch.nn.Module, when: bool) -> Iterator[None]:
     """Average the gradients over all processes now, or leave them to a later backward pass."""
     if isinstance(model, fsdp.FSDPModule):
         model.set_requires_gradient_sync(when)
     yield
 
 
-def shard_model(model):
+def shard_model(model: torch.nn.Module) -> None:
     """Spread the parameters of a model over all processes, block by block."""
     modules = list(model.modules())
     if any(isinstance(m, torch.nn.modules.batchnorm._BatchNorm) for m in modules):
@@ -41,7 +42,7 @@ def shard_model(model):
     fsdp.fully_shard(model, mesh=mesh)
 
 
-def gathered(state):
+def gathered(state: Any) -> Any:
     """Return a state with whole tensors, which rank 0 alone keeps, in place of shards."""
     if isinstance(state, dtensor.DTensor):
         whole = state.full_tensor()
@@ -54,12 +55,12 @@ def gathered(state):
     return state
 
 
-def whole_norm(norm):
+def whole_norm(norm: torch.Tensor) -> torch.Tensor:
     """Return the norm of the gradients of all processes as a tensor of its own."""
     return norm.full_tensor() if isinstance(norm, dtensor.DTensor) else norm
 
 
-def own_parts(state, model):
+def own_parts(state: Any, model: torch.nn.Module) -> Any:
     """Return a saved state of a model with this process's shards for whole tensors."""
     parts = copy.copy(state)
     for key, shard in model.state_dict().items():
@@ -70,7 +71,7 @@ def own_parts(state, model):
     return parts
 
 
-def own_shards(state, optimizer):
+def own_shards(state: Any, optimizer: torch.optim.Optimizer) -> Any:
     """Return the saved state of an optimizer with this process's shards for whole tensors."""
     params = [p for group in optimizer.param_groups for p in group["params"]]
     numbers = [number for group in state["param_groups"] for number in group["params"]]

@@ -1,13 +1,14 @@
 """The wrap that splits the calls of a model over the processes, and what it is made of."""
 
 import dataclasses
+from typing import Any, Callable, List
 
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 
-def rows_of_ranks(total):
+def rows_of_ranks(total: int) -> List[int]:
     """Return how many of the rows each rank computes; the last ranks may have one less."""
     size, more = divmod(total, dist.get_world_size())
     return [size + (rank < more) for rank in range(dist.get_world_size())]
@@ -22,7 +23,7 @@ class ShareRows(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, tensor, axis, factor):
+    def forward(ctx: Any, tensor: torch.Tensor, axis: int, factor: float) -> Any:
         ctx.axis, ctx.total, ctx.factor = axis, tensor.size(axis), factor
         counts, rank = rows_of_ranks(ctx.total), dist.get_rank()
         # A rank without rows computes one that is thrown away, so that no collective misses it.
@@ -32,7 +33,7 @@ class ShareRows(torch.autograd.Function):
         return rows.clone() if factor == 1 else rows * factor
 
     @staticmethod
-    def backward(ctx, gradient):
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
         factor = ctx.factor / dist.get_world_size()
         return GatherRows.apply(gradient, ctx.axis, ctx.total, factor), None, None
 
@@ -41,7 +42,7 @@ class GatherRows(torch.autograd.Function):
     """Put the rows of all ranks together; the gradient is this rank's rows, times the ranks."""
 
     @staticmethod
-    def forward(ctx, rows, axis, total, factor):
+    def forward(ctx: Any, rows: Any, axis: int, total: int, factor: float) -> Any:
         ctx.axis, ctx.factor, ctx.counts = axis, factor, rows_of_ranks(total)
         padding = max(ctx.counts) - rows.size(axis)
         if padding > 0:
@@ -55,14 +56,14 @@ class GatherRows(torch.autograd.Function):
         return whole if factor == 1 else whole * factor
 
     @staticmethod
-    def backward(ctx, gradient):
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
         factor = (
             ctx.factor * dist.get_world_size() if ctx.counts[dist.get_rank()] else 0
         )
         return ShareRows.apply(gradient, ctx.axis, factor), None, None, None
 
 
-def each_tensor(function, value, axes):
+def each_tensor(function: Callable[..., Any], value: Any, axes: Any) -> Any:
     """Give each tensor of nested values to a function, with the axis that counts samples.
 
     So is what may hold tensors that cannot be seen, such as a distribution.
@@ -72,7 +73,7 @@ def each_tensor(function, value, axes):
     if isinstance(value, torch.Tensor):
         return function(value, axes)
     if isinstance(value, dict):
-        inside = axes if isinstance(axes, dict) else dict.fromkeys(value, axes)
+        inside: Any = axes if isinstance(axes, dict) else dict.fromkeys(value, axes)
         found = {
             key: each_tensor(function, value[key], inside.get(key, 0)) for key in value
         }
@@ -84,7 +85,7 @@ def each_tensor(function, value, axes):
         inside += (0,) * (len(value) - len(inside))
         items = [each_tensor(function, item, axis) for item, axis in zip(value, inside)]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    if dataclasses.is_dataclass(value):
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
         found = {
             each.name: getattr(value, each.name) for each in dataclasses.fields(value)
         }
@@ -102,12 +103,20 @@ class SplitCalls(DistributedDataParallel):
     training is computed whole by every rank.
     """
 
-    def __init__(self, model, inputs=0, keywords=0, outputs=0, **options):
+    def __init__(
+        self,
+        model: Any,
+        inputs: Any = 0,
+        keywords: Any = 0,
+        outputs: Any = 0,
+        **options: Any,
+    ) -> None:
         super().__init__(model, **options)
         self.inputs, self.keywords, self.outputs = inputs, keywords, outputs
-        self.dims, self.calls, self.whole_calls = None, 0, 0
+        self.dims: Any = None
+        self.calls, self.whole_calls = 0, 0
 
-    def forward(self, *args, **kwargs):
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         given = []
         for value, axes in ((args, self.inputs), (kwargs, self.keywords)):
             each_tensor(lambda tensor, axis: given.append((tensor, axis)), value, axes)
@@ -130,7 +139,7 @@ class SplitCalls(DistributedDataParallel):
             self.compare(tensors)
         return self.split(args, kwargs, sizes.pop())
 
-    def call_whole(self, tensors, args, kwargs):
+    def call_whole(self, tensors: List[torch.Tensor], args: Any, kwargs: Any) -> Any:
         """Call the model with all rows, which is right only if all ranks have the same."""
         if torch.is_grad_enabled():
             if not tensors:
@@ -142,13 +151,13 @@ class SplitCalls(DistributedDataParallel):
                 self.compare(tensors)
         return self.module(*args, **kwargs)
 
-    def split(self, args, kwargs, total):
+    def split(self, args: Any, kwargs: Any, total: int) -> Any:
         """Call the model with this rank's rows, and gather the rows of its outputs."""
 
-        def share_rows(tensor, axis):
+        def share_rows(tensor: torch.Tensor, axis: int) -> Any:
             return ShareRows.apply(tensor, axis, 1) if tensor.dim() else tensor
 
-        def gather_rows(tensor, axis):
+        def gather_rows(tensor: Any, axis: int) -> Any:
             rows = max(rows_of_ranks(total)[dist.get_rank()], 1)
             if not isinstance(tensor, torch.Tensor):
                 raise TypeError(f"the rows of {type(tensor)} cannot be put together")
@@ -169,7 +178,7 @@ class SplitCalls(DistributedDataParallel):
             output = super().forward(*args, **kwargs)
         return each_tensor(gather_rows, output, self.outputs)
 
-    def compare(self, tensors):
+    def compare(self, tensors: List[torch.Tensor]) -> None:
         """Stop the job where this rank was given another batch than the others."""
         device = next(self.parameters()).device
         flat = [each.detach().double().flatten().to(device) for each in tensors]
@@ -185,7 +194,7 @@ class SplitCalls(DistributedDataParallel):
             )
 
 
-def axes_of(rows, whole, start, differences):
+def axes_of(rows: Any, whole: Any, start: int, differences: List[bool]) -> Any:
     """Return along which axes the outputs of some rows are rows of the outputs of all.
 
     Whether they differ from those is appended to `differences`, for each of the outputs.
@@ -214,17 +223,17 @@ def axes_of(rows, whole, start, differences):
 class CheckedSplitCalls(SplitCalls):
     """Split the calls of a model if the rows of its first batch do not depend on each other."""
 
-    def split(self, args, kwargs, total):
+    def split(self, args: Any, kwargs: Any, total: int) -> Any:
         if self.calls == 1:
             self.check(args, kwargs, total)
         return super().split(args, kwargs, total)
 
-    def check(self, args, kwargs, total):
+    def check(self, args: Any, kwargs: Any, total: int) -> None:
         """Stop the job where rows computed apart differ from rows computed together."""
         counts, rank = rows_of_ranks(total), dist.get_rank()
         start, count = (sum(counts[:rank]), counts[rank]) if counts[rank] else (0, 1)
 
-        def own_rows(tensor, axis):
+        def own_rows(tensor: torch.Tensor, axis: int) -> torch.Tensor:
             return tensor.narrow(axis, start, count) if tensor.dim() else tensor
 
         training = [module for module in self.module.modules() if module.training]
@@ -232,7 +241,8 @@ class CheckedSplitCalls(SplitCalls):
             name: tensor.clone() for name, tensor in self.module.state_dict().items()
         }
         self.module.eval()
-        differences, cause = [], None
+        differences: List[bool] = []
+        cause = None
         with torch.no_grad():
             whole = self.module(*args, **kwargs)
             try:

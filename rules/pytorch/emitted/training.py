@@ -1,6 +1,8 @@
 """Helpers for wraps, gradients, epochs and learning rates."""
 
+import itertools
 from contextlib import contextmanager
+from typing import Any, Dict, Iterator
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
@@ -9,7 +11,7 @@ from transpile.rules.pytorch.emitted.numbers import reduce_sum
 from transpile.rules.pytorch.emitted.processes import get_world_size
 
 
-def wrap_thawed(model):
+def wrap_thawed(model: torch.nn.Module) -> DistributedDataParallel:
     """Wrap a model so that parameters which are frozen now may learn later."""
     frozen = [p for p in model.parameters() if not p.requires_grad]
     for p in frozen:
@@ -20,13 +22,13 @@ def wrap_thawed(model):
     return wrapped
 
 
-def average_gradients(optimizer):
+def average_gradients(optimizer: torch.optim.Optimizer) -> None:
     """Average the gradients that an optimizer is about to use over all processes."""
     if get_world_size() == 1:
         return
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     used = reduce_sum(torch.tensor([float(p.grad is not None) for p in parameters]))
-    alike = {}
+    alike: Dict[Any, Any] = {}
     for p, count in zip(parameters, used.tolist()):
         if count:
             p.grad = torch.zeros_like(p) if p.grad is None else p.grad
@@ -39,19 +41,18 @@ def average_gradients(optimizer):
             gradient.copy_(part.view_as(gradient))
 
 
-def unwrap(model):
+def unwrap(model: Any) -> Any:
     """Return the model itself behind DistributedDataParallel."""
     return model.module if isinstance(model, DistributedDataParallel) else model
 
 
-def next_epoch():
+def next_epoch(calls: Iterator[int] = itertools.count()) -> int:
     """Return how often this was called before, which is the same on all processes."""
-    next_epoch.calls = getattr(next_epoch, "calls", -1) + 1
-    return next_epoch.calls
+    return next(calls)
 
 
 @contextmanager
-def gradients_synchronised(model, when):
+def gradients_synchronised(model: torch.nn.Module, when: bool) -> Iterator[None]:
     """Average the gradients over all processes now, or leave them to a later backward pass."""
     if when or not isinstance(model, DistributedDataParallel):
         yield
@@ -61,7 +62,7 @@ def gradients_synchronised(model, when):
 
 
 @contextmanager
-def frozen(model):
+def frozen(model: torch.nn.Module) -> Iterator[None]:
     """Compute no gradients of a model's own parameters for what it is called on here."""
     learning = [p for p in model.parameters() if p.requires_grad]
     for p in learning:
@@ -73,11 +74,11 @@ def frozen(model):
             p.requires_grad = True
 
 
-def scale_learning_rate(learning_rate):
+def scale_learning_rate(learning_rate: float) -> float:
     """Return the learning rate for the batch of all processes together."""
     return learning_rate * get_world_size()
 
 
-def scale_learning_rate_by_root(learning_rate):
+def scale_learning_rate_by_root(learning_rate: float) -> float:
     """Return the learning rate for the batch of all processes together."""
     return learning_rate * get_world_size() ** 0.5
