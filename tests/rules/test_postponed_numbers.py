@@ -186,7 +186,7 @@ run()
             "[total] = average_numbers(total)",
         ),
         ("return loss.item() / 2", "total += 3 * step(x, y)", "[total] = average_numbers(total)"),
-        ("return loss.item()", "now = step(x, y); total += now", "[total] = average_numbers(total)"),
+        ("return loss.item()", "now = step(x, y); total += now", "= average_numbers(total)"),
         (
             "return loss.item(), 1",
             "now, _ = step(x, y)\n        losses.append(now)",

@@ -52,18 +52,18 @@ BREAKAGES = {
         "No backend type associated with device type cpu (all_reduce)",
     ),
     "every process uses the first GPU": (
-        "    return rank % torch.cuda.device_count()\n",
-        "    return 0\n",
+        "rank % torch.cuda.device_count()",
+        "0",
         "Duplicate GPU detected",
     ),
     "no process chooses its GPU": (
-        "    torch.cuda.set_device(own_gpu())\n",
+        "    torch.cuda.set_device(rank % torch.cuda.device_count())\n",
         "",
         "Duplicate GPU detected",
     ),
     "a GPU has a number that the machine has not": (
-        "    return rank % torch.cuda.device_count()\n",
-        "    return rank + 1\n",
+        "rank % torch.cuda.device_count()",
+        "rank + 1",
         "invalid device ordinal (cuda:2, of 2 GPUs)",
     ),
     "the wrap is given the GPU of rank 0": (

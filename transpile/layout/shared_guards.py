@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import TypeGuard
 
 #: Guards that edits write, and that what stands under them leaves as they are.
 _GUARD = re.compile(r"([ \t]*)(if (?:not )?\w+\(\)(?: > 1)?:)\r?\n?")
@@ -21,8 +22,8 @@ def with_shared_guards(before: str, after: str) -> str:
     places = [place for place in repeated(lines) if lines[place].strip() not in before]
     if not places:
         return after
-    guards = {node.lineno - 1: node for node in ast.walk(ast.parse(after)) if is_lone(node)}
-    ends = {node.end_lineno: node for node in guards.values()}
+    lone = [node for node in ast.walk(ast.parse(after)) if is_lone(node)]
+    guards, ends = {node.lineno - 1 for node in lone}, {node.end_lineno for node in lone}
     # What looks like a guard within a text is none.
     gone = {place for place in places if place in guards and place in ends}
     return "".join(line for number, line in enumerate(lines) if number not in gone)
@@ -49,6 +50,6 @@ def is_within(indentation: str, other: str) -> bool:
     return len(indentation) > len(other) and indentation.startswith(other)
 
 
-def is_lone(node: ast.AST) -> bool:
+def is_lone(node: ast.AST) -> TypeGuard[ast.If]:
     """Whether a statement is an ``if`` without an ``else``, whose block has lines of its own."""
     return isinstance(node, ast.If) and not node.orelse and node.body[0].lineno > node.lineno

@@ -13,6 +13,8 @@ from transpile.facts.walk import descendants
 from transpile.plan.flow.places import ancestors
 from transpile.plan.model import Plan
 from transpile.records import dataclass
+from transpile.rules.pytorch.losses._multiples import ON_THE_WAY
+from transpile.rules.pytorch.losses._reported import Leaf
 
 from .names import inside_other, owner_of
 
@@ -122,7 +124,7 @@ def expression_of(
     """The expression for what a call hands back, or for one of several things; None for none."""
     parent = module.source.parent(call)
     if isinstance(parent, cst.Assign) and len(parent.targets) == 1:
-        target = parent.targets[0].target
+        target: cst.BaseExpression = parent.targets[0].target
         if position is not None:
             if not isinstance(target, (cst.Tuple, cst.List)) or len(target.elements) <= position:
                 return None
@@ -160,3 +162,31 @@ def is_word(module: Module, node: cst.Name) -> bool:
     return (isinstance(parent, cst.Attribute) and parent.attr is node) or (
         isinstance(parent, cst.Arg) and parent.keyword is node
     )
+
+
+def number_of(leaf: Leaf) -> cst.Call | None:
+    """The call that makes a plain number of a tensor; None where there is none around it."""
+    source = leaf.module.source
+    node: cst.CSTNode = leaf.node
+    while True:
+        outer = source.parent(node)
+        if isinstance(outer, cst.Attribute) and outer.value is node:
+            word = outer.attr.value
+            if word == "data":
+                node = outer
+                continue
+            call = source.parent(outer)
+            if not isinstance(call, cst.Call) or call.func is not outer or call.args:
+                return None
+            if word == "item":
+                return call
+            if word not in ON_THE_WAY or word == "numpy":
+                return None
+            node = call
+            continue
+        if isinstance(outer, cst.Arg) and outer.keyword is None and not outer.star:
+            call = source.parent(outer)
+            if isinstance(call, cst.Call) and len(call.args) == 1:
+                if isinstance(call.func, cst.Name) and call.func.value in ("float", "int"):
+                    return call
+        return None

@@ -17,12 +17,12 @@ from transpile.plan.model import Plan
 from transpile.quantity.asking import Kind, analysis
 from transpile.records import dataclass, replace
 from transpile.rules.pytorch.agreement._divergence import Divergence, loop_position
-from transpile.rules.pytorch.losses._multiples import ON_THE_WAY, is_simple
+from transpile.rules.pytorch.losses._multiples import is_simple
 from transpile.rules.pytorch.losses._reported import Change, Leaf
 from transpile.rules.pytorch.randomness.vary_random_numbers import training_loop
 
 from .names import Owner, Uses, addition_of, owner_of, uses_of, zero_start
-from .returned import taken_by_callers
+from .returned import number_of, taken_by_callers
 
 #: What becomes of a total at last.
 CHANGES = (Change.MEAN, Change.SUM, Change.SHARED_SUM)
@@ -310,34 +310,6 @@ class Totals:
                         if self.ranks.some_ranks(event):
                             return False
         return bool(adding) and everywhere == adding
-
-
-def number_of(leaf: Leaf) -> cst.Call | None:
-    """The call that makes a plain number of a tensor; None where there is none around it."""
-    source = leaf.module.source
-    node: cst.CSTNode = leaf.node
-    while True:
-        outer = source.parent(node)
-        if isinstance(outer, cst.Attribute) and outer.value is node:
-            word = outer.attr.value
-            if word == "data":
-                node = outer
-                continue
-            call = source.parent(outer)
-            if not isinstance(call, cst.Call) or call.func is not outer or call.args:
-                return None
-            if word == "item":
-                return call
-            if word not in ON_THE_WAY or word == "numpy":
-                return None
-            node = call
-            continue
-        if isinstance(outer, cst.Arg) and outer.keyword is None and not outer.star:
-            call = source.parent(outer)
-            if isinstance(call, cst.Call) and len(call.args) == 1:
-                if isinstance(call.func, cst.Name) and call.func.value in ("float", "int"):
-                    return call
-        return None
 
 
 def loops_around(module: Module, owner: Owner, node: cst.CSTNode) -> Iterator[Loops]:
