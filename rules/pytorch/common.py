@@ -5,7 +5,7 @@ from __future__ import annotations
 from transpile.backends.backend import Backend
 from transpile.backends.rules import common_rules
 from transpile.rules.pytorch.agreement._steps import has_buffers
-from transpile.rules.pytorch.data._padding import PADDING
+from transpile.rules.pytorch.data._loaders import PADDING
 from transpile.rules.pytorch.losses._evaluation import evaluations
 from transpile.rules.pytorch.models._data_parallel import WRAPPER, replaces_data_parallel
 from transpile.rules.pytorch.processes.leave_horovod import left_out

@@ -75,7 +75,6 @@ class Dialect:
         instance_call: base class to what calling an instance runs: the first that it has.
         returns_receiver: base class to methods that give back their receiver.
         iterates_argument: callables whose result iterates over their first argument.
-        calls_argument: callables and methods (by last word) that call a function given to them.
         hands_back: callables that give back the arguments of these names, changed in place: one by
             itself, several as a tuple.
         returns_argument: callables that give back their first argument, wrapped or changed in
@@ -99,7 +98,6 @@ class Dialect:
     instance_call: Mapping[str, tuple[Dispatch, ...]] = field(default_factory=dict)
     returns_receiver: Mapping[str, frozenset[str]] = field(default_factory=dict)
     iterates_argument: frozenset[str] = frozenset()
-    calls_argument: frozenset[str] = frozenset()
     returns_argument: Mapping[str, str] = field(default_factory=dict)
     derived_wraps: frozenset[str] = frozenset()
     hands_back: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

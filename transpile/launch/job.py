@@ -282,11 +282,6 @@ class Job:
         return self.script if os.path.isabs(self.script) else os.path.basename(self.script)
 
     @property
-    def image_or_placeholder(self) -> str:
-        """The container image, never empty."""
-        return self.image or PLACEHOLDER_IMAGE
-
-    @property
     def restarts(self) -> int:
         """How often all processes are restarted after a failure."""
         if self.max_restarts is not None:

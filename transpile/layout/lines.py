@@ -45,13 +45,6 @@ def holder(source: Source, statement: Statement) -> Block | None:
     return parent
 
 
-def small_statements(statement: Statement) -> Sequence[libcst.BaseSmallStatement]:
-    """The small statements of a line."""
-    if isinstance(statement, libcst.SimpleStatementLine):
-        return statement.body
-    return ()
-
-
 def statement_indentation(source: Source, statement: Statement) -> str:
     """The indentation that a statement has, or would have on a line of its own."""
     block = holder(source, statement)

@@ -6,7 +6,7 @@ Identical edits count once, so that two rules may ask for the same import.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
@@ -24,6 +24,7 @@ from transpile.text.changes import (
     wrap,
 )
 from transpile.text.comma_list import lower_lists
+from transpile.text.edit_nesting import check_nesting, nesting_key
 from transpile.text.span import Span
 
 __all__ = [
@@ -137,7 +138,7 @@ class _Renderer:
                 places.append(Span(edit.offset, edit.offset))
             if not all(whole.contains(place) for place in places):
                 raise EditConflict(edit, whole, "an edit reaches beyond the text")
-        _check_nesting(self.edits)
+        check_nesting(self.edits)
         self.root = self._region_tree(whole)
         self.moved = {id(region.owner): region for region in _all_regions(self.root)}
         self.protected = _merged(
@@ -156,7 +157,7 @@ class _Renderer:
         root = _Region(whole, None)
         owners = [edit for edit in self.edits if isinstance(edit, Indent | Move)]
         stack = [root]
-        for owner in sorted(owners, key=_nesting_key):
+        for owner in sorted(owners, key=nesting_key):
             while not stack[-1].span.contains(owner.span):
                 stack.pop()
             region = _Region(owner.span, owner)
@@ -257,49 +258,6 @@ def _insertion_key(insert: Insert) -> tuple[int | str, ...]:
     if insert.side == "after":
         return (1, extent, 1, insert.order, insert.text)
     return (3, -extent, 0 if insert.side == "before" else 1, insert.order, insert.text)
-
-
-def _nesting_key(edit: TextEdit) -> tuple[int, int, int, int, str]:
-    """Sorts containers before what they contain."""
-    if isinstance(edit, Insert):
-        assert edit.anchor is not None
-        return (edit.anchor.start, -edit.anchor.end, 2, edit.order, "")
-    start, end = edit.span.start, -edit.span.end
-    if isinstance(edit, Indent):
-        return (start, end, 1, edit.order, f"{edit.opening}\0{edit.base}\0{edit.indent}")
-    if isinstance(edit, Move):
-        return (start, end, 0, edit.order, "")
-    return (start, end, 3, 0, edit.text)
-
-
-def _check_nesting(edits: list[TextEdit]) -> None:
-    """Raise EditConflict unless the edits are disjoint or properly nested."""
-    spanned = [
-        edit for edit in edits if not isinstance(edit, Insert) or edit.side in ("open", "close")
-    ]
-    stack: list[tuple[Span, TextEdit]] = []
-    for edit in sorted(spanned, key=_nesting_key):
-        span = edit.anchor if isinstance(edit, Insert) else edit.span
-        assert span is not None
-        while stack and stack[-1][0].end <= span.start:
-            stack.pop()
-        if stack:
-            outer, holder = stack[-1]
-            if isinstance(holder, Replace):
-                raise EditConflict(holder, edit, "an edit inside a replaced text")
-            if not outer.contains(span):
-                raise EditConflict(holder, edit, "edits overlap in part")
-            if isinstance(holder, Move) and isinstance(edit, Move) and outer == span:
-                if holder != edit:
-                    raise EditConflict(holder, edit, "one text moves to two places")
-        stack.append((span, edit))
-    replaced = sorted((edit for edit in edits if isinstance(edit, Replace)), key=_nesting_key)
-    starts = [edit.span.start for edit in replaced]
-    for edit in edits:
-        if isinstance(edit, Insert | Move):
-            index = bisect_right(starts, edit.offset - 1) - 1
-            if index >= 0 and edit.offset < replaced[index].span.end:
-                raise EditConflict(replaced[index], edit, "an insertion inside a replaced text")
 
 
 def _innermost(root: _Region, edit: Replace | Insert) -> _Region:

@@ -166,11 +166,6 @@ def without_gradients(audit: Audit, loader: Loader) -> bool:
     )
 
 
-def is_absent(values: Values) -> bool:
-    """Whether values are None whatever happens."""
-    return all(value == Constant(None) for value in values)
-
-
 def is_certain(values: Values) -> bool:
     """Whether values are certainly something, and not None."""
     return bool(values) and not any(isinstance(value, (Constant, Unknown)) for value in values)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
 from transpile.facts.values import (
     Class,
     Constant,
@@ -9,6 +11,7 @@ from transpile.facts.values import (
     Opaque,
     Values,
 )
+from transpile.plan.data.collation import Padding
 from transpile.plan.data.data_code import makers, root_names
 from transpile.plan.data.sources import (
     Site,
@@ -21,12 +24,20 @@ from transpile.plan.data.sources import (
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Plan
 from transpile.plan.roles.loaders import enters_iterator
+from transpile.records import dataclass
 
 ITERABLE_DATASETS = (
     "webdataset.", "torch.utils.data.ChainDataset", "torch.utils.data.IterableDataset",
     "torchdata.", "datasets.IterableDataset", "monai.data.IterableDataset", "torchtext.datasets.",
     "torch.utils.data.datapipes.iter.", "torch.utils.data.IterDataPipe",
 )  # fmt: skip
+#: What fills samples of different lengths up.
+PADDING = Padding(
+    frozenset({"torch.nn.utils.rnn.pad_sequence", "torch.max", "torch.amax"}),
+    ("transformers.DataCollator", "transformers.data.data_collator.DataCollator"),
+)
+
+
 #: Packages whose data sets are indexed, or whose functions give plain data.
 INDEXED_DATASETS = (
     "builtins.", "torch.", "numpy.", "pandas.", "polars.", "scipy.", "sklearn.", "h5py.", "zarr.",
@@ -147,3 +158,24 @@ def unknown_kind(values: Values) -> str:
             if not f"{name}.".startswith(INDEXED_DATASETS):
                 return name
     return ""
+
+
+@dataclass(frozen=True, eq=False)
+class Sharding:
+    """How a loader's call is to be changed.
+
+    Args:
+        site: the call.
+        sampler: the variable of the sampler.
+        dataset: the dataset's expression.
+        shuffle: the expression that says whether to shuffle; None where it is not given.
+        drop_last: the same for dropping the last batch.
+        options: the dict unpacked into the call that holds shuffle or drop_last, by its text.
+    """
+
+    site: Site
+    sampler: str
+    dataset: cst.BaseExpression
+    shuffle: cst.CSTNode | None
+    drop_last: cst.CSTNode | None
+    options: str | None

@@ -52,10 +52,10 @@ from transpile.plan.data.sources import (
 from transpile.plan.effects.treatment import parameters_of
 from transpile.plan.flow.places import Statement, function_of, statement_of
 from transpile.plan.model import Plan
-from transpile.records import dataclass
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.data._cuts import sharing
 from transpile.rules.pytorch.data._loaders import (
+    Sharding,
     has_own_way,
     is_distributed_sampler,
     is_iterable_dataset,
@@ -80,27 +80,6 @@ CODES = {
 #: Functions of PyTorch that draw nothing from a loader, or whose result draws it in the script.
 KNOWN = ("torch.utils.data.",)
 BY_HAND = "give the loader a DistributedSampler by hand"
-
-
-@dataclass(frozen=True, eq=False)
-class Sharding:
-    """How a loader's call is to be changed.
-
-    Args:
-        site: the call.
-        sampler: the variable of the sampler.
-        dataset: the dataset's expression.
-        shuffle: the expression that says whether to shuffle; None where it is not given.
-        drop_last: the same for dropping the last batch.
-        options: the dict unpacked into the call that holds shuffle or drop_last, by its text.
-    """
-
-    site: Site
-    sampler: str
-    dataset: cst.BaseExpression
-    shuffle: cst.CSTNode | None
-    drop_last: cst.CSTNode | None
-    options: str | None
 
 
 def decide(plan: Plan) -> Iterator[Answer]:

@@ -24,9 +24,6 @@ from transpile.rules.pytorch.losses._shuffled_evaluations import (
     takes_gradients,
 )
 
-#: Losses of classes, which can be rebuilt with all of their settings.
-CLASS_LOSSES = frozenset({"torch.nn.functional.cross_entropy", "torch.nn.functional.nll_loss"})
-
 
 def argument(call: cst.Call, name: str, position: int) -> cst.Arg | None:
     """An argument as it is written, by keyword or by position."""

@@ -11,7 +11,7 @@ from transpile.plan.model import Plan
 from transpile.plan.query import query
 from transpile.plan.roles.backwards import data_sources
 from transpile.records import dataclass
-from transpile.rules.pytorch.data._padding import PADDING
+from transpile.rules.pytorch.data._loaders import PADDING
 
 #: Why nothing that all processes do together may stand there.
 UNEVEN = "each process reaches it as often as its own share of the batch is long"

@@ -16,8 +16,6 @@ from transpile.rules.pytorch.randomness._drawn_data import Places, levels, sourc
 from transpile.rules.pytorch.randomness._random_draws import Draws
 from transpile.rules.pytorch.randomness._sent_draws import is_sendable
 
-NOT_REACHED = ", where only some of the processes may come"
-
 
 @dataclass(eq=False)
 class Together:

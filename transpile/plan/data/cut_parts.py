@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import libcst as cst
 
+from transpile.facts.events import Event
 from transpile.facts.module import Module
-from transpile.facts.values import Opaque, Values
+from transpile.facts.values import Instance, Opaque, Value, Values
+from transpile.plan.graph import called_names, is_instance_of, method_calls
 from transpile.plan.model import Plan
 from transpile.plan.table import Table
+
+#: What lays the parts of a list side by side along the first dimension.
+LAID = frozenset({"stack", "tensor", "array", "asarray", "LongTensor", "FloatTensor", "as_tensor"})
+#: What gives the same numbers in the same order.
+SAME_ORDER = LAID | frozenset(
+    {
+        "list", "tuple", "to", "cuda", "cpu", "long", "int", "tolist", "numpy", "from_numpy",
+        "clone", "copy", "detach", "flatten", "view", "reshape", "astype", "contiguous",
+    }
+)  # fmt: skip
 
 
 def index_values(plan: Plan, value: Opaque, node: cst.Subscript) -> Values:
@@ -64,3 +76,22 @@ def module_of(plan: Plan, node: cst.CSTNode) -> Module:
         if id(node) in module.source.places.around:
             return module
     return plan.entry
+
+
+def is_order(value: Value) -> bool:
+    """Whether a value may be what it is made of in the same order, or in that of an index.
+
+    What is computed of samples that were drawn, such as their losses, is none: the first of these
+    are not the first that were drawn.
+    """
+    if not isinstance(value, Opaque) or value.kind != "call":
+        return not isinstance(value, Instance)
+    names = [*called_names(value), *(name for name, _ in method_calls(value))]
+    return any(name.rpartition(".")[2] in SAME_ORDER for name in names)
+
+
+def in_module(event: Event, module_bases: frozenset[str]) -> bool:
+    """Whether something happens in the code of a model, which draws no batches."""
+    return any(
+        is_instance_of(value, module_bases) for frame in event.calls() for value in frame.receiver
+    )

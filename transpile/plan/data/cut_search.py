@@ -24,26 +24,24 @@ from transpile.facts.values import (
 )
 from transpile.facts.walk import children
 from transpile.plan.data.cut_bounds import Bounds, is_position, mentions_position, same
-from transpile.plan.data.cut_parts import drawn_size, index_values, later_indices, module_of
+from transpile.plan.data.cut_parts import (
+    LAID,
+    drawn_size,
+    in_module,
+    index_values,
+    is_order,
+    later_indices,
+    module_of,
+)
 from transpile.plan.graph import (
     SIZE_OPERATIONS,
     called_names,
-    is_instance_of,
     method_calls,
     parents,
     walk_back,
 )
 from transpile.plan.model import Cut, Plan
 
-#: What lays the parts of a list side by side along the first dimension.
-LAID = frozenset({"stack", "tensor", "array", "asarray", "LongTensor", "FloatTensor", "as_tensor"})
-#: What gives the same numbers in the same order.
-SAME_ORDER = LAID | frozenset(
-    {
-        "list", "tuple", "to", "cuda", "cpu", "long", "int", "tolist", "numpy", "from_numpy",
-        "clone", "copy", "detach", "flatten", "view", "reshape", "astype", "contiguous",
-    }
-)  # fmt: skip
 #: Methods that change the collection that they are called on.
 CHANGING = frozenset(
     {
@@ -398,22 +396,3 @@ class CutSearch:
                     "so that it comes to differ between the processes"
                 )
         return ""
-
-
-def is_order(value: Value) -> bool:
-    """Whether a value may be what it is made of in the same order, or in that of an index.
-
-    What is computed of samples that were drawn, such as their losses, is none: the first of these
-    are not the first that were drawn.
-    """
-    if not isinstance(value, Opaque) or value.kind != "call":
-        return not isinstance(value, Instance)
-    names = [*called_names(value), *(name for name, _ in method_calls(value))]
-    return any(name.rpartition(".")[2] in SAME_ORDER for name in names)
-
-
-def in_module(event: Event, module_bases: frozenset[str]) -> bool:
-    """Whether something happens in the code of a model, which draws no batches."""
-    return any(
-        is_instance_of(value, module_bases) for frame in event.calls() for value in frame.receiver
-    )

@@ -97,9 +97,6 @@ PATH_WRITES = frozenset({"rename", "replace", "chmod", "hardlink_to", "link_to"}
 PATH_READS = frozenset(
     {"exists", "is_file", "read_text", "read_bytes", "glob", "rglob", "iterdir", "stat"}
 )
-HANDLE_METHODS = frozenset(
-    {"write", "writelines", "flush", "close", "writerow", "writerows", "writeheader", "truncate"}
-)
 HANDLE_MAKERS = frozenset(
     {"csv.writer", "csv.DictWriter", "pickle.Pickler", "io.TextIOWrapper", "io.BufferedWriter"}
 )

@@ -209,14 +209,3 @@ def parses_arguments(event: Event) -> bool:
         if isinstance(callee, External) and callee.name.startswith(("tyro.cli", "fire.Fire")):
             return True
     return False
-
-
-def outermost_loop(event: Event, depth: int) -> Loop | None:
-    """The outermost loop around an event that stands in the scope at a depth."""
-    calls = 0
-    for frame in event.stack:
-        if hasattr(frame, "function"):
-            calls += 1
-        elif isinstance(frame, Loop) and calls == depth:
-            return frame
-    return None

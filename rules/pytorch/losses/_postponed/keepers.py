@@ -15,12 +15,12 @@ from transpile.facts.values import BoundMethod, Class, External, Instance, Opaqu
 from transpile.facts.walk import descendants
 from transpile.plan.flow.places import ancestors
 from transpile.quantity.asking import Kind
-from transpile.records import dataclass
 from transpile.rules.pytorch.losses._multiples import is_simple
 from transpile.rules.pytorch.losses._reported import Change, Leaf
 
-from .averaged import averaged, first_parameter, is_plain, methods_of
-from .names import Addition, Owner, Uses, owner_of, start_by, uses_of
+from .averaged import averaged, methods_of
+from .keeper import Keeper, block_of, only_holds
+from .names import Uses, owner_of, start_by, uses_of
 from .totals import Kept, Loops, Place, Postponed, Totals, leaves_reads_out, loops_around
 
 #: Methods of lists that read them.
@@ -31,37 +31,6 @@ KEEPING = frozenset(
 )
 #: Functions that read what they are given later.
 LATER = ("functools.", "itertools.", "builtins.iter", "builtins.map", "builtins.filter")
-
-
-@dataclass(frozen=True, eq=False)
-class Keeper:
-    """A variable that holds a list or a meter.
-
-    Args:
-        module: where it is.
-        owner: the function, or the module, whose variable it is.
-        name: the variable.
-        method: the method that takes numbers.
-    """
-
-    module: Module
-    owner: Owner
-    name: str
-    method: str
-
-    def addition(self, module: Module, node: cst.Name) -> Addition | None:
-        """The statement that gives it a number, and the call."""
-        source = module.source
-        function = source.parent(node)
-        if not isinstance(function, cst.Attribute) or function.value is not node:
-            return None
-        call = source.parent(function)
-        if not isinstance(call, cst.Call) or call.func is not function:
-            return None
-        statement = source.parent(call)
-        if function.attr.value != self.method or not isinstance(statement, cst.Expr):
-            return None
-        return statement, call, [node]
 
 
 class Keepers:
@@ -402,30 +371,3 @@ class Aliases:
             if not isinstance(outer, cst.Call) or outer.func is not parent:
                 return None
         return uses.reads
-
-
-def block_of(module: Module, node: cst.CSTNode) -> cst.CSTNode | None:
-    """The block whose statement a place belongs to."""
-    around = ancestors(module, node)
-    return next((one for one in around if isinstance(one, (cst.BaseSuite, cst.Module))), None)
-
-
-def only_holds(value: object) -> bool:
-    """Whether a class of the project does no more at first than to keep what it is given."""
-    if not isinstance(value, Class) or not is_plain(value):
-        return False
-    function = methods_of(value).get("__init__")
-    if function is None:
-        return False
-    itself = first_parameter(function)
-    for line in function.body.body:
-        for small in line.body if isinstance(line, cst.SimpleStatementLine) else (line,):
-            if not isinstance(small, cst.Assign):
-                return False
-            for each in small.targets:
-                place = each.target
-                if not (isinstance(place, cst.Attribute) and isinstance(place.value, cst.Name)):
-                    return False
-                if place.value.value != itself:
-                    return False
-    return True
