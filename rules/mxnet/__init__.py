@@ -5,6 +5,7 @@ from __future__ import annotations
 from transpile.facts.state import Dialect, Dispatch
 from transpile.plan.table import Table
 from transpile.rules.mxnet._gate import distributed, sites, trains
+from transpile.rules.mxnet._quantities import VOCABULARY
 from transpile.rules.mxnet._versions import VERSIONS
 from transpile.rules.mxnet._vocabulary import (
     ARRAY_ITERATOR,
@@ -86,6 +87,7 @@ TABLE = Table(
     prefix="MX",
     versions=VERSIONS,
     packages=frozenset({"mxnet"}),
+    quantities=VOCABULARY,
     dialect=Dialect(
         packages=frozenset({"numpy", "mxnet"}),
         canonical=canonical,

@@ -50,7 +50,26 @@ for x, y, m in DataLoader(data, batch_size=12):
     F.mse_loss(out, m).backward()
     optimizer.step()
 """,
+    "mxnet": """\
+import mxnet as mx
+import numpy as np
+from mxnet import autograd, gluon, nd
+
+data = gluon.data.ArrayDataset(np.zeros((48, 4)), np.zeros(48), np.zeros((48, 3)))
+model = gluon.nn.Dense(3)
+fixed = nd.random.normal(shape=(16, 4))
+trainer = gluon.Trainer(model.collect_params(), "sgd", {{"learning_rate": 0.1}})
+for x, y, m in gluon.data.DataLoader(data, batch_size=12):
+    with autograd.record():
+        out = model(x)
+{body}
+        loss = gluon.loss.L2Loss()(out, m)
+    loss.backward()
+    trainer.step(12)
+""",
 }
+#: How deep the body of the training step stands.
+DEPTH = {"mxnet": 8}
 #: What is expected, and the expression in each framework that has it; one for all where they agree.
 EXPRESSIONS: list[tuple[str, str | dict[str, str]]] = [
     ("independent", "fixed.mean()"),
@@ -155,6 +174,13 @@ EXPRESSIONS: list[tuple[str, str | dict[str, str]]] = [
     ("unknown", {"pytorch": "out.cumsum(0)", "paddle": "out.cumsum()"}),
     ("unknown", "out - out.mean(0)" " * out"),
     ("unknown", {"pytorch": "torch.quantile(out, 0.5)", "paddle": "paddle.quantile(out, 0.5)"}),
+    (
+        "unknown",
+        {
+            "pytorch": "torch.bmm(out.unsqueeze(0), m.unsqueeze(0))",
+            "paddle": "paddle.bmm(out.unsqueeze(0), m.unsqueeze(0))",
+        },
+    ),
     ("unknown", "x[0]"),
     ("unknown", "x[:4]"),
     ("unknown", {"pytorch": "out.quaver()", "paddle": "out.quaver()"}),
@@ -171,12 +197,104 @@ EXPRESSIONS: list[tuple[str, str | dict[str, str]]] = [
     ("unknown", {"pytorch": "out.mean().clamp(min=0.18)", "paddle": "out.mean().clip(min=0.18)"}),
     ("unknown", {"pytorch": "max(out.mean(), 0.5)", "paddle": "max(out.mean(), 0.5)"}),
 ]
+COMMON = ("pytorch", "paddle")
+#: The same for frameworks whose words are all others.
+OWN: dict[str, list[tuple[str, str]]] = {
+    "mxnet": [
+        ("independent", "fixed.mean()"),
+        ("independent", "fixed.shape[0]"),
+        ("independent", "x.shape[1]"),
+        ("count", "x.shape[0]"),
+        ("count", "len(x)"),
+        ("samples", "x"),
+        ("samples", "out.abs() + 1"),
+        ("samples", "x[:, 0]"),
+        ("samples", "gluon.loss.SoftmaxCrossEntropyLoss()(out, y)"),
+        ("samples", "gluon.loss.L2Loss()(out, m)"),
+        ("samples", "nd.softmax(out)"),
+        ("samples", "nd.softmax(out, axis=1)"),
+        ("samples", "out.sum(axis=1)"),
+        ("samples", "nd.mean(out, axis=0, exclude=True)"),
+        ("samples", "out.max(axis=1)"),
+        ("samples", "nd.concat(x, out)"),
+        ("samples", "nd.concat(x, out, dim=1)"),
+        ("samples", "nd.stack(x, x, axis=1)"),
+        ("samples", "nd.dot(x, fixed, transpose_b=True)"),
+        ("samples", "nd.clip(out, 0, 1)"),
+        ("samples", "nd.pick(nd.log_softmax(out), y)"),
+        ("samples", "nd.broadcast_mul(out, m)"),
+        ("samples", "nd.broadcast_add(out, fixed[0, :3])"),
+        ("samples", "nd.slice_axis(out, axis=1, begin=0, end=2)"),
+        ("samples", "nd.split(out, 3)[0]"),
+        ("samples", "out.reshape((0, -1))"),
+        ("samples", "out.reshape((-1, 3))"),
+        ("samples", "out.transpose((1, 0)).transpose((1, 0))"),
+        ("samples", "nd.add_n(out, m)"),
+        ("samples", "nd.one_hot(y, 3)"),
+        ("samples", "nd.take(fixed, y)"),
+        ("mean", "gluon.loss.L2Loss()(out, m).mean()"),
+        ("mean", "nd.mean(out)"),
+        ("mean", "out.mean(axis=0)"),
+        ("mean", "nd.mean(out, axis=1, exclude=True)"),
+        ("mean", "nd.mean(nd.square(out - m))"),
+        ("mean", "out.sum() / len(x)"),
+        ("mean", "out.sum() / x.shape[0]"),
+        ("mean", "out.sum() / out.size"),
+        ("mean", "out.mean() * 0.5 + out.abs().mean()"),
+        ("mean", "nd.elemwise_add(out.mean(), m.mean())"),
+        ("mean", "nd.mean(out, axis=1).mean()"),
+        ("mean", "float(out.mean().asscalar())"),
+        ("mean over a denominator", "out.sum() / (m > 0.5).sum()"),
+        ("sum", "out.sum()"),
+        ("sum", "nd.sum(gluon.loss.L2Loss()(out, m))"),
+        ("sum", "nd.softmax_cross_entropy(out, y)"),
+        ("sum", "out.mean() * x.shape[0]"),
+        ("sum", "out.sum(axis=0)"),
+        ("sum", "(out.argmax(axis=1) == y).sum()"),
+        ("sum", "nd.add_n(out.sum(), m.sum())"),
+        ("sum", "nd.sum(out, axis=1, exclude=True)"),
+        ("unknown", "nd.dot(out, m, transpose_a=True)"),
+        ("unknown", "out.mean() ** 2"),
+        ("unknown", "out.mean() * m.mean()"),
+        ("unknown", "nd.broadcast_mul(out.mean(), m.mean())"),
+        ("unknown", "nd.sqrt(out.sum())"),
+        ("unknown", "nd.broadcast_div(out.sum(), out.abs().sum())"),
+        ("unknown", "out.sum() / out.abs().sum()"),
+        ("unknown", "out.max()"),
+        ("unknown", "nd.softmax(out, axis=0)"),
+        ("unknown", "out.max(axis=0)"),
+        ("unknown", "nd.flip(out, axis=0)"),
+        ("unknown", "nd.sort(out, axis=0)"),
+        ("unknown", "nd.topk(out, 0, 2)"),
+        ("unknown", "nd.norm(out)"),
+        ("unknown", "nd.dot(out, out, transpose_b=True)"),
+        ("unknown", "nd.concat(x, fixed[:, :4], dim=0)"),
+        ("unknown", "nd.slice_axis(out, axis=0, begin=0, end=2)"),
+        ("unknown", "nd.split(out, 2, axis=0)[0]"),
+        ("unknown", "nd.take(out, nd.array([1, 0]))"),
+        ("unknown", "nd.broadcast_maximum(out.mean(), fixed[0, :1])"),
+        ("unknown", "nd.broadcast_sub(out, out.mean(axis=0)) * out"),
+        ("unknown", "x[0]"),
+        ("unknown", "x[:4]"),
+        ("unknown", "out.quaver()"),
+        ("unknown", "nd.quaver(out)"),
+        ("unknown", "gluon.loss.SDMLLoss()(out, m)"),
+        ("unknown", "out.reshape((6, -1))"),
+        ("unknown", "nd.clip(out.mean(), 0.18, 1)"),
+        ("unknown", "nd.cumsum(out, axis=0)"),
+        ("unknown", "nd.cumsum(out)"),
+        ("samples", "nd.sort(out)"),
+        ("samples", "nd.batch_dot(out.expand_dims(1), m.expand_dims(1), transpose_b=True)"),
+        ("unknown", "nd.batch_dot(out.expand_dims(0), m.expand_dims(0), transpose_b=True)"),
+        ("unknown", "gluon.loss.L2Loss(batch_axis=1)(out, m)"),
+    ],
+}
 CASES = [
     (framework, expected, expression if isinstance(expression, str) else expression[framework])
-    for framework in SCRIPTS
+    for framework in COMMON
     for expected, expression in EXPRESSIONS
     if isinstance(expression, str) or framework in expression
-]
+] + [(framework, *row) for framework, rows in OWN.items() for row in rows]
 
 
 def measured(framework: str, body: str) -> Quantity:
@@ -184,7 +302,7 @@ def measured(framework: str, body: str) -> Quantity:
     table = import_module(f"transpile.rules.{framework}").TABLE
     lines = body.splitlines()
     lines[-1] = f"q = {lines[-1]}"
-    text = SCRIPTS[framework].format(body=indent("\n".join(lines), "    "))
+    text = SCRIPTS[framework].format(body=indent("\n".join(lines), " " * DEPTH.get(framework, 4)))
     project = Project(read_source(text.encode(), "train.py"), None)
     plan = build_plan(interpret(project.entry, table.dialect, project.find), table, Options())
     found = [

@@ -124,6 +124,12 @@ class Vocabulary:
             is not among them is unknown.
         parameters: word of a function to its parameters behind the tensor, where they have another
             order than the analysis supposes.
+        defaults: word of a function to the dimension that it takes where none is given.
+        several: words of what gives several tensors.
+        lists: attributes of batches that are lists of tensors.
+        sizes_kept: sizes of a shape that stand for those of the tensor itself.
+        numbers_wait: numbers that leave the tensors are taken over all processes where they do;
+            else they stay what they are, and rules look for the place.
         losses: dotted names of loss functions.
         loss_classes: dotted names of classes whose objects are losses.
         left_out: the number that losses of classes leave out unless they are told another one.
@@ -147,6 +153,11 @@ class Vocabulary:
     packages: tuple[str, ...] = ()
     operations: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    defaults: Mapping[str, int] = field(default_factory=dict)
+    several: frozenset[str] = frozenset()
+    lists: frozenset[str] = frozenset()
+    sizes_kept: frozenset[int] = frozenset()
+    numbers_wait: bool = True
     losses: Mapping[str, Loss] = field(default_factory=dict)
     loss_classes: Mapping[str, Loss] = field(default_factory=dict)
     left_out: int = -100

@@ -110,7 +110,7 @@ class Accesses(Calls):
                 continue
             if self.batch_of(behind) is not None or self.gives_several(behind):
                 continue
-            if is_view(behind) or is_pair(behind):
+            if is_view(behind) or is_pair(behind) or self.is_list(behind):
                 continue
             if isinstance(behind, Opaque) and behind.kind == "item":
                 if self.position_in_batch(behind) is not None:
@@ -122,6 +122,15 @@ class Accesses(Calls):
                     continue
             return False
         return bool(values)
+
+    def is_list(self, value: Value) -> bool:
+        """Whether a value is an attribute of a batch that is a list of tensors."""
+        return (
+            isinstance(value, Opaque)
+            and value.kind == "attribute"
+            and value.name in self.vocabulary.lists
+            and any(self.batch_of(base) is not None for base in value.operands[0])
+        )
 
     def is_used_as_tensor(self, item: Opaque) -> bool:
         """Whether a part of a batch is a tensor: the script uses it so, or the data set says so."""

@@ -24,6 +24,7 @@ from transpile.facts.values import (
 from transpile.facts.walk import returned
 from transpile.plan.graph import called_names, is_instance_of, origin
 from transpile.plan.model import Plan
+from transpile.plan.vocabulary import Loss
 from transpile.records import replace
 
 from . import algebra, domain
@@ -60,6 +61,9 @@ class Calls(Tensors, Losses):
         if isinstance(callee, External):
             return self.external(value, callee.name)
         if isinstance(callee, Instance):
+            inherited = None if value.inner else self.inherited_loss(callee)
+            if inherited is not None:
+                return self.loss(value, inherited, value)
             return self.instance(value, callee)
         if isinstance(callee, (BoundMethod, Function, Partial)):
             return (
@@ -105,6 +109,17 @@ class Calls(Tensors, Losses):
         """A mean over the samples that a function is given."""
         return algebra.average(algebra.nonlinear("a mean", *given))
 
+    def inherited_loss(self, callee: Instance) -> Loss | None:
+        """The loss of the framework whose ``forward`` a class of the project leaves as it is.
+
+        Only of those that reduce in one way: how another one is set up stands elsewhere.
+        """
+        for name in callee.cls.external_bases():
+            found = self.vocabulary.loss_classes.get(name)
+            if found is not None and "reduction" not in found.settings:
+                return found
+        return None
+
     def is_loss(self, value: Value) -> bool:
         """Whether a value is the object of a loss that the framework has."""
         behind = origin(value)
@@ -114,7 +129,11 @@ class Calls(Tensors, Losses):
 
     def given_to(self, value: Opaque, offset: int, word: str) -> Given:
         """The arguments of an operation behind its tensor."""
-        return Given(value.arguments, offset, self.vocabulary.parameters.get(word.rstrip("_"), ()))
+        own = word.rstrip("_")
+        words = self.vocabulary
+        return Given(
+            value.arguments, offset, words.parameters.get(own, ()), words.defaults.get(own)
+        )
 
     def is_plain_optimizer(self, values: Values) -> bool:
         """Whether values are optimizers that hand on the loss of a closure as it is."""

@@ -39,6 +39,8 @@ def reduced_over(word: str, tensor: Quantity, given: Given) -> Quantity:
         tensor = tensor.without_gradient()
     if tensor.kind is not Kind.SAMPLE:
         return tensor if tensor.kind is not Kind.UNKNOWN else after_reduction(tensor, given)
+    if given.get("exclude", None) not in ((), (Constant(False),)):
+        return reduced_over_others(word, tensor, given)
     dims = given.dims()
     if dims == ():
         return reduce(tensor)
@@ -53,6 +55,19 @@ def reduced_over(word: str, tensor: Quantity, given: Given) -> Quantity:
     rank = tensor.rank if keeps_dimensions(given) else max(1, tensor.rank - len(dims))
     dim = tensor.dim - before(dims, tensor.dim, given)
     return replace(tensor, content="", dim=dim, rank=rank)
+
+
+def reduced_over_others(word: str, tensor: Quantity, given: Given) -> Quantity:
+    """A sum or mean over all dimensions but those that are named."""
+    dims = given.dims()
+    if dims is None and tensor.dim == 0:
+        # What losses name there is the dimension of the samples, which is the first.
+        dims = (0,)
+    if not dims or tensor.dim is None or given.get("exclude", None) != (Constant(True),):
+        return domain.unknown(f"the dimensions of '{word}' are not known")
+    if tensor.dim in dims:
+        return replace(tensor, content="", dim=sum(0 <= one < tensor.dim for one in dims))
+    return algebra.total(tensor) if word in SUMS else algebra.average(tensor)
 
 
 def is_plain_mean(value: Opaque, given: Given) -> bool:
@@ -189,6 +204,8 @@ def concatenated(word: str, tensor: Quantity, given: Given, parts: list[Quantity
         return tensor
     dims = given.dims()
     at = dims[0] if dims else 0
+    if dims is None and tensor.dim is None:
+        return domain.unknown(f"the dimensions of '{word}' are not known")
     if word in JOINING and at == tensor.dim and any(one.kind is Kind.EQUAL for one in parts):
         return domain.unknown(OTHERS.format(word))
     if word == "stack" and tensor.dim is not None and 0 <= at <= tensor.dim:

@@ -55,7 +55,7 @@ def settings_of(
 
     reduction: str | None = signature.reduction
     values = given("reduction")
-    if arguments.unknown_because:
+    if arguments.unknown_because or given("batch_axis") not in ((), (Constant(0),)):
         reduction = None
     elif values:
         word = values[0].value if len(values) == 1 and isinstance(values[0], Constant) else None

@@ -161,7 +161,7 @@ class Models(Looking):
         }  # fmt: skip
         for name in names:
             word = name.rpartition(".")[2]
-            if word in several or word in SPLITS:
+            if word in several or word in SPLITS or word in self.vocabulary.several:
                 return True
         return False
 

@@ -17,7 +17,7 @@ class Numbers(Models):
     def as_number(self, quantity: Quantity, value: Opaque) -> Quantity:
         """A quantity as a plain number that left the tensors: equal once it is reduced."""
         number = quantity.number()
-        if number.kind is Kind.SAMPLE:
+        if number.kind is Kind.SAMPLE or not self.vocabulary.numbers_wait:
             return number
         if self.whole and number.kind in (Kind.PART, Kind.EQUAL):
             return domain.equal(tensor=False)

@@ -161,7 +161,7 @@ NEUTRAL_METHODS = words("""
 
 #: Operations that are told by themselves.
 OTHERS = words("""
-    scale
+    scale add_all weighting
     size numel nelement resize resize_as einsum pad_packed_sequence pad_sequence cuda view reshape
     unsqueeze expand_dims squeeze transpose swapaxes swapdims permute t T mT H adjoint flatten
     ravel movedim moveaxis unflatten rearrange newaxis

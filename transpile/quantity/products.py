@@ -26,11 +26,32 @@ def product(
         product = matrix_product(others[0], others[1])
         return algebra.add(tensor, product)
     if word in BATCHED_PRODUCTS:
-        return algebra.multiply(tensor, others[0])
+        left, right = (
+            transposed(side, given.get(name, None))
+            for side, name in ((tensor, "transpose_x"), (others[0], "transpose_y"))
+        )
+        return batched_product(left, right)
     if word in ("dot", "inner", "tensordot") and Kind.SAMPLE in (tensor.kind, others[0].kind):
         product = algebra.multiply(tensor, others[0])
         return algebra.total(product) if word == "dot" else domain.unknown(algebra.PAIRS)
     return matrix_product(tensor, others[0], word in ("mm",))
+
+
+def transposed(matrices: Quantity, asked: Values) -> Quantity:
+    """A side of a product of several matrices whose last two dimensions may change places."""
+    if matrices.kind is not Kind.SAMPLE or not matrices.dim or asked in ((), (Constant(False),)):
+        return matrices
+    known = asked == (Constant(True),)
+    return replace(matrices, dim={1: 2, 2: 1}.get(matrices.dim) if known else None)
+
+
+def batched_product(left: Quantity, right: Quantity) -> Quantity:
+    """A product of the matrices of two tensors of shape (matrices, rows, columns)."""
+    if left.kind is Kind.SAMPLE and right.kind is Kind.SAMPLE and (left.dim or right.dim):
+        if left.dim == 2 and right.dim == 1:
+            return algebra.total(algebra.multiply(left, replace(right, dim=2)))
+        return domain.unknown(algebra.PAIRS)
+    return algebra.multiply(left, right)
 
 
 def turned(matrix: Quantity, asked: Values) -> Quantity:

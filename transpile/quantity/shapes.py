@@ -62,11 +62,13 @@ class Given:
         arguments: all arguments of the call.
         offset: how many positional ones stand for the tensor: 1 for functions, 0 for methods.
         order: the parameters behind the tensor, where the analysis supposes others.
+        default: the dimension where none is given, where the analysis supposes another.
     """
 
     arguments: Arguments
     offset: int
     order: tuple[str, ...] = ()
+    default: int | None = None
 
     def get(self, name: str, position: int | None) -> Values:
         """The values of an argument by keyword or by position behind the tensor."""
@@ -91,6 +93,8 @@ class Given:
     def dims(self, position: int = 0) -> tuple[int, ...] | None:
         """The dimensions that a reduction names; empty for none, None where they are not known."""
         values = self.get("dim", position)
+        if not values and self.default is not None:
+            return (self.default,)
         return integers(values) if values else ()
 
 
@@ -114,11 +118,17 @@ def integer(values: Values) -> int | None:
     return found[0] if found is not None and len(found) == 1 else None
 
 
-def reshaped(word: str, tensor: Quantity, given: Given, look: Look) -> Quantity:
+def reshaped(
+    word: str,
+    tensor: Quantity,
+    given: Given,
+    look: Look,
+    kept: frozenset[int] = frozenset(),
+) -> Quantity:
     """A tensor of samples after a change of its shape."""
     if word in ("view", "reshape"):
         shape = given.positional()
-        found = replace(tensor, dim=viewed(tensor, shape, look))
+        found = replace(tensor, dim=viewed(tensor, shape, look, kept))
         return replace(found, rank=len(shape)) if shape else found
     dim = tensor.dim
     ordered = given.positional()
@@ -216,7 +226,7 @@ def layer_widths(plan: Plan) -> frozenset[int]:
     )
 
 
-def viewed(tensor: Quantity, shape: list[Values], look: Look) -> int | None:
+def viewed(tensor: Quantity, shape: list[Values], look: Look, kept: frozenset[int]) -> int | None:
     """Where the samples are counted in a view of the given shape."""
     if not shape:
         return tensor.dim
@@ -226,6 +236,10 @@ def viewed(tensor: Quantity, shape: list[Values], look: Look) -> int | None:
             return part.dim
         if part.kind is Kind.EQUAL and part.degree == 1:
             return position
+    if tensor.dim is not None and tensor.dim < len(shape):
+        own = [integer(values) for values in shape[: tensor.dim + 1]]
+        if all(size in kept for size in own):
+            return tensor.dim
     first = only_constant(shape[0])
     rest = [position for position, values in enumerate(shape) if integer(values) == -1]
     if first is None and rest and tensor.dim:

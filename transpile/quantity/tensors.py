@@ -104,7 +104,7 @@ class Tensors(Numbers, Sizes):
                 return tensor
             if plain in ("view", "reshape") and self.regroups(tensor, given, value):
                 return domain.unknown(GROUPED.format(plain))
-            return reshaped(plain, tensor, given, self.look)
+            return reshaped(plain, tensor, given, self.look, self.vocabulary.sizes_kept)
         if plain in REORDERS:
             return reordered(plain, tensor, given)
         if plain == "mean" and tensor.selection and is_plain_mean(value, given):
@@ -120,6 +120,8 @@ class Tensors(Numbers, Sizes):
                     return domain.unknown(ACROSS.format(word))
             return along(plain, tensor, given, others)
         if plain in CONCATENATIONS:
+            if not any(isinstance(one, Sequence) for one in handed(value)) and others:
+                return self.joined(plain, [tensor, *others], given)
             parts = [
                 self.look(element)
                 for one in handed(value)
@@ -140,6 +142,10 @@ class Tensors(Numbers, Sizes):
             return algebra.add(tensor, others[0]) if others else tensor
         if plain in PRODUCTS:
             return algebra.multiply(tensor, others[0]) if others else tensor
+        if plain == "add_all":
+            return self.summed_up([tensor, *others], value)
+        if plain == "weighting":
+            return others[0] if others else tensor
         if plain == "scale":
             factor, more = given.get("scale", 0), given.get("bias", 1)
             scaled = algebra.multiply(tensor, self.look(factor)) if factor else tensor
@@ -195,6 +201,22 @@ class Tensors(Numbers, Sizes):
             if len({one.degrees for one in found}) > 1:
                 return True
         return False
+
+    def joined(self, word: str, parts: list[Quantity], given: Given) -> Quantity:
+        """Tensors in one, which are given one by one."""
+        found = parts[0]
+        for one in parts[1:]:
+            found = algebra.join(found, one)
+        return concatenated(word, found, given, parts)
+
+    def summed_up(self, parts: list[Quantity], value: Opaque) -> Quantity:
+        """The sum of several tensors, given one by one or in a list."""
+        if any(isinstance(one, Sequence) for one in handed(value)):
+            return self.summed(handed(value))
+        found = domain.NOTHING
+        for one in parts:
+            found = algebra.add(found, one)
+        return found
 
     def spread_over_samples(self, sizes: list[Quantity]) -> int | None:
         """Where a tensor counts the samples that is repeated for each of them; None for others."""
@@ -254,7 +276,7 @@ class Tensors(Numbers, Sizes):
         """What is applied to each element."""
         if word in ("gather", "index_select", "take_along_dim", "scatter", "scatter_add"):
             at = given.get("dim", 0)
-            along = integer(at) if at else 0
+            along = integer(at) if at else given.default or 0
             index = given.get("index", 1)
             picks = self.look(index) if index else domain.equal()
             if word in PICKING and along is not None and tensor.kind is Kind.SAMPLE:
@@ -263,7 +285,7 @@ class Tensors(Numbers, Sizes):
                 ):
                     return domain.unknown(ACROSS.format(word))
                 tensor = replace(tensor, rank=max(tensor.rank, picks.rank, along + 1))
-            others = others[1:]
+            others = [picks] if word in PICKING else others[1:]
         if word == "embedding" and others:
             return (
                 replace(domain.sample(gradient=True), dim=others[0].dim)

@@ -47,8 +47,8 @@ from transpile.rules.mxnet.data._loaders import from_store
 from transpile.rules.mxnet.gradients._divisors import Divisor, divisor_of, divisor_unknown
 from transpile.rules.mxnet.gradients._early import early_exits, early_gradients
 from transpile.rules.mxnet.gradients._module_divisors import module_divisors
-from transpile.rules.mxnet.losses._losses import Reader, Reduction
-from transpile.rules.mxnet.losses._numbers import in_training, takes_samples
+from transpile.rules.mxnet.losses._losses import Reduction, reduction
+from transpile.rules.mxnet.losses._numbers import takes_samples
 
 CODES = {
     "MX301": "each update is the average over the batch of all workers",
@@ -180,8 +180,7 @@ def step_answers(
             claims=claims,
         )
         return
-    reader = Reader(lambda values: in_training(plan, values))
-    found = {reader.reduction(backward.loss) for backward in backwards}
+    found = {reduction(plan, backward.loss) for backward in backwards}
     if Reduction.UNEVEN in found and plan.options.kvstore != "dist_async":
         yield Ruling.refuse(
             "MX308",
@@ -193,19 +192,15 @@ def step_answers(
         return
     losses = tuple(value for backward in backwards for value in backward.loss)
     mean = bool(found) and found <= {Reduction.MEAN, Reduction.COUPLED}
-    if Reduction.COUPLED in found or reader.mixes_inputs(losses):
+    if Reduction.COUPLED in found:
         yield coupled(event)
     if not mean and not found <= {Reduction.SUM, Reduction.SAMPLES}:
         # Who passes 1 has divided already.
         mean = constant_of(argument, None) == 1
-        yield Remark.warn(
-            "MX306",
-            event,
-            "it cannot be told whether the loss adds up over the samples of a batch or is their "
-            f"mean: it is taken {'to be the mean' if mean else 'to add up'}, as it is divided by "
-            f"{'1' if mean else 'a number of samples'} here",
-            f"with {'a sum' if mean else 'a mean'}, correct what this step is given",
-        )
+        # Where the batches are not seen, that is said elsewhere.
+        unseen = found == {Reduction.NONE} and not update.loaders
+        if not unseen:
+            yield untold(event, mean)
     divisor = divisor_of(plan, event.module, argument, losses, mean)
     if not made_whole(plan, losses) and unshared_noise(plan, losses):
         yield Remark.warn(
@@ -230,6 +225,18 @@ def step_answers(
         return
     yield Ruling.apply(
         "MX301", event, "it divides by the samples of all workers", data=divisor, claims=claims
+    )
+
+
+def untold(event: Event, mean: bool) -> Remark:
+    """The warning for a loss of which it is not seen how it is reduced."""
+    return Remark.warn(
+        "MX306",
+        event,
+        "it cannot be told whether the loss adds up over the samples of a batch or is their "
+        f"mean: it is taken {'to be the mean' if mean else 'to add up'}, as it is divided by "
+        f"{'1' if mean else 'a number of samples'} here",
+        f"with {'a sum' if mean else 'a mean'}, correct what this step is given",
     )
 
 

@@ -21,7 +21,7 @@ from transpile.rules.mxnet.data._batch_shapes import unshared_noise
 from transpile.rules.mxnet.data._draws import holds_batch, noise
 from transpile.rules.mxnet.data._loaders import from_store
 from transpile.rules.mxnet.data._slices import cut_values
-from transpile.rules.mxnet.losses._losses import Reader, Reduction, picks_samples
+from transpile.rules.mxnet.losses._losses import Reduction, picks_samples, reduction
 
 #: Methods that read a number, or numbers, off a device.
 READING = ("asscalar", "asnumpy", "item")
@@ -123,13 +123,12 @@ def numbers_of(plan: Plan, vocabulary: Vocabulary) -> Numbers:
 def find_readings(numbers: Numbers) -> None:
     """Find the calls that read means or sums of training batches, in every context alike."""
     plan = numbers.plan
-    reader = Reader(lambda values: in_training(plan, values))
     at: dict[int, list[tuple[Event, Reduction]]] = {}
     for event in plan.facts.reached_calls:
         behind = tuple(value for name in READING for value in receivers_of(event, name))
         if behind:
-            kind = reader.reduction(behind) if trained(plan, behind) else Reduction.UNKNOWN
-            if takes_samples(plan, behind):
+            kind = reduction(plan, behind) if trained(plan, behind) else Reduction.UNKNOWN
+            if takes_samples(plan, behind) or kind not in (Reduction.MEAN, Reduction.SUM):
                 kind = Reduction.UNKNOWN
             at.setdefault(id(event.node), []).append((event, kind))
     for readings in at.values():

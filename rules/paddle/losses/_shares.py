@@ -40,10 +40,6 @@ class Shares(Analysis):
             for value in walk_back(values)
         )
 
-    def as_number(self, quantity: Quantity, value: Opaque) -> Quantity:
-        """A quantity as a plain number."""
-        return quantity.number()
-
     def added(self, value: Opaque, left: Quantity, right: Quantity) -> Quantity:
         """A sum over the batch with something added that is none: one side takes a factor."""
         for first, second in ((left, right), (right, left)):

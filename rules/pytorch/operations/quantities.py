@@ -172,7 +172,7 @@ VOCABULARY = Vocabulary(
         "torch.", "numpy.", "math.", "copy.", "scipy.special.", "torchvision.transforms.",
         "torchvision.utils.",
     ),
-    operations=spoken(ALL - {"scale", "elementwise", "pad_either"}),
+    operations=spoken(ALL - {"scale", "add_all", "weighting", "elementwise", "pad_either"}),
     losses={
         f"{package}.{word}": loss for package in LOSS_PACKAGES for word, loss in FUNCTIONS.items()
     },
