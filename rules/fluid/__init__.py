@@ -5,6 +5,7 @@ from __future__ import annotations
 from transpile.facts.state import Dialect
 from transpile.plan.table import Table
 from transpile.rules.fluid._names import canonical
+from transpile.rules.fluid._quantities import VOCABULARY
 from transpile.rules.fluid._questions import distributed, sites, trains
 from transpile.rules.fluid._versions import VERSIONS
 
@@ -12,6 +13,7 @@ TABLE = Table(
     joins=False,
     framework="fluid",
     prefix="FL",
+    quantities=VOCABULARY,
     versions=VERSIONS,
     packages=frozenset({"paddle.fluid", "paddle.v2"}),
     dialect=Dialect(

@@ -67,9 +67,23 @@ for x, y, m in gluon.data.DataLoader(data, batch_size=12):
     loss.backward()
     trainer.step(12)
 """,
+    "fluid": """\
+import paddle
+import paddle.fluid as fluid
+import paddle.fluid.layers as L
+
+x = fluid.data(name="x", shape=[None, 4], dtype="float32")
+y = fluid.data(name="y", shape=[None, 1], dtype="int64")
+m = fluid.data(name="m", shape=[None, 3], dtype="float32")
+out = L.fc(x, 3)
+weight = L.create_parameter([3, 3], "float32")
+fixed = L.fill_constant([16, 3], "float32", 1.0)
+{body}
+fluid.optimizer.SGD(0.1).minimize(L.mean(out))
+""",
 }
 #: How deep the body of the training step stands.
-DEPTH = {"mxnet": 8}
+DEPTH = {"mxnet": 8, "fluid": 0}
 #: What is expected, and the expression in each framework that has it; one for all where they agree.
 EXPRESSIONS: list[tuple[str, str | dict[str, str]]] = [
     ("independent", "fixed.mean()"),
@@ -288,6 +302,58 @@ OWN: dict[str, list[tuple[str, str]]] = {
         ("unknown", "nd.batch_dot(out.expand_dims(0), m.expand_dims(0), transpose_b=True)"),
         ("unknown", "gluon.loss.L2Loss(batch_axis=1)(out, m)"),
     ],
+    "fluid": [
+        ("independent", "L.reduce_sum(L.square(weight))"),
+        ("independent", "L.mean(fixed)"),
+        ("samples", "x"),
+        ("samples", "out"),
+        ("samples", "L.square_error_cost(out, m)"),
+        ("samples", "L.softmax_with_cross_entropy(out, y)"),
+        ("samples", "L.softmax(out)"),
+        ("samples", "L.softmax(out, axis=1)"),
+        ("samples", "L.reduce_sum(out, dim=1)"),
+        ("samples", "L.concat([out, m], axis=1)"),
+        ("samples", "L.elementwise_mul(out, m)"),
+        ("samples", "L.matmul(out, weight)"),
+        ("samples", "L.reshape(out, [0, 3, 1])"),
+        ("samples", "L.reshape(out, [-1, 3])"),
+        ("samples", "L.slice(out, axes=[1], starts=[0], ends=[2])"),
+        ("samples", "L.split(out, 3)[0]"),
+        ("samples", "L.l2_normalize(out, axis=1)"),
+        ("samples", "L.sums([out, m])"),
+        ("mean", "L.mean(out)"),
+        ("mean", "L.reduce_mean(out)"),
+        ("mean", "L.reduce_mean(out, dim=0)"),
+        ("mean", "L.mean(L.cross_entropy(L.softmax(out), y))"),
+        ("mean", "L.scale(L.mean(out), scale=0.5)"),
+        ("mean", "L.mean(out) * 2 + L.mean(m)"),
+        ("mean", "L.elementwise_add(L.mean(out), L.mean(m))"),
+        ("mean", "L.sums([L.mean(out), L.mean(m)])"),
+        ("mean", "L.mean(out) + L.reduce_sum(L.square(weight))"),
+        ("mean", "L.reduce_mean(L.reduce_sum(L.square(out), dim=1))"),
+        ("sum", "L.reduce_sum(out)"),
+        ("sum", "L.reduce_sum(out, dim=[0, 1])"),
+        ("sum", "L.reduce_sum(out, dim=0)"),
+        ("sum", "L.reduce_sum(L.reduce_mean(out, dim=1))"),
+        ("mean and sum", "L.reduce_sum(out) + L.reduce_sum(L.square(weight))"),
+        ("mean and sum", "L.scale(L.reduce_sum(out), scale=1.0, bias=1.0)"),
+        ("unknown", "L.square(L.mean(out))"),
+        ("unknown", "L.sqrt(L.reduce_sum(out))"),
+        ("unknown", "L.mean(out) * L.mean(m)"),
+        ("unknown", "L.elementwise_mul(L.mean(out), L.mean(m))"),
+        ("unknown", "L.reduce_max(out)"),
+        ("unknown", "L.softmax(out, axis=0)"),
+        ("unknown", "L.softmax(out, False, None, 0)"),
+        ("unknown", "L.cumsum(out, axis=0)"),
+        ("unknown", "L.reverse(out, axis=0)"),
+        ("unknown", "L.slice(out, axes=[0], starts=[0], ends=[2])"),
+        ("unknown", "L.split(out, 2, dim=0)[0]"),
+        ("unknown", "L.matmul(out, out, transpose_y=True)"),
+        ("unknown", "L.mul(out, L.transpose(out, [1, 0]))"),
+        ("unknown", "L.elementwise_sub(out, L.reduce_mean(out, dim=0)) * out"),
+        ("unknown", "L.clip(L.mean(out), 0.0, 1.0)"),
+        ("unknown", "L.reshape(out, [6, -1])"),
+    ],
 }
 CASES = [
     (framework, expected, expression if isinstance(expression, str) else expression[framework])
@@ -336,5 +402,6 @@ def test_what_no_table_knows_is_named(framework: str, expression: str, word: str
 
 @pytest.mark.parametrize("framework", SCRIPTS)
 def test_a_long_sum_is_told_in_time(framework: str) -> None:
-    lines = ["a = out.mean()", *["a = a + a"] * 40, "a"]
+    mean = "L.mean(out)" if framework == "fluid" else "out.mean()"
+    lines = [f"a = {mean}", *["a = a + a"] * 40, "a"]
     assert describe(measured(framework, "\n".join(lines))) == "mean"

@@ -145,6 +145,8 @@ class Vocabulary:
         samples: functions that give the samples of a batch.
         means: functions that give a mean over the samples.
         layer_functions: dotted prefixes of functions that make and apply a layer.
+        operations_first: a function whose word is one of the operations is no layer.
+        weights: functions that make parameters.
         flattening: operations that go along all elements where they are given no axis.
         apart: whether the models are shown to keep samples apart; None where nobody can tell.
     """
@@ -173,6 +175,8 @@ class Vocabulary:
     samples: frozenset[str] = frozenset()
     means: frozenset[str] = frozenset()
     layer_functions: tuple[str, ...] = ()
+    operations_first: bool = False
+    weights: frozenset[str] = frozenset()
     flattening: frozenset[str] = frozenset()
     apart: Callable[[Plan], bool] | None = None
 

@@ -178,7 +178,10 @@ class Calls(Tensors, Losses):
             return self.builtin(value, word)
         if name in vocabulary.means:
             return self.mean_of(self.given(value))
-        if name.startswith(vocabulary.layer_functions):
+        if name in vocabulary.weights:
+            return domain.equal(gradient=True)
+        known = vocabulary.operations_first and vocabulary.operation(word)
+        if name.startswith(vocabulary.layer_functions) and not known:
             return self.from_model(domain.NOTHING, value)
         if name.startswith(vocabulary.distributions):
             return algebra.nonlinear("a distribution", *self.given(value))

@@ -159,8 +159,8 @@ def couples(word: str, tensor: Quantity, given: Given) -> bool:
     if word in SPATIAL:
         return tensor.dim != 0
     if word in ("select", "narrow"):
-        at = integer(given.get("dim", 0))
-        return at is not None and tensor.may_count_along(at)
+        dims = given.dims()
+        return dims is None or any(tensor.may_count_along(at) for at in dims)
     if word in LAST_BY_DEFAULT:
         dims = given.dims(LAST_BY_DEFAULT[word]) or (-1,)
         return any(tensor.may_count_along(dim) for dim in dims)

@@ -43,9 +43,10 @@ SPREADING = frozenset({"expand", "repeat", "tile"})
 WHOLE = ("shape", "size", "perm", "axes", "repeat_times", "reps")
 #: Other words for parameters.
 SYNONYMS = {
-    "dim": ("axis", "dims"),
+    "dim": ("axis", "dims", "axes"),
     "start_dim": ("start_axis",),
-    "keepdim": ("keepdims",),
+    "keepdim": ("keepdims", "keep_dim"),
+    "other": ("y",),
     "min": ("a_min",),
     "max": ("a_max",),
     "index": ("indices",),

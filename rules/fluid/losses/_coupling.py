@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transpile.facts.values import Constant, Opaque, Value, Values
 from transpile.plan.graph import called_names, parents, walk_back
+from transpile.plan.model import Plan
 from transpile.rules.fluid.data._shapes import (
     input_of,
     layer_of,
@@ -18,10 +19,9 @@ from transpile.rules.fluid.losses._losses import (
     DATA,
     LAYERS,
     MULTIPLYING,
-    REDUCED,
     SCALING,
     SHAPING,
-    kind_of,
+    is_reduced,
 )
 
 #: Layers whose result for one sample depends on the other samples of its batch.
@@ -49,13 +49,13 @@ PASSING = frozenset({"cast", "reshape", "squeeze", "unsqueeze", "flatten", "assi
 MOVING = frozenset({"stack", "unstack", "expand", "sequence_pad", "concat"})
 
 
-def couples(values: Values) -> str:
+def couples(plan: Plan, values: Values) -> str:
     """What makes the loss of a sample depend on the others; empty where nothing is seen to."""
     for value in walk_back(values, enter=is_entered):
         found = coupling_of(value)
         if found:
             return found
-    return reduction_inside(values)
+    return reduction_inside(plan, values)
 
 
 def is_entered(value: Value) -> bool:
@@ -140,7 +140,7 @@ def keeps_batch_first(values: Values) -> bool:
     return is_batch(values)
 
 
-def reduction_inside(values: Values) -> str:
+def reduction_inside(plan: Plan, values: Values) -> str:
     """A reduction over the batch from which the samples' parts of a loss are computed."""
     outer = ADDING | MULTIPLYING | SCALING | SHAPING | CURVES
     stack: list[tuple[Value, bool]] = [(value, False) for value in values]
@@ -156,7 +156,7 @@ def reduction_inside(values: Values) -> str:
             return f"{layer} over the batch, of which the loss is computed"
         if reduces:
             # The mean of what is a mean already changes nothing.
-            below = inside or kind_of(input_of(value)) not in REDUCED
+            below = inside or not is_reduced(plan, input_of(value))
         else:
             below = inside or (bool(layer) and f"{LAYERS}{layer}" not in outer)
         for group in parents(value):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import Enum
 
-from transpile.facts.values import Constant, Opaque, Sequence, Value, Values
+from transpile.facts.values import Constant, Opaque, Value, Values
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
+from transpile.quantity.asking import Kind as Part
+from transpile.quantity.asking import quantity
 
 LAYERS = "paddle.fluid.layers."
 ADDING = frozenset(
@@ -44,130 +45,25 @@ NORMALISING = frozenset({f"{LAYERS}batch_norm", f"{LAYERS}inplace_abn", f"{LAYER
 
 
 class Kind(Enum):
-    """How the samples of a batch come together in a value."""
+    """How the samples of a batch come together in a loss."""
 
     MEAN = "mean"
     SUM = "sum"
-    SAMPLES = "not at all"
-    RESHAPED = "not at all, and in another dimension than the first"
-    WEIGHTS = "no samples, but parameters"
-    NUMBER = "number"
     OTHER = "other"
 
 
-#: What has not the samples of a batch as its first dimension any more.
-REDUCED = frozenset({Kind.MEAN, Kind.SUM})
-
-
-def kind_of(values: Values) -> Kind:
+def kind_of(plan: Plan, values: Values) -> Kind:
     """How samples come together in a loss, over all that it may be."""
-    seen: dict[int, Kind] = {}
-    kinds = {kind_of_value(value, seen, 0) for value in values}
-    return kinds.pop() if len(kinds) == 1 else Kind.OTHER
-
-
-def kind_of_value(value: Value, seen: dict[int, Kind], depth: int) -> Kind:
-    """How samples come together in one value.
-
-    Args:
-        value: the value.
-        seen: what has been found, by value: a loss may be made of one value in many ways.
-        depth: how many operations lead here.
-    """
-    if isinstance(value, Constant):
-        return Kind.NUMBER
-    if not isinstance(value, Opaque) or depth > 30:
+    found = quantity(plan, values)
+    degrees = {term.degree for term in found.terms if term.gradient} or found.degrees
+    if found.kind is not Part.PART or found.pending or len(degrees) > 1:
         return Kind.OTHER
-    if id(value) not in seen:
-        seen[id(value)] = kind_of_call(value, seen, depth)
-    return seen[id(value)]
+    return {0: Kind.MEAN, 1: Kind.SUM}.get(next(iter(degrees)), Kind.OTHER)
 
 
-def kind_of_call(value: Opaque, seen: dict[int, Kind], depth: int) -> Kind:
-    """How samples come together in the result of a call or an operator."""
-    if value.kind == "operation":
-        return kind_of_operation(value, seen, depth)
-    for name in called_names(value):
-        if name == f"{LAYERS}create_parameter":
-            return Kind.WEIGHTS
-        first = value.arguments.get("x", 0) or value.arguments.get("input", 0)
-        if name in ADDING:
-            parts = [
-                kind_of_value(each, seen, depth + 1)
-                for argument in value.arguments.items[:2]
-                for each in flat(argument.values)
-            ]
-            return added(parts)
-        if name in MULTIPLYING:
-            second = value.arguments.get("y", 1)
-            parts = [
-                alike([kind_of_value(each, seen, depth + 1) for each in argument.values])
-                for argument in (first, second)
-                if argument is not None
-            ]
-            divides = name.endswith("div")
-            return multiplied(parts[0], parts[1], divides) if len(parts) == 2 else Kind.OTHER
-        if first is None or not name.startswith(LAYERS):
-            continue
-        if name in MEANS or name == f"{LAYERS}reduce_sum":
-            inner = alike([kind_of_value(each, seen, depth + 1) for each in first.values])
-            return reduced(value, name in MEANS, inner)
-        if name in SCALING or name in SHAPING:
-            inner = alike([kind_of_value(each, seen, depth + 1) for each in first.values])
-            moves = name in SHAPING and name not in KEEPING
-            return Kind.RESHAPED if moves and inner is Kind.SAMPLES else inner
-        if name in CURVES:
-            inner = alike([kind_of_value(each, seen, depth + 1) for each in first.values])
-            return Kind.OTHER if inner in REDUCED else inner
-    return Kind.SAMPLES if is_variable(value) else Kind.OTHER
-
-
-def reduced(value: Opaque, mean: bool, inner: Kind) -> Kind:
-    """How samples come together in a mean or a sum over something."""
-    if inner in REDUCED or inner in (Kind.WEIGHTS, Kind.NUMBER):
-        return inner
-    over = value.arguments.get("dim", 1)
-    names = called_names(value)
-    whole = f"{LAYERS}mean" in names or over is None or over.values == (Constant(None),)
-    if not whole:
-        dimensions = [
-            each.value if isinstance(each, Constant) else None
-            for each in flat(over.values if over is not None else ())
-        ]
-        if inner is not Kind.SAMPLES or not all(isinstance(each, int) for each in dimensions):
-            return Kind.OTHER
-        if 0 not in dimensions:
-            return Kind.SAMPLES
-    elif inner is Kind.OTHER and not mean:
-        return Kind.OTHER
-    return Kind.MEAN if mean else Kind.SUM
-
-
-def flat(values: Values) -> Iterator[Value]:
-    """Values, those of lists one by one."""
-    for value in values:
-        if isinstance(value, Sequence):
-            yield from value.every()
-        else:
-            yield value
-
-
-def kind_of_operation(value: Opaque, seen: dict[int, Kind], depth: int) -> Kind:
-    """How samples come together in the result of an operator."""
-    parts = [
-        alike(
-            [
-                kind_of_value(each, seen, depth + 1) if is_variable(each) else Kind.NUMBER
-                for each in operands
-            ]
-        )
-        for operands in value.operands
-    ]
-    if value.name in ("Add", "Subtract"):
-        return added(parts)
-    if value.name in ("Multiply", "Divide") and len(parts) == 2:
-        return multiplied(parts[0], parts[1], value.name == "Divide")
-    return Kind.OTHER
+def is_reduced(plan: Plan, values: Values) -> bool:
+    """Whether something is a mean or a sum over the batch."""
+    return quantity(plan, values).kind is Part.PART
 
 
 def is_variable(value: Value) -> bool:
@@ -177,37 +73,6 @@ def is_variable(value: Value) -> bool:
         for each in walk_back((value,))
         for name in called_names(each)
     )
-
-
-def alike(kinds: list[Kind]) -> Kind:
-    """What several alternatives have in common."""
-    return kinds[0] if len(set(kinds)) == 1 else Kind.OTHER
-
-
-def added(kinds: list[Kind]) -> Kind:
-    """How samples come together in a sum of several values."""
-    found = set(kinds) - {Kind.NUMBER}
-    if Kind.MEAN in found or Kind.SAMPLES in found:
-        # Every trainer has the same weights, and the average of equal gradients is that gradient.
-        found.discard(Kind.WEIGHTS)
-    if not found:
-        return Kind.NUMBER if kinds else Kind.OTHER
-    return found.pop() if len(found) == 1 else Kind.OTHER
-
-
-def multiplied(one: Kind, other: Kind, divides: bool) -> Kind:
-    """How samples come together in a product, or in a quotient."""
-    if other is Kind.NUMBER:
-        return one
-    if one is Kind.NUMBER and not divides:
-        return other
-    if other is Kind.WEIGHTS:
-        return one
-    if one is Kind.WEIGHTS and not divides:
-        return other
-    if one is other and one in (Kind.SAMPLES, Kind.RESHAPED):
-        return one
-    return Kind.OTHER
 
 
 def counts_tokens(values: Values) -> bool:

@@ -91,7 +91,7 @@ def done(minimize: Minimize) -> Iterator[Answer]:
 def answers(plan: Plan, minimize: Minimize) -> Iterator[Answer]:
     """What to do about one loss, and what to say."""
     event = minimize.backward
-    kind = kind_of(minimize.loss)
+    kind = kind_of(plan, minimize.loss)
     loss = loss_of(event)
     if kind is Kind.SUM:
         if loss is None or loss.node is None or not event.module.is_entry:
@@ -126,7 +126,7 @@ def answers(plan: Plan, minimize: Minimize) -> Iterator[Answer]:
             "feed positions inside each sample, or compute the numbers from the batch in the "
             "program",
         )
-    coupling = couples(minimize.loss)
+    coupling = couples(plan, minimize.loss)
     if coupling:
         yield remark(
             event,
