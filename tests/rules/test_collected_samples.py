@@ -21,6 +21,11 @@ COLLECT = {
         {"epoch": "score = median(guesses)\nif score > 0.5:\n    torch.save(model, 'best.pt')"},
         {"after": "guesses.append(each)", "epoch": "torch.save(torch.cat(guesses), 'each.pt')"},
         {"after": "for a, b in zip(each.tolist(), y.tolist()):\n    print(a, b)"},
+        {
+            "state": "from skimage.metrics import peak_signal_noise_ratio",
+            "after": "total = 0\nfor i in range(x.shape[0]):\n"
+            "    total += peak_signal_noise_ratio(x[i, :], x[i, :])\nprint(total / x.shape[0])",
+        },
     ],
 )
 def test_numbers_and_files_made_of_collected_samples_are_told_of(parts: dict[str, str]) -> None:

@@ -333,6 +333,22 @@ CASES: dict[str, tuple[dict[str, str], list[str]]] = {
         },
         [GUARD, "plt.figure()", "plt.plot([1, 2])", "plt.savefig('a.png')", "plt.close()"],
     ),
+    "a data set of the project that a library's makes": (
+        {
+            "top": "from torchvision.datasets import MNIST\n\nclass Digits(MNIST):\n    classes = 10",
+            "start": "digits = Digits('data', download=True)",
+        },
+        ["with main_process_first():", "digits = Digits('data', download=True)"],
+    ),
+    "a data set that hands on by position that it downloads": (
+        {
+            "top": "from torchvision.datasets import MNIST\n\nclass Digits(MNIST):\n"
+            "    def __init__(self, root, train=True, download=False):\n"
+            "        super().__init__(root, train, None, None, download)",
+            "start": "digits = Digits('data', download=True)",
+        },
+        ["with main_process_first():", "super().__init__(root, train, None, None, download)"],
+    ),
     "a download": (
         {
             "top": "from torchvision import datasets",

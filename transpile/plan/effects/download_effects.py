@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transpile.facts.events import Event
-from transpile.facts.values import Argument, External, Opaque, only_constant
+from transpile.facts.values import Argument, Class, External, Opaque, only_constant
 from transpile.plan.effects.effect_names import DOWNLOAD_METHODS, DOWNLOAD_PREFIXES, DOWNLOADS
 from transpile.plan.effects.effects import Vocabulary
 
@@ -26,7 +26,18 @@ def downloads(name: str, event: Event, vocabulary: Vocabulary) -> bool:
 def positional_download(name: str, event: Event) -> bool:
     """Whether the last of many positional arguments of a data set switches downloading on."""
     given = event.arguments.positional()
-    return name.rpartition(".")[2][:1].isupper() and len(given) >= 5 and switched_on(given[-1])
+    made = name.removesuffix(".__init__").rpartition(".")[2]
+    return made[:1].isupper() and len(given) >= 5 and switched_on(given[-1])
+
+
+def inherited_constructor(cls: Class) -> str:
+    """The class of a library that makes the instances of one of the project; else nothing."""
+    for ancestor in cls.ancestry():
+        if isinstance(ancestor, External):
+            return ancestor.name
+        if isinstance(ancestor, Class) and "__init__" in ancestor.scope.names:
+            break
+    return ""
 
 
 def switched_on(argument: Argument | None) -> bool:

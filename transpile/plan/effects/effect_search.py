@@ -5,8 +5,12 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.facts.values import External, Opaque, Partial, Unknown, Value, only_constant
-from transpile.plan.effects.download_effects import chosen_by_name_downloads, downloads
+from transpile.facts.values import Class, External, Opaque, Partial, Unknown, Value, only_constant
+from transpile.plan.effects.download_effects import (
+    chosen_by_name_downloads,
+    downloads,
+    inherited_constructor,
+)
 from transpile.plan.effects.effect_names import (
     ASKS,
     CONSOLE,
@@ -81,6 +85,10 @@ def classify(event: Event, vocabulary: Vocabulary) -> tuple[Kind, str] | None:
             kind = classify_function(callee.name, event, vocabulary)
             if kind is not None:
                 return kind, callee.name.removeprefix("builtins.")
+        elif isinstance(callee, Class):
+            made = inherited_constructor(callee)
+            if made and downloads(made, event, vocabulary):
+                return Kind.DOWNLOAD, made
         elif isinstance(callee, Opaque):
             kind = classify_method(callee, event, vocabulary)
             if kind is not None:

@@ -6,6 +6,8 @@ process has those of its share, and so is every number that is made of them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import libcst as cst
 
 from transpile.facts.values import Constant, Opaque, Sequence, Value, Values
@@ -57,7 +59,17 @@ class Collected:
             return False
         if self.hold(part.values):
             return False
-        return not any(self.goes_through(value) for value in walk_back(part.values))
+        behind = list(walk_back(part.values))
+        return not any(self.goes_through(value) for value in (*behind, *self.places(behind)))
+
+    def places(self, values: Iterable[Value]) -> Iterator[Value]:
+        """What says which samples are taken where several axes are indexed, as in ``x[i, :]``."""
+        for value in values:
+            node = value.node if isinstance(value, Opaque) and value.kind == "item" else None
+            if isinstance(node, cst.Subscript) and len(node.slice) > 1:
+                for element in node.slice:
+                    if isinstance(element.slice, cst.Index):
+                        yield from walk_back(self.plan.facts.values_of(element.slice.value))
 
     def are_samples(self, values: Values) -> bool:
         """Whether values are samples of a batch, or made of one each."""

@@ -12,6 +12,7 @@ from transpile.plan.roles.backwards import data_sources
 from transpile.quantity.algebra import AT_TIMES
 from transpile.quantity.asking import Kind, Quantity
 from transpile.quantity.contents import COUNTED
+from transpile.quantity.shapes import PIECES
 from transpile.records import replace
 from transpile.rules.pytorch.data._looking import seen_whole
 
@@ -127,7 +128,8 @@ def made_of_batches(values: Values, inquiry: Inquiry) -> bool:
 def told(quantity: Quantity) -> str:
     """Why nothing is known of a number, and what is nevertheless."""
     reason: str = quantity.reason
-    if not quantity.shared:
+    if not quantity.shared or reason == PIECES:
+        # The sum over one process's samples divided by their number is no sum of means.
         return reason
     return (
         f"{reason}; besides, it is divided by the number of samples of this process's share, which "
