@@ -303,6 +303,7 @@ TABLE = Table(
         }
     ),
     loading_methods=frozenset({"load_state_dict"}),
+    saving_methods=frozenset({"state_dict"}),
     moving_methods={
         "to": False, "cuda": False, "float": False, "cpu": True, "half": True, "double": True,
         "bfloat16": True,

@@ -314,3 +314,28 @@ def test_a_list_that_is_drawn_from_grows_or_shrinks(change: str, refused: bool) 
     assert [one.code for one in found.findings if one.level is Level.ERROR] == (
         ["PT218"] if refused else []
     )
+
+
+def test_options_that_are_set_behind_the_loader_change_no_data() -> None:
+    """The data set is made of what an option names, not of the options."""
+    text = """\
+import argparse
+import os
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--folder")
+parser.add_argument("--width", type=int)
+args = parser.parse_args()
+rows = torch.load(os.path.join(args.folder, "rows.pt"))
+loader = DataLoader(TensorDataset(torch.tensor([row[0] for row in rows])), batch_size=8)
+args.width = 4
+model = torch.nn.Linear(args.width, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for (x,) in loader:
+    optimizer.zero_grad()
+    model(x).pow(2).mean().backward()
+    optimizer.step()
+"""
+    assert "PT218" not in [found.code for found in convert(text).findings]

@@ -335,7 +335,8 @@ CASES: dict[str, tuple[dict[str, str], list[str]]] = {
     ),
     "a data set of the project that a library's makes": (
         {
-            "top": "from torchvision.datasets import MNIST\n\nclass Digits(MNIST):\n    classes = 10",
+            "top": "from torchvision.datasets import MNIST\n\n"
+            "class Digits(MNIST):\n    classes = 10",
             "start": "digits = Digits('data', download=True)",
         },
         ["with main_process_first():", "digits = Digits('data', download=True)"],

@@ -61,6 +61,7 @@ class Table:
         wrappers: functions and classes that average the gradients of the model they are given.
         preparing_methods: methods that change where a model is or what of it learns.
         loading_methods: those of them that give it whole weights.
+        saving_methods: methods that give the weights of a model and all its parts, by name.
         moving_methods: those that move it, each to whether it always goes elsewhere. A wrap loses
             hold of parameters that do.
         elsewhere: names of devices and types, at which a model does not train.
@@ -129,6 +130,7 @@ class Table:
     wrappers: frozenset[str] = frozenset()
     preparing_methods: frozenset[str] = frozenset()
     loading_methods: frozenset[str] = frozenset()
+    saving_methods: frozenset[str] = frozenset()
     moving_methods: Mapping[str, bool] = field(default_factory=dict)
     elsewhere: frozenset[str] = frozenset()
     replacing: frozenset[str] = frozenset()

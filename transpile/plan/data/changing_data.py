@@ -83,6 +83,8 @@ class Drawn:
         self.length = self.own(reached_by(plan, methods(everything, ("__len__",))))
         self.samples = self.own(reached_by(plan, methods(everything, (*DRAWING, "__len__"))))
         self.roots = {id(value) for value in self.made(given)}
+        #: Those of them that are handed on themselves, not what an attribute of theirs holds.
+        self.whole_roots = {id(value) for value in self.made(given, whole=True)}
 
     def own(self, reads: Reads) -> Reads:
         """What is read here, without what belongs to other objects of the same classes."""
@@ -104,9 +106,17 @@ class Drawn:
             },
         )
 
-    def made(self, values: Values) -> Iterator[Value]:
+    def made(self, values: Values, whole: bool = False) -> Iterator[Value]:
         """The objects that libraries make of data, which are data sets or samplers themselves."""
-        for value in walk_back(values, lambda one: not isinstance(one, Instance)):
+        bound: set[int] = set()
+
+        def enters(one: Value) -> bool:
+            if not isinstance(one, Opaque):
+                return not isinstance(one, Instance)
+            bound.update(map(id, one.callee))
+            return not whole or one.kind != "attribute" or id(one) in bound
+
+        for value in walk_back(values, enters):
             if isinstance(value, Opaque) and value.kind == "call" and value.callee:
                 yield value
 
@@ -116,7 +126,7 @@ class Drawn:
             for owner in self.owners(event.callee):
                 if (id(owner), event.name) in self.length.attributes:
                     return True
-                if id(owner) in self.roots and event.name not in BESIDE:
+                if id(owner) in self.whole_roots and event.name not in BESIDE:
                     return True
             return False
         grows = (
@@ -137,7 +147,7 @@ class Drawn:
         """Whether an event changes what the samples are made of."""
         if event.kind == "store" and event.name != "[]":
             return any(
-                (id(owner), event.name) in self.samples.attributes or id(owner) in self.roots
+                (id(owner), event.name) in self.samples.attributes or id(owner) in self.whole_roots
                 for owner in self.owners(event.callee)
             )
         return any(

@@ -13,6 +13,7 @@ from transpile.facts.walk import descendants
 from transpile.plan.flow.places import ancestors, blocks_around, function_of, start, statement_of
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
+from transpile.plan.models.owners import put_into_wholes
 from transpile.plan.models.parts import is_plain
 from transpile.plan.models.stored import stored
 from transpile.plan.models.wraps import Wrap
@@ -74,6 +75,7 @@ def reaches(plan: Plan, wrap: Wrap, wrapper: Wrapper, in_place: bool = False) ->
         yield from accesses(plan, wrap, value, wrapper, in_place)
         yield from arguments(plan, wrap, value, wrapper, in_place)
         yield from contents(plan, wrap, value, wrapper)
+        yield from parts(plan, wrap, value)
 
 
 def wrapped_values(plan: Plan, wrap: Wrap) -> list[Value]:
@@ -190,6 +192,14 @@ def contents(plan: Plan, wrap: Wrap, value: Value, wrapper: Wrapper) -> Iterator
             continue
         if found.because or not is_before(plan, wrap, found.module, found.node):
             yield Reach(found.module, found.node, because=found.because)
+
+
+def parts(plan: Plan, wrap: Wrap, value: Value) -> Iterator[Reach]:
+    """Places where the wrapped model becomes a part of another, whose weights are saved whole."""
+    for module, target in put_into_wholes(plan, value, wrap.order):
+        assignment = module.source.parent(module.source.parent(target))
+        if isinstance(assignment, cst.Assign) and holds(plan, assignment.value, value):
+            yield Reach(module, assignment.value)
 
 
 @query

@@ -15,6 +15,7 @@ from transpile.plan.models.holders import Holder, trace
 from transpile.plan.models.learning import training_forwards
 from transpile.plan.models.model_preparations import preparations
 from transpile.plan.models.moves import moved_while_it_trains
+from transpile.plan.models.owners import touched_as_part
 from transpile.plan.models.second_passes import reached_by_gradients_alone, second_pass
 from transpile.plan.models.wrap_sites import (
     assigned_as_global,
@@ -147,10 +148,12 @@ def search_wrap(plan: Plan, model: Model, thawed: bool = False) -> Wrap | str:
     for key in reversed([key for key in order if key in common]):
         found = wrap_at(plan, model, common[key], forwards, thawed)
         if isinstance(found, Wrap):
-            if found.order <= min(event.order for event in forwards):
+            # Another method may set the variable again, behind the training.
+            late = found.order > min(event.order for event in forwards)
+            why_not = touched_as_part(plan, model, common[key][0], found.order)
+            if not late and not why_not:
                 return found
-            # Another method sets the variable again, behind the training.
-            found = "it is set again behind its training"
+            found = why_not or "it is set again behind its training"
         reason = found or reason
     return reason
 
