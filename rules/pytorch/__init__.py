@@ -163,6 +163,7 @@ TABLE = Table(
             {"tqdm.tqdm", "rich.progress.track", "itertools.islice", "itertools.cycle"}
         ),
         keeps_argument={("torch.utils.data.DataLoader", "dataset"): 0},
+        loads_class={"from_pretrained": "config"},
         derived_wraps=frozenset({"torch.nn.parallel.DistributedDataParallel"}),
         returns_argument={
             "torch.nn.DataParallel": "module",

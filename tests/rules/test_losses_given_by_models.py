@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from data_way import convert
 
+from transpile import convert as automatic
 from transpile.finding import Level
 
 SCRIPT = """\
@@ -62,3 +63,42 @@ def test_a_mean_over_samples_that_are_apart() -> None:
 )
 def test_samples_that_are_mixed_before(given: str) -> None:
     assert is_warned_of(given)
+
+
+PRETRAINED = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+from transformers import BertConfig, BertModel, BertPreTrainedModel
+
+
+class Classifier(BertPreTrainedModel):
+    def __init__(self, config, width):
+        super().__init__(config)
+        self.bert = BertModel(config)
+        self.head = nn.Linear(8, width)
+
+    def forward(self, ids, labels):
+        outputs = self.bert(ids)
+        outputs = (self.head(outputs[1]),) + outputs[2:]
+        loss = nn.CrossEntropyLoss()(outputs[0].view(-1, 2), labels.view(-1))
+        return (loss,) + outputs
+
+
+rows = TensorDataset(torch.ones(32, 6).long(), torch.ones(32).long())
+config = BertConfig.from_pretrained("bert-base-uncased")
+model = Classifier.from_pretrained("bert-base-uncased", config=config, width=2)
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+for ids, labels in DataLoader(rows, batch_size=8):
+    loss = model(ids, labels)[0]
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+def test_calls_that_give_a_loss_beside_what_is_not_known_are_not_split() -> None:
+    """The check with the first batch would end every job."""
+    found = automatic(PRETRAINED, path="train.py")
+    assert "SplitCalls" not in found.text
+    assert {"PT413", "DT016"} <= {one.code for one in found.findings}

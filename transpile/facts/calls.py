@@ -157,6 +157,9 @@ class Calls(ProjectCalls):
                 for made in callee.callee
             ):
                 return (callee,)
+        loaded = self.load_class(callee, arguments, node)
+        if loaded is not None:
+            return loaded
         self.escape(arguments, node)
         if callee.kind == "attribute":
             returned = self.receiver_returned(callee)
@@ -166,6 +169,18 @@ class Calls(ProjectCalls):
         if callee.kind == "attribute" and self.buffers.concerns(callee.name):
             self.write_buffer(callee, arguments, node, made)
         return (made,)
+
+    def load_class(self, callee: Opaque, arguments: Arguments, node: cst.CSTNode) -> Values | None:
+        """What a library's class method makes of classes of the project: ``Net.from_pretrained``."""
+        first = self.dialect.loads_class.get(callee.name) if callee.kind == "attribute" else None
+        classes = [one for one in callee.operands[0] if isinstance(one, Class)] if first else []
+        if not classes or len(classes) < len(callee.operands[0]):
+            return None
+        given = arguments.keyword(first or "")
+        leading = Argument(given.values if given is not None else (), None)
+        others = [item for item in arguments.items[1:] if item.keyword != first]
+        passed = Arguments((leading, *others), arguments.unknown_because, arguments.rest)
+        return join([value for one in classes for value in self.call_class(one, passed, node)])
 
     def write_buffer(
         self, callee: Opaque, arguments: Arguments, node: cst.CSTNode, made: Opaque

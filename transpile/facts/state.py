@@ -85,6 +85,9 @@ class Dialect:
             same name, to its position.
         base_of: the class outside the project that an outside class derives from, as far as it
             matters; empty for others.
+        loads_class: class methods of libraries that make an object of the class they are called on,
+            to the argument that becomes the first of the constructor's; their own first argument
+            says where its state is.
         called_iterables: classes whose objects, called without arguments, give what iterates
             over them: ``for batch in loader():``.
         buffers: how tensors are made once and filled anew.
@@ -103,6 +106,7 @@ class Dialect:
     hands_back: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     keeps_argument: Mapping[tuple[str, str], int] = field(default_factory=dict)
     base_of: Callable[[str], str] = lambda name: ""
+    loads_class: Mapping[str, str] = field(default_factory=dict)
     called_iterables: frozenset[str] = frozenset()
     buffers: BufferWords = BufferWords()
     packages: frozenset[str] = frozenset()

@@ -199,6 +199,10 @@ class Expressions(Attributes):
 
     def operate(self, word: str, left: Known, right: Known) -> Known:
         """An operator on two values."""
+        known = self.held(left)
+        if word == "Add" and isinstance(known, Group) and isinstance(right, (Coupled, Unknown)):
+            # What is known of the first elements stays known.
+            return Group(known.elements, choice(right, *([known.rest] if known.rest else [])))
 
         def one(first: Known, second: Known) -> Known:
             if isinstance(first, Constant) and isinstance(second, Constant):
