@@ -285,3 +285,70 @@ model = Net()
     result = convert(script(net=net, rest=rest.replace("    loss = {loss}\n", "")))
     assert "SplitCalls" not in result.text
     assert {"DT016", "PT403"} <= codes(result)
+
+
+PAIRS = """\
+class Pairs(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(6, 1)
+
+    def forward(self, fields):
+        count = fields.shape[1]
+        first, second = list(), list()
+        for i in range(count - 1):
+            for j in range(i + 1, count):
+                first.append(i), second.append(j)
+        return self.head(fields[:, first] * fields[:, second])
+
+
+model = Pairs()
+"""
+
+
+def test_places_that_a_list_gathers_pick_no_samples() -> None:
+    found = convert(script(net=PAIRS), path="train.py")
+    assert found.outcome is Outcome.CONVERTED
+    assert [each.code for each in found.findings] == []
+
+
+GRAPHS = """\
+import numpy as np
+import torch
+from torch import nn
+
+
+class Graph:
+    def __init__(self, features, label):
+        self.features = features
+        self.label = label
+
+
+class Readout(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(4, 2)
+
+    def forward(self, graphs):
+        return self.head(torch.stack([graph.features.mean(0) for graph in graphs]))
+
+
+graphs = [Graph(torch.randn(5, 4), i % 2) for i in range(24)]
+model = Readout()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(6):
+    chosen = np.random.permutation(len(graphs))[:8]
+    batch = [graphs[i] for i in chosen]
+    labels = torch.tensor([graph.label for graph in batch])
+    loss = nn.functional.cross_entropy(model(batch), labels)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_calls_with_objects_of_the_project_are_not_split() -> None:
+    """The first of them would end the job: rows can be shared of tensors alone."""
+    found = convert(GRAPHS, path="train.py")
+    assert found.outcome is Outcome.REFUSED
+    assert any("objects of 'Graph'" in each.message for each in found.findings)

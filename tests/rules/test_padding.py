@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from data_way import convert
 
+from transpile import Options
 from transpile import convert as convert_on_any_way
 from transpile.finding import Level
 
@@ -154,6 +155,13 @@ def test_steps_as_often_as_one_process_pads_are_warned_of(made: str, warned: boo
     text = IN_LOOPS.format(made=made, given="")
     found = convert((text[: text.index("    losses")] + STEPS).encode()).findings
     assert ("PT712" in {finding.code for finding in found}) is warned
+
+
+def test_with_shared_calls_every_process_pads_the_whole_batch() -> None:
+    text = IN_LOOPS.format(made="pad_sequence(batch, batch_first=True)", given="")
+    text = text[: text.index("    losses")] + STEPS
+    found = convert_on_any_way(text, Options(shard="calls")).findings
+    assert "PT712" not in {finding.code for finding in found}
 
 
 RECURRENT = """\

@@ -5,6 +5,7 @@ from __future__ import annotations
 from transpile.facts.values import Constant, Opaque
 
 from .domain import (
+    LENGTH,
     ONE,
     Dim,
     Factor,
@@ -171,6 +172,9 @@ def tensor_of(run: Running, value: Known | None) -> Tensor:
         if isinstance(value, Group) and value.rest is None:
             if all(isinstance(one, (Constant, Number)) for one in value.elements):
                 return Tensor((Dim(Factor(len(value.elements))),))
+        elif isinstance(value, Group):
+            if all(isinstance(one, (Constant, Number)) for one in (*value.elements, value.rest)):
+                return Tensor((LENGTH,))
         return Tensor(None)
     raise Unclear("what is a tensor here is not known")
 

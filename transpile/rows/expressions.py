@@ -18,7 +18,6 @@ from .decisions import decide
 from .domain import (
     NONE,
     PLAIN,
-    Cell,
     Choice,
     Coupled,
     Group,
@@ -150,17 +149,6 @@ class Expressions(Attributes):
                 elements.append(value)
         made = Group(tuple(elements), rest)
         return made if isinstance(node, cst.Tuple) else self.cell(node, made)
-
-    def cell(self, node: cst.CSTNode, held: Group | Record) -> Cell:
-        """A new list or dict."""
-        made = Cell((id(node), self.context))
-        before = self.heap.get(made)
-        if before is not None and before != held:
-            both = choice(before, held)
-            assert isinstance(both, (Group, Record))
-            held = both
-        self.heap[made] = held
-        return made
 
     def dictionary(self, node: cst.Dict) -> Known:
         """A dict."""

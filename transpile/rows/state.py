@@ -253,6 +253,17 @@ class Running(ABC):
             raise NeedsRank(value.name)
         return input_tensor(value, self.ranks[value.name])
 
+    def cell(self, node: cst.CSTNode, held: Group | Record) -> Cell:
+        """A new list or dict."""
+        made = Cell((id(node), self.context))
+        before = self.heap.get(made)
+        if before is not None and before != held:
+            both = choice(before, held)
+            assert isinstance(both, (Group, Record))
+            held = both
+        self.heap[made] = held
+        return made
+
     def held(self, value: Known) -> Known:
         """What a cell holds; other values as they are."""
         return self.heap.get(value, Group()) if isinstance(value, Cell) else value

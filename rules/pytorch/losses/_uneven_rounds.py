@@ -53,6 +53,9 @@ def uneven_rounds(plan: Plan) -> UnevenRounds:
 
 def find(plan: Plan) -> UnevenRounds:
     """All such loops, and what is called in them."""
+    if plan.way == "calls":
+        # Every process has, and pads, the whole batch.
+        return UnevenRounds(frozenset(), frozenset())
     padded = [one for one in plan.loaders if one.training and pads(plan, one, PADDING)]
     if not padded:
         return UnevenRounds(frozenset(), frozenset())

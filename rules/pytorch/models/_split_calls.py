@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.facts.values import Constant, Opaque, Value
+from transpile.facts.values import Class, Constant, Instance, Opaque, Sequence, Value, Values
 from transpile.plan.graph import called_names
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.function_gradients import parameter_gradients
@@ -66,7 +66,17 @@ def whole_because(plan: Plan, model: Model, rows: CallRows) -> str:
     for event in training_forwards(plan, model):
         if any(is_array(argument.values) for argument in event.arguments.items):
             return "it is given arrays of NumPy, not tensors"
+        for argument in event.arguments.items:
+            if (cls := class_of_objects(argument.values)) is not None:
+                return f"it is given objects of '{cls.name}', not tensors"
     return ""
+
+
+def class_of_objects(values: Values) -> Class | None:
+    """The class of the project whose objects are all that some lists hold; None for others."""
+    held = [one for value in values if isinstance(value, Sequence) for one in value.every()]
+    classes = [one.cls for one in held if isinstance(one, Instance)]
+    return classes[0] if classes and len(classes) == len(held) else None
 
 
 def whole_for_another(plan: Plan, model: Model, rows: CallRows) -> str:

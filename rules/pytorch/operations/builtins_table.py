@@ -47,7 +47,8 @@ def call_builtin(run: Running, word: str, given: Given) -> Known | None:
             raise Mixed(f"'{word}' depends on the values of the samples")
         if word == "reversed":
             elements = elements[::-1]
-        return Group(tuple(elements), rest)
+        group = Group(tuple(elements), rest)
+        return run.cell(run.site[1], group) if word == "list" else group
     if word == "enumerate":
         elements, rest = run.elements_of(first)
         found = tuple(Group((Constant(place), one)) for place, one in enumerate(elements))

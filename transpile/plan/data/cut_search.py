@@ -267,8 +267,8 @@ class CutSearch:
         if mentions_position(index, self.around):
             if not self.walk_index(index):
                 self.fail(
-                    "each step takes a single sample, or something else that is no batch, by its "
-                    "position: one sample cannot be shared"
+                    "what each step takes out of its data by position may be a single sample, or "
+                    "no batch at all: which part of it each process should take is not known"
                 )
                 return
         elif not self.walk_index(index):

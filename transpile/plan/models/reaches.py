@@ -197,9 +197,9 @@ def contents(plan: Plan, wrap: Wrap, value: Value, wrapper: Wrapper) -> Iterator
 def parts(plan: Plan, wrap: Wrap, value: Value) -> Iterator[Reach]:
     """Places where the wrapped model becomes a part of another, whose weights are saved whole."""
     for module, target in put_into_wholes(plan, value, wrap.order):
-        assignment = module.source.parent(module.source.parent(target))
-        if isinstance(assignment, cst.Assign) and holds(plan, assignment.value, value):
-            yield Reach(module, assignment.value)
+        for around in module.source.parents(target):
+            if isinstance(around, cst.Assign) and holds(plan, around.value, value):
+                yield Reach(module, around.value)
 
 
 @query
