@@ -171,7 +171,7 @@ class Calls(ProjectCalls):
         return (made,)
 
     def load_class(self, callee: Opaque, arguments: Arguments, node: cst.CSTNode) -> Values | None:
-        """What a library's class method makes of classes of the project: ``Net.from_pretrained``."""
+        """What a library's class method makes of the project's classes: ``Net.from_pretrained``."""
         first = self.dialect.loads_class.get(callee.name) if callee.kind == "attribute" else None
         classes = [one for one in callee.operands[0] if isinstance(one, Class)] if first else []
         if not classes or len(classes) < len(callee.operands[0]):
