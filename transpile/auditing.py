@@ -10,7 +10,7 @@ from transpile.audit.aside import Aside
 from transpile.audit.model import Audit, Process
 from transpile.audit.process import run_as
 from transpile.audit.vocabulary import Position
-from transpile.distributed.verdict import look
+from transpile.distributed.verdict import launched_by, look
 from transpile.distributed_scripts import text_of
 from transpile.facts.module import Module
 from transpile.facts.state import MOST_STEPS, TooComplex
@@ -193,6 +193,12 @@ def unseen(project: Project, framework: str, options: Options, none: str) -> Fin
         said = (
             f"`{sight.evidence}` is in sight, but nothing that joins processes: it is not looked at"
         )
+        return note(read.path, "AU003", said)
+    if catalog.audit_vocabulary(framework) is None:
+        return note(read.path, "AU003", none)
+    launcher = launched_by(text_of(read), project.text_of, table)
+    if launcher:
+        said = f"`{launcher}` may distribute it, whose module was not found: it is not looked at"
         return note(read.path, "AU003", said)
     return note(read.path, "AU001", none)
 

@@ -114,6 +114,8 @@ TABLE = Table(
     layer_packages=("mxnet.gluon.nn.", "mxnet.gluon.rnn."),
     distributed_engines={
         "horovod.mxnet.init": "Horovod",
+        "horovod.mxnet.DistributedTrainer": "Horovod",
+        "horovod.mxnet.DistributedOptimizer": "Horovod",
         "byteps.mxnet.init": "BytePS",
         "gluoncv.auto.": "GluonCV",
     },

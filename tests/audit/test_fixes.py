@@ -99,3 +99,49 @@ def test_in_functions_a_sampler_of_the_module_is_told(command: Command) -> None:
     found = [one.fix for one in audit(text) if one.code == "AU202"]
     assert found and found[0] is not None
     assert "    sampler.set_epoch(epoch)\n    # One epoch." in found[0].apply(text)
+
+
+TOGETHER = """\
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+
+def main():
+    dist.init_process_group("gloo")
+    data = TensorDataset(torch.randn(64, 4), torch.randn(64, 1))
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, batch_size=8, sampler=sampler)
+    model = DDP(nn.Linear(4, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = nn.functional.mse_loss(model(x), y)
+            loss.backward()
+            optimizer.step()
+        shown = loss.detach().clone()
+        dist.all_reduce(shown)
+        if dist.get_rank() == 0:
+            print(epoch, shown.item())
+        torch.save(model.module.state_dict(), f"model_{epoch}.pt")
+    dist.destroy_process_group()
+
+
+main()
+"""
+
+
+def test_sums_are_divided_and_files_written_once(command: Command) -> None:
+    Path("train.py").write_text(TOGETHER, "utf-8")
+    assert command("audit", "train.py", "--fix").status == 0
+    assert Path("train.py").read_text("utf-8") == TOGETHER.replace(
+        "        dist.all_reduce(shown)\n",
+        "        dist.all_reduce(shown)\n        shown /= dist.get_world_size()\n",
+    ).replace(
+        "        torch.save(",
+        "        if dist.get_rank() == 0:\n            torch.save(",
+    )

@@ -27,10 +27,7 @@ NOT_SEEN = {
     ("sums of means never divided", "module_level"),
     ("sums of means never divided", "by_torchrun"),
     ("averaged by hand and never divided", "by_spawn"),
-    ("evaluation over padded shards", "by_torchrun"),
-    ("evaluation over padded shards", "by_spawn"),
-    ("evaluation over padded shards", "part_of_the_numbers"),
-    ("evaluation over padded shards", "by_arguments"),
+    ("numbers of one rank reported", "by_meters"),
     ("epoch told with each batch", "module_level"),
     ("barrier inside a guard", "by_trainer_class"),
 }

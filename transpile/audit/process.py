@@ -7,8 +7,10 @@ from typing import Any
 
 import libcst as cst
 
+from transpile.audit.settling import Settling
 from transpile.audit.vocabulary import SHARED, Position, Vocabulary
-from transpile.facts.interpreter import Facts, Interpreter
+from transpile.facts.events import Branch
+from transpile.facts.interpreter import Facts
 from transpile.facts.module import Module
 from transpile.facts.state import MOST_STEPS, Dialect, truth
 from transpile.facts.values import (
@@ -31,10 +33,6 @@ from transpile.facts.values import (
 
 #: Rounds of a loop over the process's own number that are followed one by one.
 MOST_ROUNDS = 4
-#: By their exact kinds: asking for subclasses costs a third of a run.
-OPERATORS: frozenset[type[cst.CSTNode]] = frozenset(
-    {cst.Comparison, cst.BooleanOperation, cst.BinaryOperation, cst.UnaryOperation}
-)
 CONVERSIONS: dict[str, Callable[[Any], object]] = {
     "builtins.int": int,
     "builtins.bool": bool,
@@ -46,7 +44,7 @@ KEEPS_NAMES = frozenset({"functools.wraps", "functools.update_wrapper"})
 ENDINGS = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "os._exit"})
 
 
-class ProcessRun(Interpreter):
+class ProcessRun(Settling):
     """Runs a script as a process whose position in the job may be known.
 
     Args:
@@ -72,6 +70,8 @@ class ProcessRun(Interpreter):
         self.joined = False
         self.asked: set[str] = set()
         self.own_wraps: list[Class] = []
+        #: The open arms on which each attribute of an object was set, for each time.
+        self.set_on: dict[tuple[int, str], list[set[tuple[int, str]]]] = {}
         self.wrapper_attributes |= frozenset(filter(None, vocabulary.wraps.values()))
 
     # What the process knows of itself.
@@ -161,7 +161,7 @@ class ProcessRun(Interpreter):
             if self.wrap_of(value) == name:
                 return self.wrapped(value)
             stored = value.attributes.get(name)
-            if stored is not None:
+            if stored is not None and not self.is_perhaps(value, name, stored):
                 return stored
             for maker in makers(value):
                 word = self.vocabulary.attributes.get((maker, name))
@@ -173,6 +173,30 @@ class ProcessRun(Interpreter):
                 if told is not None:
                     return told
         return super().attribute_of(value, name, node)
+
+    def store_attribute(self, target: cst.Attribute, values: Values) -> None:
+        """Remember on which open conditions an attribute is set."""
+        super().store_attribute(target, values)
+        arms = {
+            (id(frame.node), frame.arm)
+            for frame in self.stack
+            if isinstance(frame, Branch) and isinstance(frame.node, cst.If)
+            if truth(self.values.get(id(frame.node.test), ())) is None
+        }
+        for value in self.values.get(id(target.value), ()):
+            self.set_on.setdefault((id(value), target.attr.value), []).append(arms)
+
+    def is_perhaps(self, value: Opaque, name: str, stored: Values) -> bool:
+        """Whether an attribute is a literal that was set on open conditions alone.
+
+        It may be what it was before, unless both sides of a condition set it.
+        """
+        if not all(type(one) is Constant for one in stored):
+            return False
+        places = self.set_on.get((id(value), name), [])
+        arms = {arm for place in places for arm in place}
+        whole = any((node, "then") in arms and (node, "else") in arms for node, _ in arms)
+        return bool(places) and all(places) and not whole
 
     # Wraps.
 
@@ -359,89 +383,9 @@ class ProcessRun(Interpreter):
             return None
         return [(Settled(number),) for number in numbers]
 
-    # Operators.
-
-    revised: frozenset[type[cst.CSTNode]] = OPERATORS | {cst.IfExp}
-
-    def revise(self, node: cst.CSTNode, values: Values) -> Values:
-        """The values of an operator: what follows from the position is settled, too."""
-        if type(node) is not cst.IfExp:
-            settled = self.settled(node, values[0]) if len(values) == 1 else None
-            if settled is not None:
-                self.values[id(node)] = join(
-                    (v for v in self.values[id(node)] if v is not values[0]), settled
-                )
-                return settled
-        elif len(values) == 1 and type(values[0]) is Constant:
-            assert isinstance(node, cst.IfExp)
-            test = only_constant(self.values.get(id(node.test), ()))
-            if isinstance(test, Settled):
-                return (Settled(values[0].value),)
-        return values
-
-    def settled(self, node: cst.CSTNode, value: Value) -> Values | None:
-        """What an operator gives, where settled operands decide it; None where they do not."""
-        if type(value) is Constant:
-            if any(
-                isinstance(one, Settled)
-                for part in parts(node)
-                for one in self.values.get(id(part), ())
-            ):
-                return (Settled(value.value),)
-            return None
-        if isinstance(node, cst.BooleanOperation):
-            sides = tuple(self.values.get(id(part), ()) for part in parts(node))
-            return self.connected(isinstance(node.operator, cst.Or), sides)
-        if not isinstance(value, Opaque) or value.kind != "operation":
-            return None
-        if value.name in ("In", "NotIn") and len(value.operands) == 2:
-            found = self.contains(value.operands[1], only_constant(value.operands[0]))
-            if found is not None:
-                return (Settled(found is (value.name == "In")),)
-        if value.name == "Not" and truth(value.operands[0]) is not None:
-            return (Settled(not truth(value.operands[0])),)
-        return None
-
-    def connected(self, is_or: bool, operands: tuple[Values, ...]) -> Values | None:
-        """What ``and`` or ``or`` gives where one side is settled; None where that is open.
-
-        A setting beside the test of a process, as in ``not args.distributed or rank == 0``, is
-        taken as that of a distributed run.
-        """
-        sides = [only_constant(operand) for operand in operands]
-        known = [bool(side.value) for side in sides if isinstance(side, Settled)]
-        if is_or in known or any(truth(operand) is is_or for operand in operands):
-            return (Settled(is_or),) if known else None
-        if is_or and known and self.position is not None:
-            return (Settled(False),)
-        return None
-
-    def contains(self, container: Values, sought: Constant | None) -> bool | None:
-        """Whether a container holds a constant; None where it is not known."""
-        if sought is None or len(container) != 1:
-            return None
-        held = container[0]
-        if held == External("os.environ"):
-            return True if self.vocabulary.variables.get(str(sought.value)) else None
-        if not isinstance(sought, Settled) or not isinstance(held, Sequence) or held.rest:
-            return None
-        constants = [only_constant(values) for values in held.elements]
-        if None in constants:
-            return None
-        return any(c is not None and c.value == sought.value for c in constants)
-
 
 #: What every process of a job agrees on.
 ANY = Position(rank=0, local_rank=0, world_size=2, local_world_size=2)
-
-
-def parts(node: cst.CSTNode) -> list[cst.CSTNode]:
-    """The operands of an operator as they are written."""
-    if isinstance(node, (cst.BooleanOperation, cst.BinaryOperation)):
-        return [node.left, node.right]
-    if isinstance(node, cst.Comparison):
-        return [node.left, *(target.comparator for target in node.comparisons)]
-    return [node.expression] if isinstance(node, cst.UnaryOperation) else []
 
 
 def makers(value: Opaque) -> list[str]:

@@ -19,6 +19,8 @@ HINTS = re.compile(
     r"process_group|init_env|init_process|gpu|setup|set_up",
     re.IGNORECASE,
 )
+#: Ends of names of what starts processes.
+LAUNCHERS = re.compile(r"(?:launch|spawn|init_dist|init_distributed|init_process_group)\w*$")
 #: Parts of names that say that something trains.
 TRAINING = re.compile(
     r"train|engine|fit|epoch|run|loop|solver|learn|optimi[sz]e|main", re.IGNORECASE
@@ -107,6 +109,12 @@ def hidden_training(entry: Text, find: Callable[[str], Text | None], table: Tabl
     calls = unread(reach_of(entry, find, table, lambda calls: False), table)
     likely = [call.name for call in calls if TRAINING.search(call.name)]
     return likely[0].rpartition(".")[0] or likely[0] if likely else ""
+
+
+def launched_by(entry: Text, find: Callable[[str], Text | None], table: Table) -> str:
+    """The function of a module that was not found which may start processes; empty without any."""
+    calls = unread(reach_of(entry, find, table, lambda calls: False), table)
+    return next((call.name for call in calls if LAUNCHERS.search(call.name)), "")
 
 
 def reach_of(

@@ -49,7 +49,7 @@ SHARDS = frozenset(
 #: Methods of Accelerate's object in which all processes take part.
 OF_ACCELERATOR = frozenset(
     {
-        "wait_for_everyone", "gather", "gather_for_metrics", "reduce", "backward", "save_state",
+        "wait_for_everyone", "gather", "gather_for_metrics", "reduce", "backward",
         "load_state", "prepare", "pad_across_processes", "get_state_dict",
     }
 )  # fmt: skip

@@ -32,13 +32,26 @@ from transpile.audit.model import Audit, Process
 from transpile.audit.ranks import Ranks, condition
 from transpile.audit.started import is_done_before
 from transpile.facts.events import Branch, Event
-from transpile.facts.values import External, Opaque, Unknown, Value, Values, only_constant
+from transpile.facts.values import (
+    Class,
+    Constant,
+    External,
+    Mapping,
+    Opaque,
+    Sequence,
+    Unknown,
+    Value,
+    Values,
+    only_constant,
+)
 from transpile.plan.effects.effect_search import classify, find_effects
 from transpile.plan.effects.effects import Effect, Kind
 from transpile.plan.flow.ranks import Ranks as GuardedPlaces
 from transpile.plan.graph import called_names, walk_back
 from transpile.rule import Remark
 from transpile.rules.pytorch.audit._checkpoints import keys, loaded
+from transpile.rules.pytorch.audit._data import Sharing, loaders_of
+from transpile.rules.pytorch.audit._fixes import on_main_rank
 from transpile.rules.pytorch.audit._meetings import meetings
 from transpile.rules.pytorch.effects._once import BARRIERS, VOCABULARY
 
@@ -70,6 +83,7 @@ def decide(audit: Audit) -> Iterator[Remark]:
     replaced = any(event.kind == "store" and event.name == "print" for event in audit.facts.events)
     spoken = 0
     downloads: list[Effect] = []
+    per_machine: list[Effect] = []
     first: Effect | None = None
     for effect in find_effects(audit.plan, VOCABULARY):
         makes = made_by(audit, effect)
@@ -88,9 +102,19 @@ def decide(audit: Audit) -> Iterator[Remark]:
             spoken += 1
             first = first or effect
         elif effect.kind in FILES and effect.word not in FOLDERS:
-            if not own_path(audit, ranks, effect) and not in_turn(audit, places, effect):
-                yield written(effect, makes)
-        elif effect.kind is Kind.TRACKER and makes == EVERYWHERE and not told(ranks, effect):
+            if own_path(audit, ranks, effect) or in_turn(audit, places, effect):
+                continue
+            if names_share(audit, effect) or is_of_unknown(effect):
+                continue
+            if effect.kind is Kind.LOG_FILE and given_apart(audit, effect):
+                continue
+            if makes == PER_MACHINE:
+                per_machine.append(effect)
+            else:
+                yield everywhere(audit, effect)
+        elif effect.kind is Kind.TRACKER and makes == EVERYWHERE:
+            if told(ranks, effect) or given_apart(audit, effect):
+                continue
             yield warning(
                 "AU403",
                 effect,
@@ -106,6 +130,8 @@ def decide(audit: Audit) -> Iterator[Remark]:
         yield Remark.note(
             "AU405", first, f"every process prints: {lines} once for each", "print on rank 0 alone"
         )
+    if per_machine:
+        yield once_per_machine(per_machine)
     if downloads:
         more = f", and in {len(downloads) - 1} more places" if len(downloads) > 1 else ""
         yield warning(
@@ -131,6 +157,8 @@ def whose(callee: Value) -> list[str]:
         if len(callee.operands[0]) != 1:
             return []
         callee = callee.operands[0][0]
+    if isinstance(callee, Class):
+        return [name for name in callee.external_bases() if name.startswith(LOCKING)]
     return [f"{callee.name}."] if isinstance(callee, External) else []
 
 
@@ -220,11 +248,14 @@ def is_operation(value: object) -> bool:
 
 
 def is_unread(value: object) -> bool:
-    """Whether a value is what a function gives whose module is not to be had."""
+    """Whether a value is what a function gives whose module is not to be had, or a part of that."""
+    while isinstance(value, Opaque) and value.kind == "item" and len(value.operands[0]) == 1:
+        value = value.operands[0][0]
     if not isinstance(value, Opaque) or value.kind != "call":
         return False
     return any(
         isinstance(callee, Unknown)
+        or (isinstance(callee, Opaque) and callee.name == "getattr")
         or (isinstance(callee, External) and callee.name.partition(".")[0] not in READ)
         for callee in value.callee
     )
@@ -246,22 +277,51 @@ def by_engine(audit: Audit, effect: Effect) -> bool:
     )
 
 
-def written(effect: Effect, makes: tuple[bool, ...]) -> Remark:
-    """What to say of a file that several processes write."""
-    if makes == PER_MACHINE:
-        return warning(
-            "AU402",
-            effect,
-            f"{effect.word} runs on the first process of every machine: where they share a file "
-            "system, they write the same file",
-            "ask for the rank in the whole job, not for that on the machine",
-        )
-    return warning(
+def everywhere(audit: Audit, effect: Effect) -> Remark:
+    """What to say of a file that all processes write."""
+    return Remark.warn(
         "AU401",
         effect,
         f"{effect.word} runs on every process, and all of them write the same file",
         "write on rank 0 alone, and let the others wait in a barrier where they read it",
+        on_main_rank(audit, effect.module, effect.node),
     )
+
+
+def once_per_machine(effects: list[Effect]) -> Remark:
+    """What to say of files that the first process of each machine writes, in one line."""
+    first, count = effects[0], len(effects) - 1
+    more = f", as what is written in {count} more place{'s' * (count > 1)}," if count else ""
+    return warning(
+        "AU402",
+        first,
+        f"{first.word} runs{more} on the first process of every machine: where they share a file "
+        "system, they write the same file",
+        "ask for the rank in the whole job, not for that on the machine",
+    )
+
+
+def given_apart(audit: Audit, effect: Effect) -> bool:
+    """Whether another process gives a call something else, such as an empty list."""
+    own, others = (
+        {
+            (number, item.keyword): tuple(map(form, item.values))
+            for event in process.events_at.get(id(effect.node), ())
+            if event.kind == "call"
+            for number, item in enumerate(event.arguments.items)
+        }
+        for process in (audit.first, audit.second)
+    )
+    return own != others
+
+
+def form(value: Value) -> object:
+    """What of a value is the same in two runs that do the same."""
+    if isinstance(value, (Constant, External)):
+        return value
+    if isinstance(value, (Sequence, Mapping)):
+        return type(value), len(getattr(value, "elements", ()))
+    return type(value), id(getattr(value, "node", None))
 
 
 def warning(code: str, effect: Effect, message: str, advice: str) -> Remark:
@@ -289,6 +349,36 @@ def own_path(audit: Audit, ranks: Ranks, effect: Effect) -> bool:
         if argument is not None and to_nowhere(argument.values):
             return True
     return False
+
+
+def names_share(audit: Audit, effect: Effect) -> bool:
+    """Whether the names of files come from batches of which each process has its own."""
+    loaders = loaders_of(audit)
+    shared = {
+        id(loader.value)
+        for loader in audit.plan.loaders
+        if loaders.sharing(loader) is not Sharing.WHOLE
+    }
+    keyword, position = VOCABULARY.paths.get(effect.word, ("file", 0))
+    for event in effect.events:
+        argument = event.arguments.get(keyword, position)
+        for value in walk_back(argument.values) if argument is not None and shared else ():
+            if isinstance(value, Opaque) and value.kind == "element":
+                if any(id(one) in shared for one in walk_back(value.operands[0], is_operation)):
+                    return True
+    return False
+
+
+def is_of_unknown(effect: Effect) -> bool:
+    """Whether a method that writes is one of an object of which nothing is known."""
+    receivers = [
+        value
+        for event in effect.events
+        for callee in event.callee
+        if isinstance(callee, Opaque) and callee.kind == "attribute"
+        for value in callee.operands[0]
+    ]
+    return bool(receivers) and all(map(is_unread, receivers))
 
 
 def to_nowhere(values: Values) -> bool:

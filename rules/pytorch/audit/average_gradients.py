@@ -28,8 +28,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from transpile.audit.model import Audit
-from transpile.facts.events import Event
+from transpile.facts.events import Event, Loop
 from transpile.facts.values import External, Instance, Opaque, Value, Values
 from transpile.plan.graph import method_calls, walk_back
 from transpile.plan.model import Model
@@ -174,11 +176,15 @@ def losses(audit: Audit) -> Iterator[Remark]:
             continue
         if scaling.need is Need.UNTOLD:
             continue
-        yield Remark.warn(
+        summed = bool(scaling.degree or scaling.terms)
+        if summed and averaged_over_rounds(audit, scaling.node):
+            continue
+        # Whether denominators differ is in the data.
+        yield (Remark.warn if summed else Remark.note)(
             "AU304",
             scaling,
             "the gradients of this loss are averaged over the processes, but it is "
-            + (SUM if scaling.degree or scaling.terms else MEAN),
+            + (SUM if summed else MEAN),
             "multiply a sum by the number of processes for the backward pass, or divide by the "
             "average of the denominator over the processes",
         )
@@ -195,6 +201,26 @@ def losses(audit: Audit) -> Iterator[Remark]:
                 "once before the optimizer steps is enough",
                 "run the other batches under model.no_sync()",
             )
+
+
+def averaged_over_rounds(audit: Audit, node: cst.CSTNode) -> bool:
+    """Whether a loss is divided by the rounds of a loop around its backward pass."""
+    for backward in audit.plan.backwards:
+        event = backward.event
+        if event.node is not node:
+            continue
+        rounds = [
+            value
+            for frame in event.stack
+            if isinstance(frame, Loop) and isinstance(frame.node, cst.For)
+            if isinstance(frame.node.iter, cst.Call) and len(frame.node.iter.args) == 1
+            for value in audit.facts.values_of(frame.node.iter.args[0].value)
+        ]
+        for value in walk_back(event.callee):
+            if isinstance(value, Opaque) and value.name in ("Divide", "DivideAssign"):
+                if any(one in rounds for one in value.operands[1]):
+                    return True
+    return False
 
 
 def without_averaging(event: Event) -> bool:

@@ -32,9 +32,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from transpile.audit.model import Audit
 from transpile.audit.ranks import Ranks
-from transpile.facts.values import Values
+from transpile.facts.events import Branch, Call
+from transpile.facts.values import Constant, External, Opaque, Value, Values, only_constant
 from transpile.finding import Level
 from transpile.plan.graph import called_names, walk_back
 from transpile.records import replace
@@ -77,7 +80,7 @@ def conditions(audit: Audit) -> Iterator[Remark]:
     divergence: Divergence | None = None
     ranks = Ranks(audit.vocabulary)
     for condition in conditions_of(audit.plan):
-        if not condition.decides or not audit.on_all_ways(condition.step.event):
+        if not condition.decides or not is_everybodys(audit, condition):
             continue
         if ranks.decide(audit.facts.values_of(condition.test)):
             continue
@@ -102,9 +105,49 @@ def conditions(audit: Audit) -> Iterator[Remark]:
         )
 
 
+def is_everybodys(audit: Audit, condition: Condition) -> bool:
+    """Whether every process comes to what depends on a condition, or leaves a loop by it."""
+    if audit.on_all_ways(condition.step.event):
+        return True
+    # What is passed by first may be what one process does alone.
+    return bool(condition.exits) and all(
+        (
+            not audit.tells_apart(frame.node.test)
+            if isinstance(frame, Branch) and isinstance(frame.node, cst.If)
+            else not isinstance(frame, Call) or frame.node is None or audit.on_all(frame.node)
+        )
+        for frame in condition.event.stack
+    )
+
+
 def asks_for_a_number(values: Values) -> bool:
     """Whether a condition asks whether something is a number at all, as last digits never say."""
-    return any(not NUMBER_OR_NOT.isdisjoint(called_names(value)) for value in walk_back(values))
+    return any(
+        not NUMBER_OR_NOT.isdisjoint(called_names(value)) or is_compared_to_infinity(value)
+        for value in walk_back(values)
+    )
+
+
+def is_compared_to_infinity(value: Value) -> bool:
+    """Whether a value says that something is infinite, or not the same as itself."""
+    if not isinstance(value, Opaque) or value.name not in ("Equal", "NotEqual"):
+        return False
+    sides = value.operands
+    if len(sides) == 2 and sides[0] == sides[1]:
+        return True
+    return any(is_infinite(one) for side in sides for one in side)
+
+
+def is_infinite(value: Value) -> bool:
+    """Whether a value is infinity as it is written."""
+    if isinstance(value, Opaque) and value.kind == "operation" and len(value.operands) == 1:
+        return any(is_infinite(one) for one in value.operands[0])
+    if isinstance(value, Opaque) and "builtins.float" in called_names(value):
+        given = only_constant(value.arguments.items[0].values) if value.arguments.items else None
+        return given is not None and "inf" in str(given.value).lower()
+    if isinstance(value, External):
+        return value.name in ("math.inf", "numpy.inf", "torch.inf")
+    return isinstance(value, Constant) and str(value.value).lstrip("-") == "inf"
 
 
 def reason(condition: Condition, cause: Cause, parted: bool) -> str:

@@ -39,6 +39,7 @@ from transpile.quantity.asking import quantity
 from transpile.rule import Remark
 from transpile.rules.pytorch.agreement._together import agreed_values, conditions_of
 from transpile.rules.pytorch.audit._data import Sharing, engines, loaders_of
+from transpile.rules.pytorch.audit._fixes import division
 from transpile.rules.pytorch.effects._vocabulary import VOCABULARY
 
 if TYPE_CHECKING:
@@ -63,8 +64,11 @@ KEEPING = frozenset(
     {"format", "Compare", "LessThan", "GreaterThan", "LessThanEqual", "GreaterThanEqual"}
 )
 KEEPING_METHODS = frozenset(
-    {"item", "detach", "cpu", "clone", "float", "double", "tolist", "numpy", "to", "mean", "sum"}
-)
+    {
+        "item", "detach", "cpu", "cuda", "clone", "float", "double", "tolist", "numpy", "to",
+        "mean", "sum",
+    }
+)  # fmt: skip
 KEEPING_CALLS = frozenset(
     {"builtins.float", "builtins.round", "builtins.str", "torch.tensor", "torch.as_tensor"}
 )
@@ -94,6 +98,7 @@ def decide(audit: Audit) -> Iterator[Remark]:
                     "this adds up the means of all processes, and the sum is reported as it is: it "
                     "is as many times too large as there are processes",
                     "divide it by dist.get_world_size() behind the all-reduce",
+                    division(event),
                 )
 
 

@@ -84,7 +84,7 @@ def main_worker(gpu, ngpus_per_node, args):
         loc = f"cuda:{args.gpu}"
         checkpoint = torch.load(args.resume, map_location=loc)
         start_epoch = checkpoint["epoch"]
-        model.load_state_dict(checkpoint["state_dict"])
+        bare(model).load_state_dict(checkpoint["state_dict"])
         optimizer.load_state_dict(checkpoint["optimizer"])
     train_dataset = FakeImages(50000)
     val_dataset = FakeImages(5000)
@@ -114,11 +114,15 @@ def main_worker(gpu, ngpus_per_node, args):
         ):
             state = {
                 "epoch": epoch + 1,
-                "state_dict": model.state_dict(),
+                "state_dict": bare(model).state_dict(),
                 "best_acc1": best_acc1,
                 "optimizer": optimizer.state_dict(),
             }
             torch.save(state, f"checkpoint-{args.rank}.pth.tar")
+
+
+def bare(model):
+    return model.module if hasattr(model, "module") else model
 
 
 class FakeImages(torch.utils.data.Dataset):
