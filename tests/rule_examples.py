@@ -208,7 +208,7 @@ def train(model):
 
 @
 """,
-    "refuse-lonely-collectives": HEAD
+    "refuse-rank-conditional-collectives": HEAD
     + "loader = DataLoader(train_set, batch_size=32)\n"
     + MODEL
     + CRITERION

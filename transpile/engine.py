@@ -68,7 +68,7 @@ CODES = {
     "DT006": "another script of the project imports a module that is changed",
     "DT007": "a module of the project cannot be read",
     "DT009": "an edit would run before the process group is joined",
-    "DT010": "all processes would have to meet where only some of them come",
+    "DT010": "a collective would be called on some ranks only",
     "DT011": "code that no run seems to come to is not looked at",
     "DT012": "the processes cannot share a batch",
     "DT013": "something happens before the processes know of each other",

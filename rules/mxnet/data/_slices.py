@@ -59,8 +59,8 @@ class Cuts:
 @query
 def cuts_of(plan: Plan) -> list[Cuts]:
     """How the batches of all updates are cut that draw from no loader."""
-    lonely = [u for u in updates(plan) if not u.loaders]
-    return [cuts_for(plan, update) for update in lonely]
+    unfed = [u for u in updates(plan) if not u.loaders]
+    return [cuts_for(plan, update) for update in unfed]
 
 
 def cut_values(plan: Plan) -> set[int]:

@@ -133,17 +133,17 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def without_data(plan: Plan) -> Iterator[Ruling]:
     """Refusals of training whose batches come from nowhere that could be parted."""
-    lonely: list[tuple[Update | Fit, str]] = [
+    unfed: list[tuple[Update | Fit, str]] = [
         (cuts.update, cuts.why_not) for cuts in cuts_of(plan) if cuts.why_not
     ]
-    lonely.extend((fit, NOT_SEEN) for fit in fits(plan) if fit.data and not fed(plan, fit))
+    unfed.extend((fit, NOT_SEEN) for fit in fits(plan) if fit.data and not fed(plan, fit))
     seen: set[int] = set()
     for each, name in unknown_sources(plan):
         if id(each.event.node) not in seen:
             seen.add(id(each.event.node))
             why = f"this training may draw its batches from {name}, too, which cannot be analysed"
-            lonely.append((each, why))
-    for each, why in lonely:
+            unfed.append((each, why))
+    for each, why in unfed:
         yield Ruling.refuse(
             "MX203",
             each.event,

@@ -57,7 +57,7 @@ CODES = {
     "MX304": "gradients are used before they are added up over the workers",
     "MX305": "workers may leave the training loop at different batches",
     "MX307": "no trainer takes the gradients of a backward pass",
-    "MX306": "how the loss is reduced cannot be told",
+    "MX306": "the reduction of the loss is unknown",
     "MX308": "a term of the loss would count once for each worker",
     "MX310": "a loss is made of some samples of a batch, taken by their places",
     "MX314": "a loss is no sum or mean over the samples of a batch",

@@ -63,7 +63,7 @@ from transpile.rules.mxnet.stores._streams import (
 CODES = {
     "MX101": "the workers share one store",
     "MX102": "servers and the scheduler have this effect, too",
-    "MX103": "the keys of what is trained would meet in the store",
+    "MX103": "keys of parameters would collide in the kvstore",
     "MX104": "asynchronous updates use parameters that are not the newest",
     "MX105": "the script uses a store by itself",
     "MX108": "gradients of single rows are applied by the servers",

@@ -42,7 +42,7 @@ from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.paddle.data._sharding import DISTRIBUTED, sharding_of
 from transpile.rules.paddle.data.shard_training_data import made_anew
 
-CODES = {"PD211": "the batch sampler is told the epoch"}
+CODES = {"PD211": "set_epoch of the batch sampler is called in each epoch"}
 #: Where calls are split, every process has whole batches.
 WAYS = ("data",)
 

@@ -7,7 +7,7 @@ from transpile.plan.model import Model, Plan
 from transpile.plan.models.averaging import Averaging, search
 from transpile.plan.models.wraps import find_wrap, wrapped_already
 from transpile.plan.query import query
-from transpile.rules.paddle.models._doors import parameters_beside, side_doors
+from transpile.rules.paddle.models._bypasses import bypasses, parameters_beside
 from transpile.rules.paddle.randomness._seeds import draws_noise
 
 
@@ -43,6 +43,6 @@ def averaged_by_hand(plan: Plan, model: Model) -> bool:
     if wrapped_already(plan, model):
         return False
     passed = isinstance(find_wrap(plan, model), str) or any(
-        True for door in (side_doors, parameters_beside) for _ in door(plan, model)
+        True for search in (bypasses, parameters_beside) for _ in search(plan, model)
     )
     return passed and not isinstance(averagings(plan, model), str)

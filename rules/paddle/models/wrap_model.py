@@ -55,7 +55,7 @@ from transpile.rule import Answer, Change, Helper, Remark, Ruling, Rulings
 from transpile.rules.paddle.gradients._averaging import averaged_by_hand
 from transpile.rules.paddle.high_level._high_level import MODEL, is_static
 from transpile.rules.paddle.models._batch_norm import has_batch_norm
-from transpile.rules.paddle.models._doors import parameters_beside, side_doors
+from transpile.rules.paddle.models._bypasses import bypasses, parameters_beside
 from transpile.rules.paddle.models._split_calls import whole_because
 from transpile.rules.paddle.models._unused import may_leave_parameters_out
 from transpile.rules.paddle.static._static import static_of
@@ -90,7 +90,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         if averaged_by_hand(plan, model):
             continue
-        for event, why in side_doors(plan, model):
+        for event, why in bypasses(plan, model):
             yield Ruling.refuse(
                 "PD303",
                 event,

@@ -47,7 +47,7 @@ from transpile.text.changes import Insert
 
 #: Where calls are sharded, every rank has the whole batch.
 WAYS = ("data",)
-CODES = {"PT738": "data that is drawn by chance is the same on all processes"}
+CODES = {"PT738": "randomly drawn data is broadcast from rank 0"}
 SAME = "all processes draw the same here"
 WHY = "each process would {} with random numbers of its own"
 

@@ -45,7 +45,7 @@ from transpile.result import Verdict
 from transpile.rule import Remark, Ruling
 from transpile.rules.pytorch.agreement._divergence import NOTHING_REDUCED, Cause, Divergence
 from transpile.rules.pytorch.agreement._together import Condition, conditions_of
-from transpile.rules.pytorch.agreement.refuse_lonely_collectives import behind_handlers
+from transpile.rules.pytorch.agreement.refuse_rank_conditional_collectives import behind_handlers
 from transpile.rules.pytorch.audit._data import engines, evaluates_parts
 from transpile.rules.pytorch.audit._splits import splits_calls
 

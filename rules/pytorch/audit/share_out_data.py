@@ -56,11 +56,11 @@ from transpile.rules.pytorch.audit._splits import splits_calls
 
 CODES = {
     "AU201": "every process goes through all training data",
-    "AU202": "a sampler is not told the epoch",
-    "AU203": "a sampler is told a fixed number of processes or of this one",
+    "AU202": "set_epoch of a sampler is not called",
+    "AU203": "num_replicas or rank of a sampler is a constant",
     "AU204": "a loader is given a sampler and shuffles",
     "AU206": "a sampler is seeded differently on each process",
-    "AU207": "a sampler is told the epoch with each batch",
+    "AU207": "set_epoch of a sampler is called with each batch",
 }
 
 

@@ -73,8 +73,8 @@ from transpile.rules.pytorch.data._loaders import (
 #: Where calls are sharded, every rank has the whole batch.
 WAYS = ("data",)
 CODES = {
-    "PT211": "the sampler is told the epoch",
-    "PT212": "there is no place from which the sampler can be told the epoch",
+    "PT211": "set_epoch of the sampler is called in each epoch",
+    "PT212": "there is no place where set_epoch of the sampler could be called",
 }
 ADVICE = "loop over the training loader, by a variable that the loop can read"
 UNSEEN = (

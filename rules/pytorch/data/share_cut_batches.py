@@ -51,7 +51,7 @@ from transpile.rules.pytorch.data.divide_batch_size import Share
 #: Where calls are sharded, every rank has the whole batch.
 WAYS = ("data",)
 CODES = {
-    "PT225": "every process takes its part of each batch that is cut out of the data",
+    "PT225": "each process takes its shard of a batch that is sliced out of the data",
     "PT226": "this shape follows the part of one process",
     "PT219": "every process makes up its share of each batch by itself",
 }

@@ -19,7 +19,7 @@ from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.parts import walk_parts
 from transpile.records import dataclass
-from transpile.rules.pytorch.models._side_doors import METHODS, TENSORS
+from transpile.rules.pytorch.models._bypasses import METHODS, TENSORS
 
 #: Methods of lists, dicts and sets that put something into them.
 PUTS = frozenset({"append", "extend", "add", "insert", "update", "appendleft", "setdefault"})

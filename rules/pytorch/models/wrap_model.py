@@ -65,8 +65,8 @@ from transpile.rules.pytorch.gradients._averaging import (
 )
 from transpile.rules.pytorch.gradients._compression import hook_lines
 from transpile.rules.pytorch.models._batch_norm import has_batch_norm
+from transpile.rules.pytorch.models._bypasses import bypasses
 from transpile.rules.pytorch.models._data_parallel import replaces_data_parallel
-from transpile.rules.pytorch.models._side_doors import side_doors
 from transpile.rules.pytorch.models._split_calls import is_checked, split_arguments
 from transpile.rules.pytorch.models._unused import may_leave_parameters_out, may_search_for_unused
 
@@ -103,7 +103,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if averaged_by_hand(plan, model):
             continue
         # Where calls are split, what bypasses the wrapper is computed whole by every process.
-        for event, why in side_doors(plan, model) if plan.way == "data" else ():
+        for event, why in bypasses(plan, model) if plan.way == "data" else ():
             yield Ruling.refuse(
                 "PT303",
                 event,

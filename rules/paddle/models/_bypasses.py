@@ -24,7 +24,7 @@ METHODS = frozenset(
 )  # fmt: skip
 
 
-def side_doors(plan: Plan, model: Model) -> Iterator[tuple[Event, str]]:
+def bypasses(plan: Plan, model: Model) -> Iterator[tuple[Event, str]]:
     """The calls of methods or parts of a model, from outside, that a backward pass goes through."""
     reached = reached_by_losses(plan)
     seen: set[int] = set()
@@ -38,7 +38,7 @@ def side_doors(plan: Plan, model: Model) -> Iterator[tuple[Event, str]]:
         if inside_module(event.stack, plan.table) or gradients_off(event.stack, plan.table):
             continue
         for callee in event.callee:
-            why = door(plan, event, callee, model)
+            why = bypass(plan, event, callee, model)
             if why:
                 seen.add(id(event.node))
                 yield event, why
@@ -72,7 +72,7 @@ def is_parameter_of(value: Opaque, model: Model) -> bool:
     )
 
 
-def door(plan: Plan, event: Event, callee: Value, model: Model) -> str:
+def bypass(plan: Plan, event: Event, callee: Value, model: Model) -> str:
     """What is wrong with a call; empty where nothing is."""
     if isinstance(callee, BoundMethod) and callee.receiver is model.value:
         name = callee.function.name

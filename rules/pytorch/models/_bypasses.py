@@ -15,14 +15,14 @@ from transpile.plan.roles.models import called_objects
 from transpile.plan.roles.surroundings import gradients_off, inside_module
 
 
-def side_doors(plan: Plan, model: Model) -> Iterator[tuple[Event, str]]:
+def bypasses(plan: Plan, model: Model) -> Iterator[tuple[Event, str]]:
     """The calls of methods or parts of a model, from outside, that a backward pass goes through."""
     seen: set[int] = set()
     for event in learning_calls(plan):
         if id(event.node) in seen or any(callee is model.value for callee in event.callee):
             continue
         for callee in event.callee:
-            why = door(plan, event, callee, model)
+            why = bypass(plan, event, callee, model)
             if why:
                 seen.add(id(event.node))
                 yield event, why
@@ -42,7 +42,7 @@ def learning_calls(plan: Plan) -> list[Event]:
     ]
 
 
-def door(plan: Plan, event: Event, callee: Value, model: Model) -> str:
+def bypass(plan: Plan, event: Event, callee: Value, model: Model) -> str:
     """What is wrong with a call; empty where nothing is."""
     if isinstance(callee, BoundMethod) and callee.receiver is model.value:
         name = callee.function.name
