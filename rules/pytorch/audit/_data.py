@@ -108,10 +108,19 @@ class Loaders:
             return True
         if isinstance(value, Instance):
             given = value.arguments.items if value.arguments is not None else ()
-            return any(self.ranks.depend(item.values) for item in given) or any(
-                self.ranks.depend(values) for values in value.attributes.values()
+            return any(self.told(item.values) for item in given) or any(
+                self.told(values) for values in value.attributes.values()
             )
         return False
+
+    def told(self, values: Values) -> bool:
+        """Whether values say which process this is, other than by its device."""
+        return any(self.ranks.tells(value) for value in walk_back(values, is_no_device))
+
+
+def is_no_device(value: Value) -> bool:
+    """Whether a value is not one of ``torch.device``."""
+    return not isinstance(value, Opaque) or "torch.device" not in called_names(value)
 
 
 def is_plain(name: str) -> bool:

@@ -33,7 +33,6 @@ from transpile.audit.ranks import Ranks, condition
 from transpile.audit.started import is_done_before
 from transpile.facts.events import Branch, Event
 from transpile.facts.values import (
-    Class,
     Constant,
     External,
     Mapping,
@@ -41,7 +40,6 @@ from transpile.facts.values import (
     Sequence,
     Unknown,
     Value,
-    Values,
     only_constant,
 )
 from transpile.plan.effects.effect_search import classify, find_effects
@@ -50,9 +48,15 @@ from transpile.plan.flow.ranks import Ranks as GuardedPlaces
 from transpile.plan.graph import called_names, walk_back
 from transpile.rule import Remark
 from transpile.rules.pytorch.audit._checkpoints import keys, loaded
-from transpile.rules.pytorch.audit._data import Sharing, loaders_of
 from transpile.rules.pytorch.audit._fixes import on_main_rank
 from transpile.rules.pytorch.audit._meetings import meetings
+from transpile.rules.pytorch.audit._paths import (
+    is_local,
+    is_operation,
+    is_unpacked,
+    names_share,
+    own_path,
+)
 from transpile.rules.pytorch.effects._once import BARRIERS, VOCABULARY
 
 CODES = {
@@ -123,7 +127,7 @@ def decide(audit: Audit) -> Iterator[Remark]:
                 "make it, and report to it, on rank 0 alone",
             )
         elif effect.kind is Kind.DOWNLOAD and makes == EVERYWHERE:
-            if not is_local(effect) and not in_turn(audit, places, effect):
+            if not (is_local(effect) or in_turn(audit, places, effect) or is_unpacked(effect)):
                 downloads.append(effect)
     if first is not None:
         lines = "this line comes" if spoken == 1 else f"this and {spoken - 1} more lines come"
@@ -143,35 +147,6 @@ def decide(audit: Audit) -> Iterator[Remark]:
         )
     yield from keys(audit)
     yield from loaded(audit)
-
-
-#: Libraries that lock what they fetch, so that processes of a machine may come at once.
-LOCKING = ("transformers.", "diffusers.", "datasets.", "huggingface_hub.", "timm.", "tokenizers.")
-#: What fetches into a file of another name first, which it then moves in one step.
-MOVING = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.", "torchvision.models.")
-
-
-def whose(callee: Value) -> list[str]:
-    """The name of a function, or of the module out of whose names it is picked."""
-    while isinstance(callee, Opaque) and callee.kind in ("item", "attribute") and callee.operands:
-        if len(callee.operands[0]) != 1:
-            return []
-        callee = callee.operands[0][0]
-    if isinstance(callee, Class):
-        return [name for name in callee.external_bases() if name.startswith(LOCKING)]
-    return [f"{callee.name}."] if isinstance(callee, External) else []
-
-
-def is_local(effect: Effect) -> bool:
-    """Whether a download is locked by its library, or fetches nothing from elsewhere."""
-    for event in effect.events:
-        names = [name for callee in event.callee for name in whose(callee)]
-        source = event.arguments.get("source", 99)
-        constant = only_constant(source.values) if source is not None else None
-        local = constant is not None and constant.value == "local"
-        if not local and not (names and all(name.startswith(LOCKING + MOVING) for name in names)):
-            return False
-    return True
 
 
 def in_turn(audit: Audit, places: GuardedPlaces, effect: Effect) -> bool:
@@ -240,11 +215,6 @@ def unread_test(audit: Audit, event: Event) -> bool:
             if any(is_unread(one) for one in (value, *walk_back((value,), is_operation))):
                 return True
     return False
-
-
-def is_operation(value: object) -> bool:
-    """Whether a value is made of others by an operator."""
-    return isinstance(value, Opaque) and value.kind == "operation"
 
 
 def is_unread(value: object) -> bool:
@@ -329,46 +299,6 @@ def warning(code: str, effect: Effect, message: str, advice: str) -> Remark:
     return Remark.warn(code, effect, message, advice)
 
 
-def own_path(audit: Audit, ranks: Ranks, effect: Effect) -> bool:
-    """Whether each process writes a file of its own, or none."""
-    keyword, position = VOCABULARY.paths.get(effect.word, ("file", 0))
-    for event in effect.events:
-        argument = event.arguments.get(keyword, position)
-        values: Values = argument.values if argument is not None else ()
-        receivers = [
-            value
-            for callee in event.callee
-            if isinstance(callee, Opaque) and callee.kind == "attribute"
-            for value in callee.operands[0]
-        ]
-        if ranks.depend((*values, *receivers)):
-            return True
-    others = audit.second.events_at.get(id(effect.node), [])
-    for event in others:
-        argument = event.arguments.get(keyword, position)
-        if argument is not None and to_nowhere(argument.values):
-            return True
-    return False
-
-
-def names_share(audit: Audit, effect: Effect) -> bool:
-    """Whether the names of files come from batches of which each process has its own."""
-    loaders = loaders_of(audit)
-    shared = {
-        id(loader.value)
-        for loader in audit.plan.loaders
-        if loaders.sharing(loader) is not Sharing.WHOLE
-    }
-    keyword, position = VOCABULARY.paths.get(effect.word, ("file", 0))
-    for event in effect.events:
-        argument = event.arguments.get(keyword, position)
-        for value in walk_back(argument.values) if argument is not None and shared else ():
-            if isinstance(value, Opaque) and value.kind == "element":
-                if any(id(one) in shared for one in walk_back(value.operands[0], is_operation)):
-                    return True
-    return False
-
-
 def is_of_unknown(effect: Effect) -> bool:
     """Whether a method that writes is one of an object of which nothing is known."""
     receivers = [
@@ -379,17 +309,6 @@ def is_of_unknown(effect: Effect) -> bool:
         for value in callee.operands[0]
     ]
     return bool(receivers) and all(map(is_unread, receivers))
-
-
-def to_nowhere(values: Values) -> bool:
-    """Whether a file is a temporary one, or no file at all."""
-    for value in walk_back(values):
-        if value == External("os.devnull"):
-            return True
-        if any(name.startswith(("tempfile.", "io.")) for name in called_names(value)):
-            return True
-    constant = only_constant(values)
-    return constant is not None and constant.value == "/dev/null"
 
 
 def told(ranks: Ranks, effect: Effect) -> bool:

@@ -1,0 +1,104 @@
+"""Files and downloads of which each process has its own, or that a library locks."""
+
+from __future__ import annotations
+
+from transpile.audit.model import Audit
+from transpile.audit.ranks import Ranks
+from transpile.facts.values import Class, External, Opaque, Value, Values, only_constant
+from transpile.plan.effects.effects import Effect
+from transpile.plan.graph import called_names, walk_back
+from transpile.rules.pytorch.audit._data import Sharing, loaders_of
+from transpile.rules.pytorch.effects._once import VOCABULARY
+
+#: Libraries that lock what they fetch, so that processes of a machine may come at once.
+LOCKING = ("transformers.", "diffusers.", "datasets.", "huggingface_hub.", "timm.", "tokenizers.")
+#: What fetches into a file of another name first, which it then moves in one step.
+MOVING = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.", "torchvision.models.")
+
+
+def whose(callee: Value) -> list[str]:
+    """The name of a function, or of the module out of whose names it is picked."""
+    while isinstance(callee, Opaque) and callee.kind in ("item", "attribute") and callee.operands:
+        if len(callee.operands[0]) != 1:
+            return []
+        callee = callee.operands[0][0]
+    if isinstance(callee, Class):
+        return [name for name in callee.external_bases() if name.startswith(LOCKING)]
+    return [f"{callee.name}."] if isinstance(callee, External) else []
+
+
+def is_local(effect: Effect) -> bool:
+    """Whether a download is locked by its library, or fetches nothing from elsewhere."""
+    for event in effect.events:
+        names = [name for callee in event.callee for name in whose(callee)]
+        source = event.arguments.get("source", 99)
+        constant = only_constant(source.values) if source is not None else None
+        local = constant is not None and constant.value == "local"
+        if not local and not (names and all(name.startswith(LOCKING + MOVING) for name in names)):
+            return False
+    return True
+
+
+def is_unpacked(effect: Effect) -> bool:
+    """Whether an archive is unpacked into a temporary folder of the process's own."""
+    return any(
+        to_nowhere(argument.values)
+        for event in effect.events
+        if (argument := event.arguments.get("path", 0)) is not None
+    )
+
+
+def own_path(audit: Audit, ranks: Ranks, effect: Effect) -> bool:
+    """Whether each process writes a file of its own, or none."""
+    keyword, position = VOCABULARY.paths.get(effect.word, ("file", 0))
+    for event in effect.events:
+        argument = event.arguments.get(keyword, position)
+        values: Values = argument.values if argument is not None else ()
+        receivers = [
+            value
+            for callee in event.callee
+            if isinstance(callee, Opaque) and callee.kind == "attribute"
+            for value in callee.operands[0]
+        ]
+        if ranks.depend((*values, *receivers)):
+            return True
+    others = audit.second.events_at.get(id(effect.node), [])
+    for event in others:
+        argument = event.arguments.get(keyword, position)
+        if argument is not None and to_nowhere(argument.values):
+            return True
+    return False
+
+
+def names_share(audit: Audit, effect: Effect) -> bool:
+    """Whether the names of files come from batches of which each process has its own."""
+    loaders = loaders_of(audit)
+    shared = {
+        id(loader.value)
+        for loader in audit.plan.loaders
+        if loaders.sharing(loader) is not Sharing.WHOLE
+    }
+    keyword, position = VOCABULARY.paths.get(effect.word, ("file", 0))
+    for event in effect.events:
+        argument = event.arguments.get(keyword, position)
+        for value in walk_back(argument.values) if argument is not None and shared else ():
+            if isinstance(value, Opaque) and value.kind == "element":
+                if any(id(one) in shared for one in walk_back(value.operands[0], is_operation)):
+                    return True
+    return False
+
+
+def to_nowhere(values: Values) -> bool:
+    """Whether a file is a temporary one, or no file at all."""
+    for value in walk_back(values):
+        if value == External("os.devnull"):
+            return True
+        if any(name.startswith(("tempfile.", "io.")) for name in called_names(value)):
+            return True
+    constant = only_constant(values)
+    return constant is not None and constant.value == "/dev/null"
+
+
+def is_operation(value: object) -> bool:
+    """Whether a value is made of others by an operator."""
+    return isinstance(value, Opaque) and value.kind == "operation"
