@@ -159,6 +159,7 @@ TABLE = Table(
         base_of=base_of,
         instance_call={"torch.nn.Module": (Dispatch("forward"),)},
         returns_receiver={"torch.nn.Module": SAME_MODULE},
+        keeps_by_name={"torch.nn.Module": frozenset({"register_buffer", "register_parameter"})},
         iterates_argument=frozenset(
             {"tqdm.tqdm", "rich.progress.track", "itertools.islice", "itertools.cycle"}
         ),

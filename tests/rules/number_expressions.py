@@ -87,6 +87,7 @@ SUMS = [
     "out[y == 1].sum()", "out.mean(1).sum()", "torch.einsum('nc,nk->ck', x, out)", "m.dot(m)",
     "sum(out[:, 0])", "0.5 * torch.sum(out.exp() - out - 1)",
     "torch.zeros(3).index_add(0, y, m)", "torch.zeros(3).scatter_add(0, y, m)",
+    "(x.t() @ x).trace()", "torch.diag(x.t() @ x)", "(x.t() @ x).diagonal()",
 ]  # fmt: skip
 
 #: The same whatever the samples are.
@@ -149,4 +150,5 @@ OTHERS = [
     "torch.ones((len(x), len(x))).mean(1)", "torch.tril(torch.ones(len(x), len(x))) @ m",
     "torch.tensor([len(x), 3.])", "torch.tensor([x.mean(), float(len(x))])", "torch.roll(x, 1)",
     "x.roll(1)", "torch.linspace(0, len(x), 5)",
+    "torch.diagonal(out @ out.T).mean()", "torch.trace(x @ x.t())", "torch.diag(m).sum()",
 ]  # fmt: skip

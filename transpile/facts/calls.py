@@ -26,6 +26,7 @@ from transpile.facts.values import (
     Value,
     Values,
     join,
+    only_constant,
 )
 
 
@@ -165,6 +166,7 @@ class Calls(ProjectCalls):
             returned = self.receiver_returned(callee)
             if returned is not None:
                 return returned
+            self.keep_by_name(callee, arguments)
         made = self.opaque("call", node, callee=(callee,), arguments=arguments)
         if callee.kind == "attribute" and self.buffers.concerns(callee.name):
             self.write_buffer(callee, arguments, node, made)
@@ -193,6 +195,19 @@ class Calls(ProjectCalls):
         if self.buffers.write(callee.operands[0], self.stack, filling):
             # A call with the same arguments may find something else there now.
             self.heap_version += 1
+
+    def keep_by_name(self, callee: Opaque, arguments: Arguments) -> None:
+        """Store what a method of an object of the project keeps as an attribute of it."""
+        base = callee.operands[0]
+        name, kept = arguments.get("name", 0), arguments.items[1:2]
+        constant = only_constant(name.values) if name is not None else None
+        if len(base) != 1 or not isinstance(base[0], Instance) or constant is None or not kept:
+            return
+        for cls, methods in self.dialect.keeps_by_name.items():
+            if callee.name in methods and self.is_subclass(base[0].cls, cls):
+                self.set_attribute(
+                    base[0].attributes, str(constant.value), kept[0].values, definite=False
+                )
 
     def receiver_returned(self, callee: Opaque) -> Values | None:
         """The receiver, where the method is known to give it back."""

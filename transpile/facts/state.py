@@ -83,6 +83,8 @@ class Dialect:
             the project that derive from them do so, too.
         keeps_argument: callables and attributes of what they give that are an argument of the
             same name, to its position.
+        keeps_by_name: base class to methods that keep their second argument as the attribute that
+            their first names.
         base_of: the class outside the project that an outside class derives from, as far as it
             matters; empty for others.
         loads_class: class methods of libraries that make an object of the class they are called on,
@@ -105,6 +107,7 @@ class Dialect:
     derived_wraps: frozenset[str] = frozenset()
     hands_back: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     keeps_argument: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    keeps_by_name: Mapping[str, frozenset[str]] = field(default_factory=dict)
     base_of: Callable[[str], str] = lambda name: ""
     loads_class: Mapping[str, str] = field(default_factory=dict)
     called_iterables: frozenset[str] = frozenset()

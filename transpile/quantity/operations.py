@@ -49,7 +49,7 @@ ELEMENTWISE = words("""
     grid_sample affine_grid fold unfold pixel_shuffle pixel_unshuffle layer_norm group_norm
     instance_norm local_response_norm rms_norm batch_norm channel_shuffle glu crop resize
     normalize_image scaled_dot_product_attention multi_head_attention_forward gumbel_softmax
-    rfft irfft fft ifft fft2 ifft2 stft istft angle conj complex polar tril triu diagonal
+    rfft irfft fft ifft fft2 ifft2 stft istft angle conj complex polar tril triu
     diag_embed make_grid xlogy nextafter addcmul addcdiv softmin log_prob rsample sample entropy
     cdf icdf checkpoint elementwise pad_either
     """)
@@ -134,6 +134,8 @@ LIKE = words("zeros_like ones_like full_like empty_like rand_like randn_like ran
 CONCATENATIONS = words("cat concat concatenate stack hstack vstack dstack column_stack block_diag")
 #: Those that put one behind the other along a dimension that there is.
 JOINING = words("cat concat concatenate vstack")
+#: Take some entries, along two dimensions, or their sum.
+DIAGONALS = words("diag diagonal trace")
 SPLITS = words("chunk split tensor_split unbind hsplit array_split unbind_copy")
 
 #: Products of matrices.
@@ -171,7 +173,7 @@ ALL = (
     | PRODUCTS | QUOTIENTS | NEGATIONS | SUMS | MEANS | OVER_ALL | ALONG | COUNTED_ALL | POSITIONS
     | COUNTING | TENSOR_TYPES | PICKING | SPATIAL | LISTING | FACTORIES | LIKE | CONCATENATIONS
     | SPLITS | BATCHED_PRODUCTS | MATRIX_PRODUCTS | PAIRWISE | SELECTIONS | NEUTRAL_METHODS
-    | REFILLS | OTHERS
+    | REFILLS | DIAGONALS | OTHERS
 )  # fmt: skip
 
 

@@ -29,6 +29,7 @@ from .operations import (
     BATCHED_PRODUCTS,
     CONCATENATIONS,
     CUTS,
+    DIAGONALS,
     ELEMENTWISE,
     FACTORIES,
     GUARDS,
@@ -119,6 +120,8 @@ class Tensors(Numbers, Sizes):
                 if given.dims() == () and tensor.kind is Kind.SAMPLE:
                     return domain.unknown(ACROSS.format(word))
             return along(plain, tensor, given, others)
+        if plain in DIAGONALS:
+            return domain.unknown(ACROSS.format(plain)) if tensor.kind is Kind.SAMPLE else tensor
         if plain in CONCATENATIONS:
             if not any(isinstance(one, Sequence) for one in handed(value)) and others:
                 return self.joined(plain, [tensor, *others], given)

@@ -1,9 +1,9 @@
 """Warn of models that are not shown to keep the samples of a batch apart.
 
 What:
-    A trained model in which an operation goes along the axis of the samples, keeps something of
-    them for the next call, or uses how many there are, is warned of with that operation; so is one
-    with a part of a library that nothing is known of.
+    A model behind a loss in which an operation goes along the axis of the samples, keeps something
+    of them for the next call, or uses how many there are, is warned of with that operation; so is
+    one with a part of a library that nothing is known of.
 
 Why:
     Each process calls the model with its share of the batch. What mixes the samples of a share
@@ -31,12 +31,19 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Mapping, Sequence, Value, Values
+from transpile.plan.graph import called_names, is_instance_of, origin
 from transpile.plan.model import Model, Plan
+from transpile.plan.models.learning import reached_by_losses
+from transpile.plan.models.modes import is_in_evaluation
+from transpile.plan.models.parts import walk_parts
+from transpile.plan.roles.surroundings import inside_module
 from transpile.quantity.asking import Kind, quantity
 from transpile.quantity.couplings import couplings
 from transpile.rule import Answer, Remark
+from transpile.rules.pytorch.models._batch_norm import has_batch_norm
 from transpile.rules.pytorch.models._rows import CallRows, calls_of, rows_of
 
 CODES = {
@@ -45,16 +52,19 @@ CODES = {
 }
 #: Where calls are split, models are looked at for that.
 WAYS = ("data",)
+SEQUENTIAL = "torch.nn.Sequential"
 #: Reasons that make a share of the batch differ from the whole.
 CAUSES = frozenset({"samples", "state", "count"})
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
-    """A warning for each trained model that is shown to mix its samples."""
+    """A warning for each model behind a loss that is shown to mix its samples."""
     seen: set[int] = set()
-    for model in plan.trained_models:
+    for model in (*plan.trained_models, *untrained(plan)):
+        if not model.trained and (moving := moving_norm(plan, model)) is not None:
+            yield mixed(moving, "batch norm in training mode takes statistics of the share")
         rows = rows_of(plan, model)
-        if is_unknown(rows):
+        if is_unknown(rows) and (model.trained or rows.cause != "object"):
             yield unknown(plan, model, rows)
         if rows.verdict == "coupled" and rows.cause == "padding" and rows.module and rows.node:
             yield padded(rows.module, rows.node)
@@ -67,13 +77,48 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if any(all(is_accounted_for(plan, model, node) for node in way) for way in ways):
             continue
         seen.add(id(rows.node))
-        yield Remark.warn(
-            "PT413",
-            rows,
-            f"the model gives each sample another result where it has a share of the batch: "
-            f"{rows.reason}",
-            "keep the samples apart, or compare a run with one process",
-        )
+        yield mixed(rows, rows.reason)
+
+
+def mixed(where: CallRows | Event, reason: str) -> Remark:
+    """The warning about something that goes along the samples."""
+    return Remark.warn(
+        "PT413",
+        where,
+        f"the model gives each sample another result where it has a share of the batch: {reason}",
+        "keep the samples apart, or compare a run with one process",
+    )
+
+
+def untrained(plan: Plan) -> Iterator[Model]:
+    """The models that losses depend on but that do not learn, such as teachers."""
+    reached = reached_by_losses(plan)
+    trained = {id(model.value) for model in plan.trained_models}
+    inner = {id(part) for model in plan.trained_models for part in walk_parts(model.value)}
+    found: dict[int, Model] = {}
+    for event in plan.facts.reached_calls:
+        given = [value for value in event.result if id(value) in reached]
+        if not given or inside_module(event.stack, plan.table):
+            continue
+        for model in map(origin, event.callee):
+            holds = SEQUENTIAL in called_names(model)
+            if id(model) in trained or (holds and id(model) in inner):
+                continue
+            if holds or (is_instance_of(model, plan.table.module_bases) and id(model) not in inner):
+                # What a criterion gives is a number, and looked at as that.
+                if any(quantity(plan, (one,)).kind is Kind.SAMPLE for one in parts(tuple(given))):
+                    found.setdefault(id(model), Model(model)).forwards.append(event)
+    yield from found.values()
+
+
+def moving_norm(plan: Plan, model: Model) -> Event | None:
+    """The first call of a model in training mode whose batch norm looks at the batch."""
+    if not has_batch_norm(plan, model):
+        return None
+    return next(
+        (e for e in model.forwards if not is_in_evaluation(plan, model.value, e)),
+        None,
+    )
 
 
 def padded(module: Module, node: cst.CSTNode) -> Remark:
