@@ -36,6 +36,7 @@ EXAMPLES = {
     + "    optimizer.apply_gradients(zip(grads, model.trainable_variables))\n",
     "tensorflow/grow-batches": HEAD + "@\n" + FIT.replace("64", "BATCH_SIZE"),
     "tensorflow/scale-learning-rate": HEAD + "@\nmodel.compile(optimizer, 'mse')\n" + FIT,
+    "tensorflow/compile-where-alone": HEAD + FIT + "\n\n@\n",
     "tensorflow/keep-callback-files-apart": HEAD
     + "@\n"
     + FIT.replace("64)", "64, callbacks=[logger])"),

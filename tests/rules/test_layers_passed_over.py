@@ -149,3 +149,52 @@ def test_wrap_looks_for_layers_that_a_pass_does_without(name: str) -> None:
     text = convert(script, path="train.py").text
     assert "DistributedDataParallel(" in text
     assert ("find_unused_parameters=True" in text) is left_out
+
+
+CARRIED = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.GRUCell(4, 6)
+        self.start = nn.Parameter(torch.zeros(1, 6))
+
+    def forward(self, x, h):
+        h = self.cell(x, h)
+        return h.mean(1){more}
+
+
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loader = DataLoader(TensorDataset(torch.randn(48, 4), torch.randn(48)), batch_size=12)
+for epoch in range(2):
+    for x, y in loader:
+        h = torch.zeros(len(x), 6)
+        if epoch > 0:
+            h = {start}
+        out = model(x, h)
+        loss = nn.functional.mse_loss(out, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "more", "left_out"),
+    [
+        ("model.start.expand(len(x), 6)", "", True),
+        ("model.start.expand(len(x), 6)", " + 0 * self.start.sum()", False),
+        ("torch.ones(len(x), 6)", " + 0 * self.start.sum()", False),
+    ],
+)
+def test_parameters_that_only_others_use_are_looked_for(
+    start: str, more: str, left_out: bool
+) -> None:
+    text = convert(CARRIED.format(start=start, more=more), path="train.py").text
+    assert "DistributedDataParallel(" in text
+    assert ("find_unused_parameters=True" in text) is left_out

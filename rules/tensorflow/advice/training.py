@@ -119,6 +119,23 @@ After:
 When to ignore:
     Never: nothing is written.
 """,
+    "TF312": """\
+Why:
+    XLA compiles no communication between workers, and whether it compiles this is not written
+    where the function is made.
+
+How to fix:
+    Leave jit_compile out, or write True there.
+
+Before:
+    step = tf.function(step, jit_compile=FAST)
+
+After:
+    step = tf.function(step)
+
+When to ignore:
+    Never: the step would not run with several workers.
+""",
     "TF401": """\
 Why:
     A call that keeps something of its samples would keep that of a share on each worker.

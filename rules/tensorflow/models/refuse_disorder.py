@@ -2,11 +2,10 @@
 
 What:
     Data sets that are told not to keep their order, generators of random numbers that begin
-    anywhere, steps that are compiled by XLA, and other backends of Keras are refused.
+    anywhere, and other backends of Keras are refused.
 
 Why:
-    All workers draw every batch, and compute their rows of it: the batches must be the same. XLA
-    compiles no communication between workers.
+    All workers draw every batch, and compute their rows of it: the batches must be the same.
 
 Before:
     dataset = dataset.map(parse, num_parallel_calls=4, deterministic=False)
@@ -82,15 +81,6 @@ def problem(plan: Plan, event: Event) -> tuple[str, str, str] | None:
             "each worker draws other random numbers here, since no seed is given",
             "give it a seed",
         )
-    if "tensorflow.function" in names:
-        for word in ("jit_compile", "experimental_compile"):
-            given = event.arguments.keyword(word)
-            if given is not None and is_constant(given.values, True):
-                return (
-                    "TF412",
-                    f"{word}=True: XLA compiles no communication between workers",
-                    f"leave {word} out",
-                )
     if isinstance(event.node, cst.Call) and "os.environ.setdefault" in names:
         key, value = event.arguments.get("key", 0), event.arguments.get("value", 1)
         if key is not None and value is not None and is_constant(key.values, "KERAS_BACKEND"):
