@@ -73,9 +73,7 @@ def processes(path: Path, folder: str) -> dict[str, Measure]:
 
 def process(words: Sequence[str], statuses: set[int], folder: str) -> float:
     """Run Python and return the processor time that it took."""
-    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(Path(folder, "bytecode"))}
-    # What is installed has its bytecode.
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    environment = with_bytecode(folder)
     with tempfile.TemporaryDirectory() as cache:
         # Otherwise black remembers that it has seen the file.
         environment["BLACK_CACHE_DIR"] = cache
@@ -93,6 +91,13 @@ def process(words: Sequence[str], statuses: set[int], folder: str) -> float:
     if started.returncode not in statuses:
         raise SystemExit(f"{words} failed:\n{errors.decode()}")
     return usage.ru_utime + usage.ru_stime
+
+
+def with_bytecode(folder: str | Path) -> dict[str, str]:
+    """The environment of a process that keeps bytecode in a folder: what is installed has its."""
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(Path(folder, "bytecode"))}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return environment
 
 
 def calls(path: Path) -> dict[str, Measure]:
