@@ -70,6 +70,16 @@ TESTS = {
         "tests/rules/test_denominators_of_numbers.py",
         "tests/rules/test_reduce_reported_numbers.py",
     ),
+    "transpile/plan/vocabulary.py": ("tests/rules/test_quantity_of_frameworks.py",),
+    "rules/paddle/_quantities.py": (
+        "tests/rules/test_quantity_of_frameworks.py",
+        "tests/rules/test_paddle_summands.py",
+    ),
+    "rules/paddle/losses/": ("tests/rules/test_paddle_summands.py",),
+    "rules/mxnet/_quantities.py": ("tests/rules/test_quantity_of_frameworks.py",),
+    "rules/mxnet/losses/": ("tests/rules/test_mxnet_losses.py",),
+    "rules/fluid/_quantities.py": ("tests/rules/test_quantity_of_frameworks.py",),
+    "rules/fluid/losses/": ("tests/rules/test_fluid.py", "tests/rules/test_fluid_coupling.py"),
     "transpile/rows/": ("tests/rows/test_rows.py",),
     "rules/pytorch/operations/": ("tests/rows/test_rows.py",),
     "rules/pytorch/emitted/split_calls.py": (
@@ -428,6 +438,179 @@ MUTANTS = (
         "transpile/plan/roles/models.py",
         'if event.kind == "store" and descends(event.result, gradients):',
         'if event.kind == "store":',
+    ),
+    Mutant(
+        "an unknown word goes by element",
+        "transpile/plan/vocabulary.py",
+        'return self.operations.get(plain, "")',
+        'return self.operations.get(plain, "elementwise")',
+    ),
+    Mutant(
+        "turned sides of a product",
+        QUANTITY + "products.py",
+        "    if matrix.may_count_along(-1) or matrix.may_count_along(-2):\n",
+        "    if False:\n",
+    ),
+    Mutant(
+        "products of many matrices", QUANTITY + "products.py", "(left.dim or right.dim):", "False:"
+    ),
+    Mutant(
+        "sums along all by default",
+        QUANTITY + "tensors.py",
+        'plain in ("cumsum", "cumprod")',
+        'plain in ("cumprod",)',
+    ),
+    Mutant(
+        "axes that are left out",
+        QUANTITY + "dimensions.py",
+        '    if tensor.dim in dims:\n        return replace(tensor, content="", dim=sum',
+        '    if tensor.dim not in dims:\n        return replace(tensor, content="", dim=sum',
+    ),
+    Mutant(
+        "padding from the first axis",
+        QUANTITY + "dimensions.py",
+        'if word == "pad_either" and pads_first(tensor, widths):',
+        "if False:",
+    ),
+    Mutant(
+        "what is added to a scaled sum",
+        QUANTITY + "tensors.py",
+        "return algebra.add(scaled, self.look(more)) if more else scaled",
+        "return scaled",
+    ),
+    Mutant(
+        "repeated for each sample",
+        QUANTITY + "tensors.py",
+        "                if at is not None:\n"
+        "                    return domain.sample(tensor.gradient, dim=at)",
+        "                if at is None:\n"
+        "                    return domain.sample(tensor.gradient, dim=at)",
+    ),
+    Mutant(
+        "the sum of places",
+        QUANTITY + "algebra.py",
+        '    if quantity.kind is Kind.SAMPLE and quantity.content == "place":\n'
+        "        return unknown(NUMBERED, whole=True)\n",
+        "",
+    ),
+    Mutant(
+        "a loss along another axis",
+        QUANTITY + "losses.py",
+        'or given("batch_axis") not in ((), (Constant(0),))',
+        "",
+    ),
+    Mutant(
+        "losses that compare samples",
+        QUANTITY + "loss_calls.py",
+        "if signature.couples and each.kind is Kind.SAMPLE:",
+        "if False:",
+    ),
+    Mutant(
+        "targets that versions leave out",
+        QUANTITY + "loss_calls.py",
+        "if signature.unsure and self.marks_left_out",
+        "if False and self.marks_left_out",
+    ),
+    Mutant(
+        "zeros that sums start from",
+        QUANTITY + "analysis.py",
+        "one = replace(NOTHING, tensor=one.tensor)",
+        "pass",
+    ),
+    Mutant(
+        "sizes as attributes",
+        QUANTITY + "accesses.py",
+        '            if name == "size":\n                return self.counted(found, None)\n',
+        "",
+    ),
+    Mutant(
+        "variadic joins",
+        QUANTITY + "tensors.py",
+        "        for one in parts[1:]:\n"
+        "            found = algebra.join(found, one)\n"
+        "        return concatenated(word, found, given, parts)",
+        "        return concatenated(word, found, given, [])",
+    ),
+    Mutant(
+        "sums of several tensors",
+        QUANTITY + "tensors.py",
+        "        for one in parts:\n"
+        "            found = algebra.add(found, one)\n        return found",
+        "        return parts[0]",
+    ),
+    Mutant("the axis of concat", "rules/mxnet/_quantities.py", '"concat": 1,', '"concat": 0,'),
+    Mutant(
+        "the axis of take",
+        "rules/mxnet/_quantities.py",
+        '"take": ("index", "dim")',
+        '"take": ("dim", "index")',
+    ),
+    Mutant("kept sizes", "rules/mxnet/_quantities.py", "sizes_kept=frozenset({0}),", ""),
+    Mutant(
+        "coupling losses of Gluon",
+        "rules/mxnet/_quantities.py",
+        '_loss("SDMLLoss", couples=True)',
+        '_loss("SDMLLoss")',
+    ),
+    Mutant(
+        "parts of tensors by index",
+        "rules/paddle/_quantities.py",
+        '"gather": ("index", "dim")',
+        '"gather": ("dim", "index")',
+    ),
+    Mutant(
+        "transposed products of Paddle",
+        "rules/paddle/_quantities.py",
+        '"matmul": ("other", "transpose_x", "transpose_y"),\n',
+        "",
+    ),
+    Mutant(
+        "cumulated sums of Paddle",
+        "rules/paddle/_quantities.py",
+        'frozenset({"cumsum", "cumprod", "logcumsumexp"})',
+        "frozenset()",
+    ),
+    Mutant(
+        "split of Fluid",
+        "rules/fluid/_quantities.py",
+        '"split": ("pieces", "dim"),',
+        '"split": ("pieces",),',
+    ),
+    Mutant(
+        "layers before operations",
+        "rules/fluid/_quantities.py",
+        "operations_first=True",
+        "operations_first=False",
+    ),
+    Mutant(
+        "the factor of a summand",
+        "rules/paddle/losses/_shares.py",
+        "pending = summand(value, first is left)",
+        "pending = None",
+    ),
+    Mutant(
+        "noise as large as a share",
+        "rules/paddle/losses/_shares.py",
+        "if found.kind is Kind.EQUAL and holds_share(self.plan, value):",
+        "if False:",
+    ),
+    Mutant(
+        "penalties beside sums",
+        "rules/mxnet/losses/_losses.py",
+        "return Reduction.UNEVEN if degrees == {0, 1} else Reduction.UNKNOWN",
+        "return Reduction.SUM",
+    ),
+    Mutant(
+        "coupled losses",
+        "rules/mxnet/losses/_losses.py",
+        "return Reduction.COUPLED if known else Reduction.UNKNOWN",
+        "return Reduction.UNKNOWN",
+    ),
+    Mutant(
+        "sums of Fluid",
+        "rules/fluid/losses/_losses.py",
+        "{0: Kind.MEAN, 1: Kind.SUM}",
+        "{0: Kind.MEAN, 1: Kind.MEAN}",
     ),
 )
 
