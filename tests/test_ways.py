@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from transpile import Options, Outcome, Result, convert
+from transpile import Level, Options, Outcome, Result, convert
 
 HEAD = """\
 import random
@@ -352,3 +352,34 @@ def test_calls_with_objects_of_the_project_are_not_split() -> None:
     found = convert(GRAPHS, path="train.py")
     assert found.outcome is Outcome.REFUSED
     assert any("objects of 'Graph'" in each.message for each in found.findings)
+
+
+SWITCHED = """\
+class Switched(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.drops = False
+        self.first = nn.Linear(4, 8)
+        self.dropout = nn.Dropout(0.2)
+        self.head = nn.Linear(8, 1)
+
+    def forward(self, x, turn_off=False):
+        if turn_off:
+            drops = self.drops
+            self.drops = False
+        x = self.first(x)
+        if self.drops:
+            x = self.dropout(x)
+        if turn_off:
+            self.drops = drops
+        return self.head(x)
+
+
+model = Switched()
+"""
+
+
+def test_a_setting_that_is_put_back_keeps_nothing_of_the_samples() -> None:
+    found = convert(script(COUPLED, net=SWITCHED), path="train.py")
+    assert "SplitCalls(model" in found.text
+    assert not [each for each in found.findings if each.level is not Level.NOTE]

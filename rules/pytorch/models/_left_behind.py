@@ -172,7 +172,9 @@ def written(function: cst.FunctionDef) -> Iterator[tuple[str, bool, cst.CSTNode]
             for target in targets or [node.target]:  # type: ignore[union-attr]
                 for part in parts_of_target(target):
                     word, inside = set_word(part)
-                    if word:
+                    if word and not (
+                        isinstance(value, cst.Name) and restores(function, word, value)
+                    ):
                         again = word in read or word in set(own_attributes(value))
                         kept = isinstance(node, cst.AugAssign) or inside or again
                         yield word, kept, node
@@ -184,6 +186,19 @@ def written(function: cst.FunctionDef) -> Iterator[tuple[str, bool, cst.CSTNode]
                 if not all(is_plain(one.value) for one in node.args):
                     yield word, in_place, node
         read.update(own_attributes(node) if is_loaded(node) else ())
+
+
+def restores(function: cst.FunctionDef, word: str, value: cst.Name) -> bool:
+    """Whether a local name holds nothing but what the attribute itself held before."""
+    held = [
+        node.value
+        for node in walked(function.body)
+        if isinstance(node, cst.Assign)
+        for target in node.targets
+        for part in parts_of_target(target.target)
+        if isinstance(part, cst.Name) and part.value == value.value
+    ]
+    return bool(held) and all(own_word(one) == word for one in held)
 
 
 def is_loaded(node: cst.CSTNode) -> bool:
