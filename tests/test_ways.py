@@ -383,3 +383,29 @@ def test_a_setting_that_is_put_back_keeps_nothing_of_the_samples() -> None:
     found = convert(script(COUPLED, net=SWITCHED), path="train.py")
     assert "SplitCalls(model" in found.text
     assert not [each for each in found.findings if each.level is not Level.NOTE]
+
+
+ROUNDS = """\
+import argparse
+
+options = argparse.ArgumentParser()
+options.add_argument("--epochs", type=int, default=2)
+args = options.parse_args()
+if args.epochs < 0:
+    args.epochs = 100 // len(loader) + 1
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(args.epochs):
+    for inputs, targets in loader:
+        loss = {loss}
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    print(epoch, loss.item())
+"""
+
+
+def test_a_number_of_batches_hands_on_no_batch() -> None:
+    text = script(PLAIN.replace("outputs", "model(inputs)"), rest=ROUNDS)
+    found = convert(text, path="train.py")
+    assert found.outcome is Outcome.CONVERTED
+    assert [each.code for each in found.findings] == []

@@ -382,3 +382,12 @@ def test_helpers_that_speak_to_other_processes_use_no_gpu_of_the_script() -> Non
     assert "reduce_mean" in text
     again = convert(text, Options(respect_distributed=False))
     assert again.text == text
+
+
+def test_a_number_that_a_worker_writes_back_is_still_the_user_s() -> None:
+    """As where a function that one process runs on its GPU is given the number beside the rest."""
+    source = script(
+        top="def work(gpu, args):\n    args.gpu = gpu\n    return torch.zeros(1).cuda(args.gpu)",
+        start="x = work(args.gpu, args)",
+    )
+    assert "return torch.zeros(1).cuda(own_device(args.gpu))" in new_lines(source)

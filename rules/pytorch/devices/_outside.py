@@ -51,7 +51,7 @@ def comes_from_outside(value: Value) -> bool:
                 return False
             base = current.operands[0]
             if current.kind == "attribute" and any(
-                isinstance(b, Opaque) and current.name in b.attributes for b in base
+                isinstance(b, Opaque) and is_set_otherwise(b, current) for b in base
             ):
                 return False
         elif current.kind == "call":
@@ -70,6 +70,12 @@ def comes_from_outside(value: Value) -> bool:
             return False
         current = base[0]
     return False
+
+
+def is_set_otherwise(base: Opaque, read: Opaque) -> bool:
+    """Whether the script sets an attribute to something else than what it held before."""
+    stored = base.attributes.get(read.name)
+    return stored is not None and not any(value is read for value in stored)
 
 
 def is_outside(name: str, of_object: bool = False) -> bool:

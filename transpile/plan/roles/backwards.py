@@ -116,8 +116,8 @@ def data_sources(values: Values, plan: Plan) -> list[tuple[Loader, str]]:
 
 
 def enters_wrapper(value: Value) -> bool:
-    """Whether a value may hand on the batches of what it was given."""
-    return isinstance(value, Opaque) and value.kind in ("call", "operation")
+    """Whether a value may hand on the batches of what it was given, as their number cannot."""
+    return isinstance(value, Opaque) and value.kind in ("call", "operation") and value.name != "len"
 
 
 def wrapper_name(value: Value) -> str:
