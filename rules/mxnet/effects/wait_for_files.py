@@ -28,7 +28,8 @@ from collections.abc import Iterator
 from transpile.once import wait_before_reading
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Ruling, Rulings
-from transpile.rules.mxnet.effects._once import VOCABULARY, once_of
+from transpile.rules.mxnet.effects._once import once_of
+from transpile.rules.mxnet.effects._vocabulary import VOCABULARY
 
 CODES = {
     "MX571": "all workers wait before they read what one worker writes",

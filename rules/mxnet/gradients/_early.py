@@ -11,7 +11,7 @@ from transpile.facts.values import External, Values
 from transpile.plan.model import Plan
 from transpile.rule import Ruling
 from transpile.rules.mxnet._roles import Update, can_reduce, gathers, receivers_of
-from transpile.rules.mxnet.effects._once import VOCABULARY
+from transpile.rules.mxnet.effects._vocabulary import VOCABULARY
 from transpile.rules.mxnet.losses._numbers import in_training, numbers_of
 
 #: What gives gradients to the script.

@@ -42,6 +42,7 @@ from transpile.rules.mxnet._roles import (
     training_loaders,
     updates,
 )
+from transpile.rules.mxnet.effects._vocabulary import VOCABULARY
 from transpile.rules.mxnet.losses._evaluation import Shared, evaluations
 from transpile.rules.mxnet.losses._metrics import is_metric, unusual
 from transpile.rules.mxnet.losses._numbers import numbers_of, reports
@@ -233,8 +234,6 @@ def one_worker(event: Event, what: str) -> Remark:
 
 def reported(plan: Plan) -> Iterator[Remark]:
     """Prints and messages with numbers of one worker's batches that cannot be added up."""
-    from transpile.rules.mxnet.effects._once import VOCABULARY
-
     numbers = numbers_of(plan, VOCABULARY)
     for effect, values in reports(plan, VOCABULARY):
         if not (can_reduce(plan) and numbers.explain(values)):

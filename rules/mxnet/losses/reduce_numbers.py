@@ -33,7 +33,7 @@ from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.mxnet.data._loaders import asks_workers, from_store
-from transpile.rules.mxnet.effects._once import VOCABULARY
+from transpile.rules.mxnet.effects._vocabulary import VOCABULARY
 from transpile.rules.mxnet.losses._numbers import Number, numbers_of
 
 CODES = {"MX605": "a number counts the samples of all workers"}

@@ -52,7 +52,7 @@ from transpile.rules.mxnet._roles import (
 )
 from transpile.rules.mxnet.data._shares import shares_batches
 from transpile.rules.mxnet.data._slices import cut_values
-from transpile.rules.mxnet.effects._once import VOCABULARY
+from transpile.rules.mxnet.effects._vocabulary import VOCABULARY
 from transpile.rules.mxnet.stores._streams import (
     SEEDS,
     augments_on_its_own,
