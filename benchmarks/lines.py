@@ -1,6 +1,7 @@
 """How much conversions write: added lines of scripts, with helpers counted apart.
 
     .venv-test/bin/python benchmarks/lines.py            # every fixture of PyTorch, and the summary
+    .venv-test/bin/python benchmarks/lines.py --framework mxnet      # those of another framework
     .venv-test/bin/python benchmarks/lines.py --before REVISION   # beside what was written then
 
 ``by_hand/`` holds conversions of fixtures that a person wrote, with the helpers of
@@ -23,7 +24,7 @@ from pathlib import Path
 from transpile import Options, convert
 
 ROOT = Path(__file__).resolve().parent.parent
-FIXTURES = ROOT / "fixtures" / "pytorch"
+FIXTURES = ROOT / "fixtures"
 BY_HAND = Path(__file__).resolve().parent / "by_hand"
 HELPERS = "distributed_utils.py"
 
@@ -141,18 +142,20 @@ def main(words: list[str]) -> int:
     """Print what is added to each fixture, and how that compares."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--before", metavar="REVISION", help="beside what was written then")
-    revision = parser.parse_args(words).before
+    parser.add_argument("--framework", default="pytorch", help="whose fixtures [pytorch]")
+    given = parser.parse_args(words)
+    revision = given.before
     now: list[Size] = []
     then: list[Size] = []
     ratios: list[float] = []
     say("fixture", "script", "helpers", "(lines)", "by hand", "ratio", "before: script, helpers")
-    for settings in sorted(FIXTURES.glob("*/case.json")):
+    for settings in sorted((FIXTURES / given.framework).glob("*/case.json")):
         case, said = settings.parent, json.loads(settings.read_text())
         found = written(case, said)
         if found is None:
             continue
         now.append(found)
-        hand = by_hand(case)
+        hand = by_hand(case) if given.framework == "pytorch" else None
         if hand is not None:
             ratios.append(found.lines / hand.lines)
         earlier = written_then(case, said, revision) if revision else None

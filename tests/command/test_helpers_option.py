@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -78,6 +79,19 @@ def test_scripts_in_a_folder_share_the_same_bytes(one_run: bool) -> None:
     assert sorted(os.listdir("out")) == ["a.py", "b.py", MODULE]
     assert run("a.py", "b.py", "--in-place").return_value == 0
     assert Path(MODULE).read_bytes() == Path("out", MODULE).read_bytes()
+
+
+def test_what_helpers_do_at_once_stays_with_them() -> None:
+    fixtures = Path(__file__).resolve().parents[2] / "fixtures" / "mxnet"
+    for name in ("gluon_mlp", "gluon_numbers"):
+        shutil.copy(fixtures / name / "train.py", f"{name}.py")
+    for order in (("gluon_mlp", "gluon_numbers"), ("gluon_numbers", "gluon_mlp")):
+        for name in order:
+            assert run(f"{name}.py", "-o", f"{order[0]}/", "--helpers", "module").return_value == 0
+    first, second = (Path(name, MODULE).read_text() for name in ("gluon_mlp", "gluon_numbers"))
+    assert first == second
+    assert first.index("def create_store") < first.index("\nstore = create_store()\n")
+    assert first.count("\nshare_random_state()\n") == 1
 
 
 def test_one_file_with_a_module_beside_it_runs() -> None:

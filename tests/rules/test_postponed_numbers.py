@@ -192,6 +192,7 @@ run()
             "now, _ = step(x, y)\n        losses.append(now)",
             "losses[:] = average_numbers(*losses)",
         ),
+        ("return loss.item()", "loss = step(x, y); total += loss", "= average_numbers(total)"),
         ("return loss.item()", "now = step(x, y); total += now; print(now)", None),
         ("return loss.item()", "total += step(x, y) * total", None),
         ("return loss.item() ** 2", "total += step(x, y)", None),
@@ -200,10 +201,14 @@ run()
         ("return loss.item()", "total += sum(map(step, [x], [y]))", None),
     ],
 )
+@pytest.mark.parametrize("top", [False, True])
 def test_what_a_function_hands_back_waits_as_well(
-    back: str, body: str, reduced: str | None
+    back: str, body: str, reduced: str | None, top: bool
 ) -> None:
-    text = made(reduce_reported_numbers, STEPS.format(back=back, body=body)).after
+    source = STEPS.format(back=back, body=body)
+    if top:
+        source = source.replace("def run():", "for _ in range(2):").replace("run()\n", "")
+    text = made(reduce_reported_numbers, source).after
     text = text.partition("def step")[2]
     if reduced is None:
         assert "reduce_mean(loss)" in text

@@ -66,7 +66,8 @@ def read_helpers(text: str) -> HelperText | None:
         return None
     lines = text.splitlines()
     imports: set[str] = set()
-    blocks = {}
+    places: dict[str, tuple[int, int | None]] = {}
+    last = ""
     for statement in body:
         if isinstance(statement, ast.ImportFrom):
             parts = [
@@ -75,12 +76,25 @@ def read_helpers(text: str) -> HelperText | None:
             imports.update(map(ast.unparse, parts))
         elif isinstance(statement, ast.Import):
             imports.add(ast.unparse(statement))
-        elif isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
-            decorators = [each.lineno for each in statement.decorator_list]
-            first = min([statement.lineno, *decorators])
-            blocks[statement.name] = "\n".join(lines[first - 1 : statement.end_lineno])
+        elif name := defined(statement):
+            decorators = [each.lineno for each in getattr(statement, "decorator_list", ())]
+            places[name] = min([statement.lineno, *decorators]) - 1, statement.end_lineno
+            last = name
+        elif last:
+            # What is done once with a helper belongs to it.
+            places[last] = places[last][0], statement.end_lineno
+    blocks = {name: "\n".join(lines[first:end]) for name, (first, end) in places.items()}
     found = HelperText(frozenset(imports), blocks)
     return found if str(found) == text else None
+
+
+def defined(statement: ast.stmt) -> str:
+    """The name that a statement gives to a function, a class or a value; empty for none."""
+    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+        return statement.name
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+        return statement.targets[0].id
+    return ""
 
 
 def united(before: bytes, data: bytes, order: Sequence[str], *, replaces: bool) -> bytes | None:

@@ -16,7 +16,7 @@ from transpile.records import dataclass
 from transpile.rules.pytorch.losses._multiples import ON_THE_WAY
 from transpile.rules.pytorch.losses._reported import Leaf
 
-from .names import inside_other, owner_of
+from .names import Owner, inside_other, owner_of
 
 #: How many functions a number is followed out of.
 FURTHEST = 3
@@ -145,7 +145,7 @@ def read_once(module: Module, target: cst.BaseExpression) -> cst.Name | None:
         node
         for node in descendants(whole)
         if isinstance(node, cst.Name) and node.value == target.value and node is not target
-        if not is_word(module, node)
+        if not is_word(module, node) and not is_of_other(module, owner, node)
     ]
     if len(uses) != 1 or inside_other(module, owner, uses[0]):
         return None
@@ -154,6 +154,18 @@ def read_once(module: Module, target: cst.BaseExpression) -> cst.Name | None:
 
 #: What sets or hides a variable.
 WRITING = (cst.AssignTarget, cst.AnnAssign, cst.NameItem, cst.Param, cst.Del, cst.NamedExpr)
+
+
+def is_of_other(module: Module, owner: Owner, node: cst.Name) -> bool:
+    """Whether a name is that of a variable that a function within the owner has for itself."""
+    inner = owner_of(module, node)
+    if inner is None or inner is owner or isinstance(inner, cst.Module):
+        return False
+    same = [n for n in descendants(inner) if isinstance(n, cst.Name) and n.value == node.value]
+    around = [module.source.parent(each) for each in same]
+    return any(isinstance(parent, (cst.AssignTarget, cst.Param)) for parent in around) and not any(
+        isinstance(parent, cst.NameItem) for parent in around
+    )
 
 
 def is_word(module: Module, node: cst.Name) -> bool:
