@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from transpile.facts.module import Module
 from transpile.facts.values import External, Function, Values
 from transpile.facts.walk import descendants
 from transpile.plan.flow.places import ancestors
@@ -11,6 +12,7 @@ from transpile.plan.model import Plan
 from transpile.rules.pytorch.losses._reported import Leaf
 
 from .names import owner_of
+from .returned import number_of, taken_by_callers
 
 #: How deep functions are looked into for the collective.
 DEEPEST = 3
@@ -18,8 +20,18 @@ DEEPEST = 3
 
 def averaged_already(plan: Plan, leaf: Leaf) -> bool:
     """Whether a number is given to a list or meter that is averaged where it is read."""
-    owner = owner_of(leaf.module, leaf.node)
-    name = receiver_of(leaf)
+    places: list[tuple[Module, cst.BaseExpression]] = [(leaf.module, leaf.node)]
+    number = number_of(leaf)
+    if number is not None:
+        taken = taken_by_callers(plan, leaf.module, number, lambda module, node: True)
+        places += [(each.module, each.node) for each in taken]
+    return any(averaged_at(plan, module, node) for module, node in places)
+
+
+def averaged_at(plan: Plan, module: Module, place: cst.BaseExpression) -> bool:
+    """Whether what is given to a list or meter at a place is averaged where it is read."""
+    owner = owner_of(module, place)
+    name = receiver_of(module, place)
     if owner is None or not name:
         return False
     return any(
@@ -29,9 +41,9 @@ def averaged_already(plan: Plan, leaf: Leaf) -> bool:
     )
 
 
-def receiver_of(leaf: Leaf) -> str:
+def receiver_of(module: Module, place: cst.BaseExpression) -> str:
     """The variable whose method is given a number in a statement of its own; empty for none."""
-    for around in ancestors(leaf.module, leaf.node):
+    for around in ancestors(module, place):
         if isinstance(around, cst.BaseSmallStatement):
             call = around.value if isinstance(around, cst.Expr) else None
             function = call.func if isinstance(call, cst.Call) else None
