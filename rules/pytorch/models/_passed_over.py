@@ -22,6 +22,7 @@ from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.parts import walk_parts
+from transpile.plan.models.reaches import accessed
 from transpile.records import dataclass
 
 CONTAINERS = frozenset({"torch.nn.ModuleList", "torch.nn.ModuleDict"})
@@ -52,9 +53,29 @@ def passes_over(plan: Plan, model: Model, layers: list[Value]) -> bool:
             and any(id(inner) in learning for value in values for inner in walk_parts(value))
         }
         uses = Uses.of(part) if named else {}
+        if any(is_reached_from_outside(plan, part, name) for name in named - uses_inside(uses)):
+            return True
         if any(Passes(plan, part, name, uses.get(name, NO_USES)).some_without() for name in named):
             return True
     return False
+
+
+def uses_inside(uses: dict[str, Uses]) -> set[str]:
+    """The attributes that methods other than ``__init__`` name."""
+    return {name for name, each in uses.items() if each.used}
+
+
+def is_reached_from_outside(plan: Plan, part: Instance, name: str) -> bool:
+    """Whether a layer or parameter that its own module makes no use of is used elsewhere.
+
+    Where a call of the model is not given what comes of it, the call does without.
+    """
+    return any(
+        isinstance(node, cst.Attribute)
+        and node.attr.value == name
+        and not (isinstance(node.value, cst.Name) and node.value.value == "self")
+        for _, node in accessed(plan).get(id(part), ())
+    )
 
 
 @dataclass(frozen=True, eq=False)
