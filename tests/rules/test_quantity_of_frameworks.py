@@ -231,6 +231,7 @@ OWN: dict[str, list[tuple[str, str]]] = {
         ("samples", "nd.mean(out, axis=0, exclude=True)"),
         ("samples", "out.max(axis=1)"),
         ("samples", "nd.concat(x, out)"),
+        ("samples", "nd.concat(out, fixed[:12, :3])"),
         ("samples", "nd.concat(x, out, dim=1)"),
         ("samples", "nd.stack(x, x, axis=1)"),
         ("samples", "nd.dot(x, fixed, transpose_b=True)"),
