@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -252,6 +252,52 @@ def test_no_cycle_of_imports() -> None:
 
     for name in sorted(known):
         visit(name, ())
+
+
+def bound(tree: ast.Module) -> set[str]:
+    """The names that the statements of a module bind, whatever they stand in."""
+    names: set[str] = set()
+    pending: list[ast.AST] = [*tree.body]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+            continue
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        pending += ast.iter_child_nodes(node)
+    return names
+
+
+def missing(imports: list[Import], found_in: Mapping[str, Path]) -> list[str]:
+    """Imports of modules that are not there, and of names that their modules do not have."""
+    names = {name: bound(ast.parse(path.read_text("utf-8"))) for name, path in found_in.items()}
+    return [
+        f"{each.importer}:{each.line} imports {each.name} of {each.module}"
+        for each in imports
+        if each.module.partition(".")[0] == "transpile"
+        if each.module not in names
+        or (
+            each.name
+            and "__getattr__" not in names[each.module]
+            and each.name not in names[each.module]
+            and f"{each.module}.{each.name}" not in names
+        )
+    ]
+
+
+def test_what_is_imported_is_there() -> None:
+    """Inside functions, too; the type checker takes ``transpile.rules`` on trust."""
+    assert missing(all_imports(), modules()) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["from transpile.text.span import Spam\n", "def f():\n    import transpile.test.span\n"]
+)
+def test_an_import_of_nothing_is_seen(text: str) -> None:
+    assert len(missing(list(imports_of("transpile.facts.x", False, text)), modules())) == 1
 
 
 #: The parts that start, run or name scripts of one framework by its name.
