@@ -126,6 +126,11 @@ args = """,
     + SYMBOL
     + "train_iter = mx.io.NDArrayIter(images, labels, 64)\n"
     + "kv = mx.kv.create('local')\n@\n",
+    "mxnet/add-up-early": HEAD
+    + LOADER
+    + "params = net.collect_params()\n"
+    + TRAINER
+    + STEP.replace("        loss.backward()\n", "            loss = loss.mean()\n        @\n"),
     "mxnet/scale-step": HEAD + LOADER + TRAINER + STEP + "        @\n",
     "mxnet/shard-data": HEAD + "@\n" + TRAINER + TRAINING,
     "mxnet/share-batches": HEAD

@@ -22,6 +22,29 @@ if $store is not None:
 )
 
 EXCHANGE: dict[str, HelperTemplate] = {
+    "add_up_gradients": HelperSource(
+        '''
+def $add_up_gradients(trainer, average=False):
+    """Give every worker the gradients of all, before the step of a trainer uses them."""
+    if $store is None:
+        return
+    trainer.allreduce_grads()
+    for param in trainer._params:
+        for gradient in param.list_grad() if average and param.grad_req != "null" else ():
+            gradient[:] /= $get_num_workers()
+''',
+        (),
+        ("store", "get_num_workers"),
+    ),
+    "step_alone": HelperSource(
+        '''
+def $step_alone(trainer):
+    """Return the step of a trainer whose gradients have been added up."""
+    return trainer.step if $store is None else trainer.update
+''',
+        (),
+        ("store",),
+    ),
     "name_keys": HelperSource(
         '''
 def $name_keys():

@@ -10,6 +10,7 @@ from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Argument, Constant, External, Opaque, Values, only_constant
 from transpile.facts.walk import children
+from transpile.plan.data.said_sizes import said_at
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.query import query
@@ -28,6 +29,15 @@ from transpile.rules.mxnet.data._draws import (
 )
 from transpile.rules.mxnet.data._loaders import Site, counts_workers, sites
 from transpile.rules.mxnet.data._slices import cut_values
+
+
+@dataclass(frozen=True, eq=False)
+class Inferred:
+    """The size of a batch in a shape that MXNet can infer, and what asks for that."""
+
+    module: Module
+    node: cst.BaseExpression
+    text: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +71,7 @@ def other_uses(plan: Plan, site: Site, argument: Argument) -> Iterator[Answer]:
             data=Share(event.module, node),
         )
     text = site.module.source.code(argument.node) if argument.node is not None else ""
-    yield from in_symbols(plan, argument, text)
+    yield from in_symbols(plan, site, argument, text)
     yield from in_models(plan, argument, text)
     yield from counted(plan, {id(loader.value) for loader in training_loaders(plan)})
 
@@ -164,7 +174,7 @@ def unshared_noise(plan: Plan, values: Values) -> bool:
     )
 
 
-def in_symbols(plan: Plan, argument: Argument, text: str) -> Iterator[Answer]:
+def in_symbols(plan: Plan, site: Site, argument: Argument, text: str) -> Iterator[Answer]:
     """Symbols that are made for the batch of the script."""
     for event in plan.facts.reached_calls:
         if not isinstance(event.node, cst.Call):
@@ -173,15 +183,71 @@ def in_symbols(plan: Plan, argument: Argument, text: str) -> Iterator[Answer]:
             isinstance(callee, External) and callee.name.startswith("mxnet.sym.")
             for callee in event.callee
         )
-        if symbol and any(
-            mentions(plan, event.module, given.value, argument, text) for given in event.node.args
+        named = [
+            node
+            for given in event.node.args
+            for node in mentions(plan, event.module, given.value, argument, text)
+        ]
+        first = first_of_reshape(event) if symbol and not named else None
+        if first is not None and said_of(plan, event, first) & said_of(
+            plan, site.loader.event, argument
         ):
+            named = [first]
+        inferred = inferred_at(event, named[0]) if len(named) == 1 else ""
+        if symbol and inferred:
+            yield Ruling.apply(
+                "MX215",
+                (event.module, named[0]),
+                "the number of samples is inferred from the batch",
+                data=Inferred(event.module, named[0], inferred),
+            )
+        elif symbol and named:
             yield Remark.error(
                 "MX214",
                 event,
                 "the batch size shapes this symbol, which a batch of one worker would not fit",
                 "use -1 or 0 in its shape, or choose --batch-size per-device",
             )
+
+
+def said_of(plan: Plan, event: Event, what: Argument | cst.BaseExpression) -> set[int]:
+    """The literals, or reads of an option, that a number in a call comes from."""
+    node = what.node if isinstance(what, Argument) else what
+    if not isinstance(node, cst.BaseExpression):
+        return set()
+    found = said_at(plan, event.module, node, event.stack)
+    return {id(said.node) for said in found if not said.why_not}
+
+
+def first_of_reshape(event: Event) -> cst.BaseExpression | None:
+    """The first axis of what a symbol is reshaped to; None for another call."""
+    if RESHAPES.isdisjoint(names_of(event)):
+        return None
+    given = event.arguments.get("shape", 1) or event.arguments.get("target_shape")
+    shape = given.node if given is not None else None
+    if isinstance(shape, (cst.Tuple, cst.List)) and shape.elements:
+        return shape.elements[0].value
+    return None
+
+
+def inferred_at(event: Event, node: cst.BaseExpression) -> str:
+    """What has a reshape infer its first axis, where that stands there; empty elsewhere."""
+    if first_of_reshape(event) is not node:
+        return ""
+    text = "-1" if event.arguments.get("shape", 1) is not None else "0"
+    given = event.arguments.get("shape", 1) or event.arguments.get("target_shape")
+    assert given is not None and isinstance(given.node, (cst.Tuple, cst.List))
+    rest = [event.module.source.code(each.value) for each in given.node.elements[1:]]
+    return text if {"-1", "0"}.isdisjoint(rest) else ""
+
+
+def names_of(event: Event) -> list[str]:
+    """The dotted names of what a call calls outside the project."""
+    return [callee.name for callee in event.callee if isinstance(callee, External)]
+
+
+#: Symbols that have another shape than what they are made of.
+RESHAPES = frozenset({"mxnet.sym.reshape", "mxnet.sym.Reshape"})
 
 
 def in_models(plan: Plan, argument: Argument, text: str) -> Iterator[Answer]:

@@ -31,7 +31,7 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.facts.values import Argument, Opaque, Unknown
-from transpile.layout import add_argument, insert_after, wrap_expression
+from transpile.layout import add_argument, insert_after, replace_expression, wrap_expression
 from transpile.plan.flow.start import PARSERS
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
@@ -39,7 +39,7 @@ from transpile.plan.roles.loaders import enters_iterator
 from transpile.records import dataclass
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import fits
-from transpile.rules.mxnet.data._batch_shapes import Share, batch_size, other_uses
+from transpile.rules.mxnet.data._batch_shapes import Inferred, Share, batch_size, other_uses
 from transpile.rules.mxnet.data._loaders import (
     ARRAYS,
     Site,
@@ -55,6 +55,7 @@ CODES = {
     "MX212": "the batch size of the training data cannot be followed",
     "MX213": "each worker takes the batch of the script",
     "MX214": "the batch size is used for something else, too",
+    "MX215": "a symbol takes the number of samples from its input",
 }
 #: Where calls are split, every worker has whole batches.
 WAYS = ("data",)
@@ -190,7 +191,11 @@ def share_of(site: Site, argument: Argument | None) -> Ruling:
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The expression divided, in its place."""
-    data: Share | Parsed = ruling.data
+    data: Share | Parsed | Inferred = ruling.data
+    if isinstance(data, Inferred):
+        for edit in replace_expression(data.module.source, data.node, data.text):
+            yield In(data.module, edit)
+        return
     yield Helper("split_batch", data.module)
     split = plan.names_in(data.module).fresh("split_batch")
     source = data.module.source

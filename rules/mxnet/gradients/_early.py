@@ -7,32 +7,19 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Branch, Call, Event, Loop
-from transpile.facts.values import External, Values
+from transpile.facts.values import Values
 from transpile.plan.model import Plan
 from transpile.rule import Ruling
-from transpile.rules.mxnet._roles import Update, can_reduce, gathers, receivers_of
+from transpile.rules.mxnet._roles import Update, can_reduce
 from transpile.rules.mxnet.effects._vocabulary import VOCABULARY
+from transpile.rules.mxnet.gradients._early_sums import early_sum, readers
 from transpile.rules.mxnet.losses._numbers import in_training, numbers_of
-
-#: What gives gradients to the script.
-GRADIENTS = frozenset({"grad", "list_grad"})
 
 
 def early_gradients(plan: Plan, update: Update) -> Iterator[Ruling]:
     """Refusals of gradients that are read in a training loop before they are added up."""
-    if update.loop is None or update.trainer is None:
-        return
-    inside = [event for event in plan.facts.events if within(event, update.loop)]
-    if any(event.kind == "call" and gathers(event) for event in inside):
-        return
-    for event in inside:
-        if event.kind != "call":
-            continue
-        clips = any(
-            isinstance(callee, External) and callee.name.endswith("clip_global_norm")
-            for callee in event.callee
-        )
-        if clips or any(receivers_of(event, name) for name in GRADIENTS):
+    for event in readers(plan, update)[:1]:
+        if early_sum(plan, update) is None:
             yield Ruling.refuse(
                 "MX304",
                 event,
@@ -40,12 +27,6 @@ def early_gradients(plan: Plan, update: Update) -> Iterator[Ruling]:
                 "workers only in the step",
                 "call trainer.allreduce_grads() before, and trainer.update() instead of step()",
             )
-            return
-
-
-def within(event: Event, loop: Loop) -> bool:
-    """Whether an event happens inside a loop."""
-    return any(isinstance(frame, Loop) and frame.node is loop.node for frame in event.stack)
 
 
 def early_exits(plan: Plan, update: Update) -> Iterator[Ruling]:

@@ -46,6 +46,7 @@ from transpile.rules.mxnet.data._batch_shapes import made_whole, unshared_noise
 from transpile.rules.mxnet.data._loaders import from_store
 from transpile.rules.mxnet.gradients._divisors import Divisor, divisor_of, divisor_unknown
 from transpile.rules.mxnet.gradients._early import early_exits, early_gradients
+from transpile.rules.mxnet.gradients._early_sums import early_sum, is_taken_alone
 from transpile.rules.mxnet.gradients._module_divisors import module_divisors
 from transpile.rules.mxnet.losses._losses import Reduction, reduction
 from transpile.rules.mxnet.losses._numbers import takes_samples
@@ -74,7 +75,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         done.add(id(update.event.node))
         backwards = backwards_of(plan, update)
         claims = (update.event.node, *(each.event.node for each in backwards))
-        if update.trainer is None or gathers(update.event):
+        if update.trainer is None or gathers(update.event) or is_taken_alone(update.event):
             yield settled(update.event, "a module divides by the samples of all workers", claims)
         else:
             yield from step_answers(plan, update, latest(plan, update, backwards), claims)
@@ -171,6 +172,10 @@ def step_answers(
     if from_store(argument.values, "num_workers"):
         yield settled(event, "the divisor counts the samples of all workers", claims)
         return
+    summed = early_sum(plan, update) is not None
+    if plan.way == "calls" and summed:
+        yield settled(event, "the gradients are those of the whole batch already", claims)
+        return
     if plan.way == "calls" and isinstance(argument.node, cst.BaseExpression):
         yield Ruling.apply(
             "MX301",
@@ -191,17 +196,26 @@ def step_answers(
         )
         return
     losses = tuple(value for backward in backwards for value in backward.loss)
-    mean = bool(found) and found <= {Reduction.MEAN, Reduction.COUPLED}
+    mean = means(found)
     if Reduction.COUPLED in found:
         yield coupled(event)
     if not mean and not found <= {Reduction.SUM, Reduction.SAMPLES}:
         # Who passes 1 has divided already.
         mean = constant_of(argument, None) == 1
+        if summed:
+            yield Ruling.refuse(
+                "MX304",
+                event,
+                "gradients are read before this step, and it cannot be told whether they are those "
+                "of a sum over the samples or of their mean",
+                "make the loss of a batch a mean or a sum of what a loss of Gluon gives",
+            )
+            return
         # Where the batches are not seen, that is said elsewhere.
         unseen = found == {Reduction.NONE} and not update.loaders
         if not unseen:
             yield untold(event, mean)
-    divisor = divisor_of(plan, event.module, argument, losses, mean)
+    divisor = divisor_of(plan, event.module, argument, losses, mean and not summed)
     if not made_whole(plan, losses) and unshared_noise(plan, losses):
         yield Remark.warn(
             "MX309",
@@ -238,6 +252,16 @@ def untold(event: Event, mean: bool) -> Remark:
         f"{'1' if mean else 'a number of samples'} here",
         f"with {'a sum' if mean else 'a mean'}, correct what this step is given",
     )
+
+
+def means(found: set[Reduction]) -> bool:
+    """Whether losses that are reduced in some ways are means of their batches."""
+    return bool(found) and found <= {Reduction.MEAN, Reduction.COUPLED}
+
+
+def is_averaged(plan: Plan, backwards: list[Backward]) -> bool:
+    """Whether gradients that the workers have added up are to be divided by their number."""
+    return plan.way == "calls" or means({reduction(plan, each.loss) for each in backwards})
 
 
 def coupled(event: Event) -> Remark:

@@ -1,0 +1,132 @@
+"""Where gradients that are read before a step can be added up over the workers first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Call, Event, Loop
+from transpile.facts.module import Module
+from transpile.facts.values import External
+from transpile.facts.walk import descendants
+from transpile.plan.data.sources import is_simple
+from transpile.plan.model import Plan
+from transpile.plan.models.averaging import Small, siblings_before, small_statement
+from transpile.plan.roles.backwards import data_sources
+from transpile.records import dataclass
+from transpile.rules.mxnet._roles import Update, gathers, receivers_of
+from transpile.rules.mxnet.losses._losses import is_size
+
+#: What gives gradients to the script.
+GRADIENTS = frozenset({"grad", "list_grad"})
+
+
+@dataclass(frozen=True, eq=False)
+class EarlySum:
+    """Where the workers add up what a trainer is about to use.
+
+    Args:
+        module: where it is.
+        before: the statement that reads gradients first.
+        trainer: the expression of the trainer.
+        step: its step.
+    """
+
+    module: Module
+    before: Small
+    trainer: cst.BaseExpression
+    step: cst.Call
+
+
+def readers(plan: Plan, update: Update) -> list[Event]:
+    """The calls in the loop of a step that read gradients before the workers add them up."""
+    if update.loop is None or update.trainer is None:
+        return []
+    inside = [event for event in plan.facts.events if within(event, update.loop)]
+    calls = [event for event in inside if event.kind == "call"]
+    if any(map(gathers, calls)):
+        return []
+    return [event for event in calls if reads(event)]
+
+
+def reads(event: Event) -> bool:
+    """Whether a call gives gradients, or clips them."""
+    clips = any(
+        isinstance(callee, External) and callee.name.endswith("clip_global_norm")
+        for callee in event.callee
+    )
+    return clips or any(receivers_of(event, name) for name in GRADIENTS)
+
+
+def within(event: Event, loop: Loop) -> bool:
+    """Whether an event happens inside a loop."""
+    return any(isinstance(frame, Loop) and frame.node is loop.node for frame in event.stack)
+
+
+def early_sum(plan: Plan, update: Update) -> EarlySum | None:
+    """Where to add gradients up before they are read; None where that is not to be seen."""
+    found = readers(plan, update)
+    step = update.event.node
+    statement = small_statement(update.event.module, step)
+    if not found or statement is None or not isinstance(step, cst.Call):
+        return None
+    if plan.options.kvstore == "dist_async" or plan.options.compression != "none":
+        return None
+    if not isinstance(step.func, cst.Attribute) or not is_simple(step.func.value):
+        return None
+    if step.func.attr.value != "step":
+        return None
+    starts = set(start_nodes(plan))
+    places = {id(node) for event in found for node in shown_at(event)}
+    before: Small | None = None
+    between: set[int] = set()
+    waiting: list[Small] = []
+    for earlier in siblings_before(update.event.module, statement):
+        inside = {id(node) for node in descendants(earlier)}
+        if inside & starts:
+            break
+        between |= inside
+        waiting.append(earlier)
+        if inside & places:
+            before = earlier
+            if plan.way == "data" and any(is_of_share(plan, each) for each in waiting):
+                return None
+            waiting.clear()
+    if before is None or not all({id(n) for n in shown_at(event)} & between for event in found):
+        return None
+    return EarlySum(update.event.module, before, step.func.value, step)
+
+
+def is_of_share(plan: Plan, statement: Small) -> bool:
+    """Whether a statement asks for numbers of a batch, of which a worker has its share alone."""
+    for node in descendants(statement):
+        values = plan.facts.values_of(node)
+        if values and (is_size(values) or data_sources(values, plan)):
+            return True
+    return False
+
+
+def is_taken_alone(event: Event) -> bool:
+    """Whether a step goes through the helper of a former conversion already."""
+    node = event.node
+    function = node.func if isinstance(node, cst.Call) else None
+    made = function.func if isinstance(function, cst.Call) else None
+    return isinstance(made, cst.Name) and made.value.startswith("step_alone")
+
+
+def start_nodes(plan: Plan) -> Iterator[int]:
+    """The backward passes, and the calls that lead to them."""
+    for backward in plan.backwards:
+        yield id(backward.event.node)
+        for frame in backward.event.stack:
+            if isinstance(frame, Call):
+                yield id(frame.node)
+
+
+def shown_at(event: Event) -> Iterator[cst.CSTNode]:
+    """A call, and the calls of the project that lead to it."""
+    yield event.node
+    for frame in event.stack:
+        if isinstance(frame, Call) and frame.node is not None:
+            yield frame.node
