@@ -57,6 +57,8 @@ def is_done(plan: Plan, number: Number) -> bool:
     """Whether what is read goes straight into something that asks all workers."""
     source = number.module.source
     parent = source.parent(number.node)
+    if isinstance(number.node, cst.Call) and asks_workers(plan, number.node):
+        return True
     if isinstance(parent, cst.BinaryOperation):
         return bool(from_store(plan.facts.values_of(parent), "num_workers"))
     call = source.parent(parent) if isinstance(parent, cst.Arg) else None
