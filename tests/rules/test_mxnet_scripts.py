@@ -18,9 +18,7 @@ def step_of(script: str, options: Options | None = None) -> str:
 
 REFUSED = {
     "gradients limited by the size of a share": (
-        GLUON
-        + "        gluon.utils.clip_global_norm([net.weight.grad()], data.shape[0])\n"
-        + STEP,
+        GLUON + "        gluon.utils.clip_global_norm([net.weight.grad()], data.shape[0])\n" + STEP,
         "MX304",
     ),
     "parameters changed by hand": (
