@@ -192,9 +192,9 @@ def test_script_without_it_is_not_touched_by_the_rule() -> None:
 
 
 def test_own_gpus_is_what_was_given_without_a_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
-    space: dict[str, Any] = {"os": os, "torch": torch, "own_gpu": lambda: 3}
+    space: dict[str, Any] = {"os": os, "torch": torch, "own_gpu": lambda: 3, "Any": Any}
     code = Template(prelude_of("pytorch")["own_gpus"].code)
-    names = {name: name for name in ("own_gpus", "own_gpu", "os", "torch")}
+    names = {name: name for name in ("own_gpus", "own_gpu", "os", "torch", "Any")}
     exec(code.substitute(names), space)
     own_gpus = space["own_gpus"]
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)

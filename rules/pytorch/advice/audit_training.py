@@ -122,6 +122,25 @@ After:
 When to ignore:
     Never.
 """,
+    "AU208": """\
+Why:
+    What is drawn by one seed on all processes is one batch, computed as often as there are
+    processes: the gradients that are averaged are all the same.
+
+How to fix:
+    Seed what draws the batches by the rank, or let each process take its share of what is drawn.
+
+Before:
+    torch.manual_seed(0)
+    start = torch.randint(len(data) - 64, (32,))
+
+After:
+    torch.manual_seed(rank)
+    start = torch.randint(len(data) - 64, (32,))
+
+When to ignore:
+    Where each process keeps other data, so that equal places are not equal samples.
+""",
     "AU301": """\
 Why:
     Nothing averages its gradients, and each process trains a model of its own.
