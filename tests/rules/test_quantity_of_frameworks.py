@@ -302,6 +302,7 @@ OWN: dict[str, list[tuple[str, str]]] = {
         ("samples", "nd.batch_dot(out.expand_dims(1), m.expand_dims(1), transpose_b=True)"),
         ("unknown", "nd.batch_dot(out.expand_dims(0), m.expand_dims(0), transpose_b=True)"),
         ("unknown", "gluon.loss.L2Loss(batch_axis=1)(out, m)"),
+        ("mean", "out.reshape((0, -1)).mean(axis=0)"),
     ],
     "fluid": [
         ("independent", "L.reduce_sum(L.square(weight))"),
@@ -349,6 +350,7 @@ OWN: dict[str, list[tuple[str, str]]] = {
         ("unknown", "L.reverse(out, axis=0)"),
         ("unknown", "L.slice(out, axes=[0], starts=[0], ends=[2])"),
         ("unknown", "L.split(out, 2, dim=0)[0]"),
+        ("unknown", "L.split(out, 2, 0)[0]"),
         ("unknown", "L.matmul(out, out, transpose_y=True)"),
         ("unknown", "L.mul(out, L.transpose(out, [1, 0]))"),
         ("unknown", "L.elementwise_sub(out, L.reduce_mean(out, dim=0)) * out"),
