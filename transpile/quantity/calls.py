@@ -29,7 +29,7 @@ from transpile.records import replace
 
 from . import algebra, domain
 from .domain import Kind, Quantity
-from .loss_calls import Losses
+from .losses.calls import Losses
 from .numbers import guarded
 from .shapes import Given
 from .tensors import Tensors

@@ -8,10 +8,10 @@ from transpile.facts.values import Constant, Opaque, Value
 from transpile.plan.vocabulary import Loss
 from transpile.records import replace
 
-from . import algebra, domain
-from .domain import Duty, Kind, Pending, Quantity, WeightedLoss
-from .looking import Looking
-from .losses import Settings, settings_of
+from .. import algebra, domain
+from ..domain import Duty, Kind, Pending, Quantity, WeightedLoss
+from ..looking import Looking
+from .settings import Settings, settings_of
 from .targets import are_probabilities
 
 

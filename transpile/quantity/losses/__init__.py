@@ -1,0 +1,1 @@
+"""What losses make of the quantities that they are given."""
