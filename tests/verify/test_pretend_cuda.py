@@ -251,6 +251,9 @@ labels = torch.tensor([0, 2, 1], device="cuda")
 hot = F.one_hot(labels, 3)
 assert hot.is_cuda and (hot.float() @ torch.ones(3, device="cuda")).sum() == 3
 assert torch.zeros(3).device.type == "cpu"
+images = torch.zeros(1, 2, 3, 3, device="cuda")
+assert images.to(memory_format=torch.channels_last).is_cuda
+assert torch.nn.Conv2d(2, 2, 1).cuda().to(memory_format=torch.channels_last).weight.is_cuda
 try:
     torch.zeros(3) + labels
 except RuntimeError as error:

@@ -35,8 +35,9 @@ from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.walk import descendants
 from transpile.layout import guard, insert_before
+from transpile.layout.lines import is_first
 from transpile.plan.data.sources import is_simple
-from transpile.plan.flow.places import Statement, statement_of
+from transpile.plan.flow.places import Statement, insertion_place, statement_of
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
@@ -114,4 +115,11 @@ def moved_above(module: Module, statement: Statement, rulings: Rulings) -> list[
         if ruling.data.site.module is module
         and not is_simple(ruling.data.dataset)
         and statement_of(module, ruling.data.dataset) is statement
+        and is_in_front(module, ruling.data.dataset)
     ]
+
+
+def is_in_front(module: Module, node: cst.CSTNode) -> bool:
+    """Whether what a node needs is put in front of its whole line."""
+    place = insertion_place(module, node)
+    return place is None or is_first(module.source, place)

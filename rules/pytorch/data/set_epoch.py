@@ -52,7 +52,7 @@ from transpile.plan.data.sources import (
     sites,
     variables,
 )
-from transpile.plan.flow.places import ancestors, statement_of
+from transpile.plan.flow.places import ancestors, insertion_place
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
@@ -216,7 +216,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         return
     created_inside = any(node is loop for node in ancestors(data.site.module, data.site.node))
     if sampler is not None and created_inside:
-        statement = statement_of(data.site.module, data.site.node)
+        statement = insertion_place(data.site.module, data.site.node)
         if statement is not None:
             if epoch is None:
                 yield Helper("next_epoch", data.site.module)
@@ -249,7 +249,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
 def told_before_drawing(plan: Plan, data: Telling, sampler: str | None) -> Iterator[Change]:
     """The call just before the batches are drawn, in whatever function that is."""
     module = data.iteration.module
-    statement, node = statement_of(module, data.iteration.node), drawn_from(plan, data)
+    statement, node = insertion_place(module, data.iteration.node), drawn_from(plan, data)
     if statement is None or node is None:
         return
     text = module.source.code(node)

@@ -38,6 +38,7 @@ import libcst as cst
 from transpile.facts.values import Constant, Instance, Mapping, Unknown
 from transpile.layout import add_argument, insert_before, replace_argument_value
 from transpile.layout.calls import LINE_LENGTH, written_call
+from transpile.layout.lines import Statement, is_first, statement_indentation
 from transpile.layout.long_lines import limit_of
 from transpile.plan.data.passes import handed_out, passes_for_training
 from transpile.plan.data.sources import (
@@ -50,7 +51,7 @@ from transpile.plan.data.sources import (
     sites,
 )
 from transpile.plan.effects.treatment import parameters_of
-from transpile.plan.flow.places import Statement, function_of, statement_of
+from transpile.plan.flow.places import function_of, insertion_place
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.data._cuts import sharing
@@ -255,13 +256,13 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     data: Sharding = ruling.data
     source = data.site.module.source
     module = data.site.module
-    statement = statement_of(module, data.site.node)
+    statement = insertion_place(module, data.site.node)
     assert statement is not None
     # One statement may make several loaders: what is moved above it stands in their order.
     beside = [
         site.node
         for site in sites(plan)
-        if site.module is module and statement_of(module, site.node) is statement
+        if site.module is module and insertion_place(module, site.node) is statement
     ]
     yield Helper("get_world_size", data.site.module)
     world_size = f"{plan.names_in(data.site.module).fresh('get_world_size')}()"
@@ -273,7 +274,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
             "torch.utils.data.distributed.DistributedSampler", "DistributedSampler"
         )
     dataset = source.code(data.dataset)
-    indentation = source.indentation_of(source.span(statement).start)
+    indentation = statement_indentation(source, statement)
     if not is_simple(data.dataset):
         name = plan.names_in(data.site.module).fresh(
             "train_dataset", f"dataset {id(data.site.node)}"
@@ -311,11 +312,16 @@ def bind_above(
     order = 3 * place
     source = data.site.module.source
     span = source.span(data.dataset)
-    above = insert_before(source, statement, ["pass"])[0]
-    offset = above.offset if isinstance(above, Insert) else source.span(statement).start
-    yield Insert(offset, f"{indentation}{name} = ", order=order)
+    *split, above = insert_before(source, statement, ["pass"])
+    assert isinstance(above, Insert)
+    offset = above.offset
+    opening, closing = indentation, source.newline
+    if not is_first(source, statement):
+        opening, closing = "", source.newline + indentation
+    yield from split
+    yield Insert(offset, f"{opening}{name} = ", order=order)
     yield Move(span, offset, order=order + 1)
-    yield Insert(offset, source.newline, order=order + 2)
+    yield Insert(offset, closing, order=order + 2)
     yield Insert(span.start, name)
 
 

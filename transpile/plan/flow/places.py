@@ -36,6 +36,19 @@ def statement_of(module: Module, node: cst.CSTNode) -> Statement | None:
     return next((found for found in ancestors(module, node) if isinstance(found, STATEMENTS)), None)
 
 
+def insertion_place(module: Module, node: cst.CSTNode) -> cst.BaseSmallStatement | Statement | None:
+    """The statement before which to put what a node needs.
+
+    Of a line with several statements it is the node's own: the ones before it may make what the
+    new lines read.
+    """
+    line = statement_of(module, node)
+    if not isinstance(line, cst.SimpleStatementLine) or len(line.body) == 1:
+        return line
+    small = (cst.BaseSmallStatement,)
+    return next((found for found in ancestors(module, node) if isinstance(found, small)), line)
+
+
 def ancestors(module: Module, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """The node and everything around it, inside out."""
     current: cst.CSTNode | None = node

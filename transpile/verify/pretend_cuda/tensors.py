@@ -134,6 +134,8 @@ def to(tensor: Any, *args: Any, **kwargs: Any) -> Any:
     before = tensor
     if types or options:
         tensor = base.to(tensor, *types, **options)
+        # A new layout alone is made on the device that the tensor is really on.
+        stamp(tensor, where(before))
     if copied and tensor is before:
         tensor = tensor.clone()
     return move(tensor, device)
