@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from data_way import convert
 
 SCRIPT = """\
@@ -54,3 +55,17 @@ def test_data_set_drawn_within_a_line_is_drawn_alike() -> None:
     )
     opening = "    with shared_randomness():\n        m = 48\n        train_dataset_2 = "
     assert f"{opening}TensorDataset(torch.randn(m, 3), x)\n" in text
+
+
+@pytest.mark.parametrize("depth", [0, 4])
+def test_wait_stands_between_a_write_and_a_read(depth: int) -> None:
+    line = 'torch.save(model.state_dict(), "m.pt"); read = torch.load("m.pt")'
+    loader = "loader = DataLoader(TensorDataset(x, x), 8, shuffle=True)"
+    text = converted(loader, line) if depth else converted(loader, f"pass\n{line}")
+    indent = " " * depth
+    assert f"""\
+{indent}if is_main_process():
+{indent}    torch.save(unwrap(model).state_dict(), "m.pt")
+{indent}barrier()
+{indent}read = torch.load("m.pt")
+""" in text
