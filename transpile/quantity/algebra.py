@@ -122,6 +122,10 @@ def add(first: Quantity, second: Quantity) -> Quantity:
     )
 
 
+#: The content of the number of processes.
+PROCESSES = "processes"
+
+
 def multiply(first: Quantity, second: Quantity) -> Quantity:
     """The product of two values."""
     computed = of_shapes(first, second)
@@ -132,6 +136,10 @@ def multiply(first: Quantity, second: Quantity) -> Quantity:
     found = unknown_among(first, second) or of_places(first, second)
     if found is not None:
         return found
+    for one, other in ((first, second), (second, first)):
+        if one.agreed and other.content == PROCESSES:
+            # What all processes have is theirs, however many they are.
+            return one
     first, second = sample_first(first, second)
     pending = first.pending | second.pending
     terms = frozenset(

@@ -508,7 +508,8 @@ def holds_places(value: Value) -> bool:
 def simple(value: Value, plan: Plan) -> Quantity:
     """The quantity of a value that is no node of the graph."""
     if isinstance(value, WorldSize):
-        return domain.equal(0 if plan.way == "calls" else -1, tensor=False)
+        degree = 0 if plan.way == "calls" else -1
+        return replace(domain.equal(degree, tensor=False), content=algebra.PROCESSES)
     if isinstance(value, Constant):
         if isinstance(value.value, (int, float)):
             if value.value == 0 and not isinstance(value.value, bool):

@@ -114,7 +114,7 @@ class Quantity:
         selection: it holds some of the samples, how many differs between the processes.
         content: ``bool`` for a mask, ``index`` for positions, ``place`` for where samples stand in
             this process's share, ``one`` for an unknown that is one of the samples or is made of
-            one, empty otherwise.
+            one, ``processes`` for their number, empty otherwise.
         coupled: a tensor of samples that a batch statistic was added to.
         tensor: it may be a tensor; False for plain numbers.
         agreed: it was reduced over the processes.
