@@ -12,6 +12,7 @@ from transpile import Options, Outcome, catalog, convert
 from transpile.facts.interpreter import interpret
 from transpile.layout.long_lines import with_short_lines
 from transpile.layout.quotes import with_own_quotes
+from transpile.layout.shared_guards import with_shared_guards
 from transpile.plan.roles.build import build_plan
 from transpile.project import Project
 from transpile.requested import all_edits, changes_of
@@ -110,8 +111,9 @@ def test_undoing_the_edits_gives_the_input_back(case: Case) -> None:
         text, inverse = apply_with_inverse(original.text, own)
         place = project.files[module].relative_to(case.folder).as_posix()
         output = case.expected_output if module.is_entry else case.expected_module(place)
-        # Long lines are split last, which changes nothing about what they say.
-        shaped = with_short_lines(original.text, with_own_quotes(original.text, text))
+        # Guards are joined and long lines split last, which changes nothing about what they say.
+        joined = with_shared_guards(original.text, text)
+        shaped = with_short_lines(original.text, with_own_quotes(original.text, joined))
         assert original.encode(shaped) == output.read_bytes()
         undone, _ = apply_with_inverse(text, inverse)
         assert undone == original.text

@@ -378,7 +378,7 @@ def test_names_of_the_script_are_left_alone() -> None:
         epoch=VALIDATION + "if val < 0.1:\n    break",
     )
     assert "if from_main_process_2(val < 0.1):" in new_lines(source)
-    assert "def from_main_process_2(value):" in converted(source).text
+    assert "def from_main_process_2(value: Any) -> Any:" in converted(source).text
 
 
 def test_a_signal_to_any_process_counts_for_all() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from string import Template
+from typing import Any
 
 import pytest
 from data_way import convert
@@ -182,9 +183,12 @@ def test_half_precision_is_divided_before_it_is_added() -> None:
     import torch
 
     code = Template(prelude_of("pytorch")["average_gradients"].code)
-    names = ("torch", "average_gradients", "get_world_size", "reduce_sum")
+    names = ("torch", "average_gradients", "get_world_size", "reduce_sum", "Any", "Dict", "Tuple")
     space = {
         "torch": torch,
+        "Any": Any,
+        "Dict": dict,
+        "Tuple": tuple,
         "get_world_size": lambda: 2,
         "reduce_sum": lambda tensor: tensor * 2,
     }

@@ -190,7 +190,7 @@ def test_what_a_loader_is_given_is_divided_once(
     """A method that makes the loader gets the whole batch, whatever else it makes of it."""
     result = convert(HELPED.format(made=made, taken=taken, target=target).encode())
     assert result.outcome is Outcome.CONVERTED
-    assert result.text.count("split_batch(batch_size)") == divided + 1
+    assert result.text.count("split_batch(batch_size)") == divided
     assert "Samples().loader(batch_size)" in result.text
 
 

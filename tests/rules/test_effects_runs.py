@@ -159,7 +159,7 @@ def test_nodes_take_turns(tmp_path: Path) -> None:
     )
     assert len(helpers) == 4
     driver = tmp_path / "turns.py"
-    imports = "from contextlib import contextmanager\n\n\n"
+    imports = "from contextlib import contextmanager\nfrom typing import Iterator\n\n\n"
     driver.write_text(TURNS.replace("HELPERS", imports + "\n\n".join(helpers)), "utf-8")
     subprocess.run([sys.executable, str(driver), str(tmp_path)], check=True, timeout=120)
     order = (tmp_path / "order.txt").read_text()

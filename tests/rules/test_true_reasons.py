@@ -70,7 +70,7 @@ def reasons(body: str, top: str = "") -> list[str]:
         (MAKES_UP, "", "makes up its batches by random numbers"),
         (OVERLAPS, "", "the first dimension may count time"),
         (CUTS_LATER, "", "a batch is cut along a later dimension"),
-        (PICKS_ONE, "", "each step takes a single sample"),
+        (PICKS_ONE, "", "may be a single sample"),
         (GENERATES, "", "made by the generator 'batches'"),
         (ITERATES, "import queue", "come from queue.Queue, which is no DataLoader"),
         (ACTS, "import gymnasium", "acting in an environment (gymnasium.make)"),

@@ -39,10 +39,10 @@ def starts_at_zero(value: Value) -> bool:
     made = {name.rpartition(".")[2] for name in called_names(value)} | set(receivers)
     if made & ZERO:
         return True
-    if made & SAME:
-        return all(bool(receiver) and _all_zero(receiver) for receiver in receivers.values())
     given = value.arguments.positional()
-    if made & MADE_OF:
+    if receivers and made & SAME:
+        return all(bool(receiver) and _all_zero(receiver) for receiver in receivers.values())
+    if made & (MADE_OF | SAME):
         return bool(given) and _all_zero(given[0].values)
     if made & FILLED:
         filling = value.arguments.get("fill_value", 1)
