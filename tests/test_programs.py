@@ -72,9 +72,9 @@ def test_a_program_fails_on_gpus_that_its_output_mistakes(monkeypatch: pytest.Mo
 
     def mistaken(*args: Any, **kwargs: Any) -> Any:
         result = convert(*args, **kwargs)
-        own = "    return rank % torch.cuda.device_count()"
+        own = "rank % torch.cuda.device_count()"
         assert own in result.text
-        return replace(result, text=result.text.replace(own, "    return 0"))
+        return replace(result, text=result.text.replace(own, "0"))
 
     monkeypatch.setattr(check, "convert", mistaken)
     checked = check.check(made.text, Options(), made.inexact, gpus=True)
