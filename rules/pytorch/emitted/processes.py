@@ -32,9 +32,9 @@ def setup_distributed(backend: str = "cpu:gloo,cuda:nccl") -> None:
 def cleanup_distributed() -> None:
     """Leave the process group once every process has arrived here."""
     if dist.is_initialized():
-        # Kept until then: Gloo may hang where it is freed while the group is destroyed.
-        work = dist.barrier(async_op=True)
-        work.wait()
+        # Kept beyond this call: Gloo may hang where it is freed while the group is destroyed.
+        cleanup_distributed.work = dist.barrier(async_op=True)
+        cleanup_distributed.work.wait()
         dist.destroy_process_group()
 
 
