@@ -76,11 +76,51 @@ def test_the_choices_reach_the_audit(
         "steps": 20,
         "double": False,
         "workdir_seed": tmp_path,
+        "packages": 0,
+        "launched": False,
         "cuda": True,
+        "share_gpus": False,
         "pretend_cuda": 0,
         "noise": False,
         "python": None,
     }
+
+
+def test_modules_of_packages_run_as_python_m_runs_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("lab/nets", "dist/lab/nets"):
+        Path(folder).mkdir(parents=True)
+        Path(folder, "train.py").touch()
+    received = stand_in(monkeypatch, report(Status.PASSED))
+    scripts = ("lab/nets/train.py", "dist/lab/nets/train.py")
+    assert main(["verify", *scripts, "-m", "lab.nets.train"]) == 0
+    assert received["packages"] == 2
+    assert main(["verify", *scripts, "-m", "nets.train"]) == 0
+    assert received["packages"] == 1
+    assert main(["verify", *scripts, "-m", "lab.train"]) == 2
+    assert "lab/nets/train.py is not the file of lab.train" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("seen", "said"),
+    [
+        ("FileNotFoundError: data.csv", "--seed-dir . starts it in a copy of this one"),
+        ("ModuleNotFoundError: No module named 'lab'", "--module PACKAGE.MODULE"),
+    ],
+)
+def test_how_an_original_might_start_is_said(
+    scripts: tuple[str, str],
+    seen: str,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    ended = Check("exit status", Status.FAILED, f"rank 0: exit status 1: {seen}")
+    stand_in(monkeypatch, AuditReport((RunReport("original", 0, (ended,)),)))
+    assert main(["verify", *scripts]) == 1
+    assert said in capfd.readouterr().err
 
 
 def test_gpus_may_be_pretended(

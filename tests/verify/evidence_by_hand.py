@@ -21,6 +21,7 @@ def training_pass(
     length: int | None = None,
     own_batches: bool = False,
     dataset: int = 0,
+    holding: str = "",
 ) -> Iteration:
     """A pass whose every batch is followed by a step."""
     return Iteration(
@@ -30,6 +31,7 @@ def training_pass(
         dataset_length=length,
         own_batches=own_batches,
         batches=tuple(tuple(batch) for batch in batches),
+        contents=tuple(map(tuple, holding.split())),
         backwards=len(batches),
         steps=len(batches),
     )

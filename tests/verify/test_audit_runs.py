@@ -371,3 +371,43 @@ def test_the_command_prints_a_table(
     assert capsys.readouterr().out.endswith("\nfailed: exit status\n")
     assert main([str(picky), "missing.py"]) == 2
     assert "missing.py" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_modules_of_packages_find_each_other(auditor: Auditor, tmp_path: Path) -> None:
+    package = tmp_path / "lab" / "nets"
+    package.mkdir(parents=True)
+    (tmp_path / "lab" / "__init__.py").write_text("RATE = 0.5\n")
+    (package / "shapes.py").write_text("WIDTH = 3\n")
+    text = """
+        import sys
+        from lab import RATE
+        from .shapes import WIDTH
+        assert __name__ == "__main__" and __spec__.name == "lab.nets.train", __spec__
+        assert sys.argv == [__file__, "--epochs"], sys.argv
+        print("width", WIDTH, "rate", RATE)
+    """
+    script = package / "train.py"
+    script.write_text(textwrap.dedent(text), encoding="utf-8")
+    report = auditor.audit(script, script, world_sizes=(1,), arguments=["--epochs"], packages=2)
+    assert report.passed, report
+    assert report.seen[0].first.output == "width 3 rate 0.5\n"
+    assert not auditor.audit(script, script, world_sizes=(1,)).passed
+
+
+@pytest.mark.slow
+def test_what_trackers_are_given_is_seen(script: Callable[..., Path], auditor: Auditor) -> None:
+    script(
+        "class SummaryWriter:\n    def add_scalar(self, tag, value, step): ...\n", "tensorboardX.py"
+    )
+    script("def log(data, step=None): ...\n", "wandb.py")
+    path = script("""
+        import torch
+        import wandb
+        from tensorboardX import SummaryWriter
+        SummaryWriter().add_scalar("loss", torch.tensor(0.5), 1)
+        wandb.log({"accuracy": 0.25, "note": "good"}, step=1)
+    """)
+    report = auditor.audit(path, path, world_sizes=(1,))
+    assert report.passed, report
+    assert report.seen[0].first.tracked == (("loss", 0.5), ("accuracy", 0.25))

@@ -65,6 +65,18 @@ def test_shards_that_share_nothing_are_disjoint() -> None:
     assert "2 of 4 visits" in check.detail
 
 
+def test_shards_are_told_by_what_samples_hold_too() -> None:
+    original = training_run([training_pass([0, 1], [2, 3], holding="ab cd")])
+    ignored = ([training_pass([0], [2], holding="a b")], [training_pass([1], [3], holding="a b")])
+    check = shards.disjoint(original, training_run(*ignored), GLOBAL)
+    assert check.failed
+    assert "2 of 4 samples hold what another one does, in the original 0" in check.detail
+    alike = training_run([training_pass([0, 1], [2, 3], holding="aa bb")])
+    assert shards.disjoint(alike, training_run(*ignored), GLOBAL).passed
+    unseen = training_run([training_pass([0], [2])], [training_pass([1], [3], holding="a b")])
+    assert shards.disjoint(original, unseen, GLOBAL).passed
+
+
 def test_own_batches_are_padded_one_by_one() -> None:
     shares = ([training_pass([0], [3])], [training_pass([1], [4])])
     padded = training_run([training_pass([0, 1], [3, 4])], [training_pass([2, 0], [5, 3])])
@@ -433,6 +445,25 @@ def test_printed_numbers_are_compared_on_request() -> None:
     assert judge(original, printing("epoch 1: loss 0.2234\n", ""), asked).failed
     status = judge(original, printing("epoch 2: loss 9\n", ""), GLOBAL).status
     assert status is Status.NOT_APPLICABLE
+
+
+def test_tracked_numbers_are_those_of_one_process() -> None:
+    def tracking(*numbers: tuple[tuple[str, float], ...]) -> RunEvidence:
+        return run(*(RankEvidence(rank, tracked=each) for rank, each in enumerate(numbers)))
+
+    original = tracking((("loss", 0.5), ("accuracy", 0.25)))
+    asked = Expectation(tolerance=1e-5, printed_numbers=True)
+    judge = output.tracked_numbers
+    check = judge(original, tracking((("loss", 0.5), ("accuracy", 0.25)), ()), asked)
+    assert check.passed and check.detail == "2 of loss, accuracy"
+    # Reduced twice, or by nobody at all.
+    halved = judge(original, tracking((("loss", 0.25), ("accuracy", 0.25)), ()), asked)
+    assert halved.detail == "loss: 0.25, in the original loss: 0.5"
+    assert judge(original, tracking((("loss", 0.5),), ()), asked).failed
+    both = (("loss", 0.5), ("accuracy", 0.25))
+    assert judge(original, tracking(both, both), asked).detail == "2 ranks track"
+    assert judge(original, tracking(both, ()), EXACTLY).status is Status.NOT_APPLICABLE
+    assert judge(tracking(()), tracking((), ()), asked).status is Status.NOT_APPLICABLE
 
 
 def test_numbers_in_text() -> None:

@@ -81,8 +81,8 @@ def test_every_step_is_counted_once(observed: RankEvidence) -> None:
         ("SGD", 4),
         ("Twice", 1),
         ("LBFGS", 1),
-        # The step with infinite gradients is left out by the scaler.
-        ("SGD", 2),
+        # The step with infinite gradients, which the scaler leaves out, is one of them.
+        ("SGD", 3),
         ("SGD", 1),
     ]
     plain = observed.optimizers[0]

@@ -44,7 +44,7 @@ assert not torch.ones(1).is_cuda and torch.ones(1).dtype == torch.float32
 """
 GENERATORS = """\
 generator = torch.Generator(device="cuda").manual_seed(3)
-assert str(generator.device) == "cuda:0" and isinstance(torch.default_generator, torch.Generator)
+assert str(generator.device) == "cuda" and isinstance(torch.default_generator, torch.Generator)
 first = torch.randn(4, device="cuda", generator=generator)
 state = generator.get_state()
 torch.randn(4, device="cuda")

@@ -54,6 +54,7 @@ def test_all_ranks_end_after_the_same_step(
     assert command("train.py", "-o", "train_dist.py").status in (0, 1)
     report = auditor.audit(Path("train.py"), Path("train_dist.py"), steps=5, double=True)
     assert report.passed, report
+    assert [each.name for run in report.runs for each in run.checks if not each.detail] == []
     assert report.extent.startswith("Every run was ended after 5 optimizer steps")
     for text in (format_report(report), page_of(report, "train.py")):
         assert text.count(report.extent) == 1

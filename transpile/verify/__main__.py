@@ -36,6 +36,8 @@ def main(arguments: Sequence[str]) -> int:
             python=options.python,
             site=options.site,
             cuda=options.cuda,
+            share_gpus=options.share_gpus,
+            launched=options.launched,
             pretend_cuda=options.pretend_cuda,
             noise=options.noise,
         )
@@ -91,6 +93,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--site", type=Path, help="folder that comes first on the import path")
     parser.add_argument("--python", help="interpreter that has the framework")
     parser.add_argument("--cuda", action="store_true", help="leave CUDA devices visible")
+    parser.add_argument(
+        "--share-gpus",
+        action="store_true",
+        help="more processes than GPUs share them, over Gloo in place of NCCL",
+    )
+    parser.add_argument(
+        "--launched", action="store_true", help="world size 1 is a job of one process"
+    )
     parser.add_argument(
         "--pretend-cuda",
         type=int,

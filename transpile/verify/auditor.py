@@ -22,8 +22,10 @@ from transpile.verify.judge import (
 )
 from transpile.verify.launcher import Launcher
 from transpile.verify.report import AuditReport, Check, RunReport
+from transpile.verify.watching import RunningRun
 
 _PRELOADABLE = ("torchvision",)
+_EVIDENCE = "evidence"
 
 
 class Auditor(AbstractContextManager["Auditor"]):
@@ -33,7 +35,9 @@ class Auditor(AbstractContextManager["Auditor"]):
         python: interpreter that has the framework; this process's own where None.
         site: folder that comes first on the scripts' import path.
         preload: modules to import once for all runs, where the scripts use them.
-        cuda: leave CUDA devices visible to the scripts.
+        cuda: leave CUDA devices visible to the scripts, and let them compute alike in every run.
+        share_gpus: let processes that are more than the GPUs share these, over Gloo in place of
+            NCCL, which refuses that.
         pretend_cuda: let the scripts see so many GPUs that are not there; 0 for none.
         noise: whether what these compute differs from process to process in the last digits.
 
@@ -48,6 +52,7 @@ class Auditor(AbstractContextManager["Auditor"]):
         site: Path | None = None,
         preload: Sequence[str] = (),
         cuda: bool = False,
+        share_gpus: bool = False,
         pretend_cuda: int = 0,
         noise: bool = False,
     ) -> None:
@@ -56,6 +61,7 @@ class Auditor(AbstractContextManager["Auditor"]):
             site=site,
             preload=preload,
             cuda=cuda,
+            share_gpus=share_gpus,
             pretend_cuda=pretend_cuda,
             noise=noise,
         )
@@ -89,7 +95,9 @@ class Auditor(AbstractContextManager["Auditor"]):
         double: bool | None = None,
         workdir_seed: Path | None = None,
         start_folder: str = ".",
-        tell: Callable[[str], None] = lambda label: None,
+        packages: int = 0,
+        launched: bool = False,
+        tell: Callable[[RunningRun], None] = lambda run: None,
     ) -> AuditReport:
         """Run both scripts and judge the converted one.
 
@@ -111,6 +119,10 @@ class Auditor(AbstractContextManager["Auditor"]):
                 as there is a tolerance.
             workdir_seed: folder whose content every run finds in its fresh working directory.
             start_folder: where in that content the scripts start.
+            packages: how many packages hold each script, where they run as modules of these, as
+                by ``python -m``.
+            launched: let a world size of 1 be a job of one process, which has a rank and
+                communicates, on GPUs over NCCL.
             tell: is told which run begins.
 
         Raises:
@@ -131,12 +143,13 @@ class Auditor(AbstractContextManager["Auditor"]):
             scratch = Path(t)
 
             def run(script: Path, world_size: int, folder: str = "run") -> RunEvidence:
-                tell(_label(world_size))
                 given = arguments
                 if world_size and converted_arguments is not None:
                     given = converted_arguments
+                place = scratch / f"{folder}-{world_size}"
+                tell(RunningRun(_label(world_size), place / _EVIDENCE))
                 return self._run(
-                    scratch / f"{folder}-{world_size}",
+                    place,
                     script,
                     given,
                     world_size,
@@ -144,7 +157,9 @@ class Auditor(AbstractContextManager["Auditor"]):
                     double=double,
                     workdir_seed=workdir_seed,
                     start_folder=start_folder,
+                    packages=packages,
                     steps=steps,
+                    launched=launched,
                 )
 
             reference = run(original, 0)
@@ -178,7 +193,9 @@ class Auditor(AbstractContextManager["Auditor"]):
         double: bool,
         workdir_seed: Path | None,
         start_folder: str,
+        packages: int,
         steps: int,
+        launched: bool,
     ) -> RunEvidence:
         # One folder further in than the evidence: scripts like to use `../data`.
         job = directory / "job"
@@ -199,11 +216,13 @@ class Auditor(AbstractContextManager["Auditor"]):
             arguments,
             world_size=world_size,
             working_directory=start,
-            evidence=directory / "evidence",
+            evidence=directory / _EVIDENCE,
             folders={job: "", script.resolve().parent: "beside the script: "},
             timeout_seconds=timeout_seconds,
             double=double,
             steps=steps,
+            packages=packages,
+            launched=launched,
         )
         after = _snapshot(job)
         changed = (path for path, state in after.items() if before.get(path) != state)
@@ -227,12 +246,15 @@ def audit(
     double: bool | None = None,
     workdir_seed: Path | None = None,
     start_folder: str = ".",
+    packages: int = 0,
+    launched: bool = False,
     python: str | None = None,
     site: Path | None = None,
     cuda: bool = False,
+    share_gpus: bool = False,
     pretend_cuda: int = 0,
     noise: bool = False,
-    tell: Callable[[str], None] = lambda label: None,
+    tell: Callable[[RunningRun], None] = lambda run: None,
 ) -> AuditReport:
     """Run a script and its converted form once; see :class:`Auditor` and its `audit`.
 
@@ -246,6 +268,7 @@ def audit(
         site=site,
         preload=_preload(original),
         cuda=cuda,
+        share_gpus=share_gpus,
         pretend_cuda=pretend_cuda,
         noise=noise,
     ) as auditor:
@@ -264,6 +287,8 @@ def audit(
             double=double,
             workdir_seed=workdir_seed,
             start_folder=start_folder,
+            packages=packages,
+            launched=launched,
             tell=tell,
         )
 

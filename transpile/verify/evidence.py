@@ -36,6 +36,7 @@ class Iteration:
         dataset_length: number of samples of the data set; None where it has no length.
         own_batches: the batches come from a batch sampler of the script's own.
         batches: the samples of each batch that the script took.
+        contents: digests of what these samples hold; empty for a batch that does not show it.
         exhausted: whether the pass went to the loader's end.
         backwards: backward passes that followed a batch of this pass.
         gradients: calls of ``torch.autograd.grad`` that followed a batch of this pass.
@@ -48,6 +49,7 @@ class Iteration:
     dataset_length: int | None
     own_batches: bool
     batches: tuple[tuple[Sample, ...], ...]
+    contents: tuple[tuple[str, ...], ...] = ()
     exhausted: bool = True
     backwards: int = 0
     gradients: int = 0
@@ -57,6 +59,13 @@ class Iteration:
     def samples(self) -> tuple[Sample, ...]:
         """All samples in the order of their visits."""
         return tuple(sample for batch in self.batches for sample in batch)
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """What all samples hold, in the order of their visits; empty where not all show it."""
+        if not all(self.contents) or len(self.contents) < len(self.batches):
+            return ()
+        return tuple(content for batch in self.contents for content in batch)
 
 
 @dataclass(frozen=True)
@@ -175,6 +184,7 @@ class RankEvidence:
         place: where it was when it was killed, innermost call first.
         losses: the numbers that backward passes began at, one after the other; None for others.
         step_seconds: when its optimizers stepped, since it began.
+        tracked: the numbers that it gave to a tracker, each with its tag, one after the other.
     """
 
     rank: int
@@ -191,6 +201,7 @@ class RankEvidence:
     place: str = ""
     losses: tuple[float | None, ...] = ()
     step_seconds: tuple[float, ...] = ()
+    tracked: tuple[tuple[str, float], ...] = ()
 
     @property
     def training(self) -> tuple[Iteration, ...]:

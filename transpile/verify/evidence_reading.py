@@ -30,7 +30,7 @@ class _Pass:
     dataset_length: int | None
     own_batches: bool
     handed_out: list[tuple[Sample, ...]] = field(default_factory=list)
-    taken: int = 0
+    taken: list[tuple[str, ...]] = field(default_factory=list)
     exhausted: bool = False
     backwards: int = 0
     gradients: int = 0
@@ -38,13 +38,18 @@ class _Pass:
 
     def iteration(self, number: int) -> Iteration:
         # With worker processes a loader broadcasts indices ahead of the batches that are taken.
+        batches = tuple(self.handed_out[: len(self.taken)])
         return Iteration(
             number=number,
             loader=self.loader,
             dataset=self.dataset,
             dataset_length=self.dataset_length,
             own_batches=self.own_batches,
-            batches=tuple(self.handed_out[: self.taken]),
+            batches=batches,
+            contents=tuple(
+                held if len(held) == len(batch) else ()
+                for batch, held in zip(batches, self.taken, strict=False)
+            ),
             exhausted=self.exhausted,
             backwards=self.backwards,
             gradients=self.gradients,
@@ -90,6 +95,7 @@ def read_rank(
     inputs: list[ModelInput] = []
     losses: list[float | None] = []
     step_seconds: list[float] = []
+    tracked: list[tuple[str, float]] = []
     split_calls = False
     for event in _events(directory / "journal.jsonl"):
         kind = event["event"]
@@ -100,7 +106,7 @@ def read_rank(
         elif kind == "batch":
             passes[event["number"]].handed_out.append(tuple(event["samples"]))
         elif kind == "taken":
-            passes[event["number"]].taken += 1
+            passes[event["number"]].taken.append(tuple(event.get("contents", ())))
         elif kind == "exhausted":
             passes[event["number"]].exhausted = True
         elif kind == "backward":
@@ -112,6 +118,8 @@ def read_rank(
                 passes[number].gradients += 1
         elif kind == "input":
             inputs.append(ModelInput(event["digest"], event["size"]))
+        elif kind == "tracked":
+            tracked.append((event["tag"], event["value"]))
         elif kind == "wrapped call":
             split_calls = split_calls or event["computed"] < event["given"]
         elif kind == "optimizer":
@@ -159,6 +167,7 @@ def read_rank(
         errors=_text(directory / "stderr"),
         place=place,
         losses=tuple(losses),
+        tracked=tuple(tracked),
         step_seconds=tuple(step_seconds),
     )
 

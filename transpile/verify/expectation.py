@@ -16,8 +16,8 @@ class Expectation:
         tolerance: largest relative difference between the final parameters of several processes
             and those of the original; None where the script is not deterministic (shuffling,
             dropout, batch norm).
-        printed_numbers: whether numbers that are printed must equal the original's within
-            `tolerance`; needs a script that prints no times.
+        printed_numbers: whether numbers that are printed or tracked must equal the original's
+            within `tolerance`; needs a script that prints no times.
         length_may_differ: whether the script decides by what it has computed how long it trains
             or with which learning rate (early stopping, plateau schedules): with another order of
             the samples it may decide otherwise, only not differently on each rank.

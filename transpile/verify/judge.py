@@ -35,6 +35,7 @@ _DISTRIBUTED: tuple[Callable[[RunEvidence, RunEvidence, Expectation], Check], ..
     output.same_lines,
     parameters.equivalence,
     output.printed_numbers,
+    output.tracked_numbers,
     files.same_files,
 )
 

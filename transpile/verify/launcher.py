@@ -63,7 +63,9 @@ class Launcher(AbstractContextManager["Launcher"]):
         python: interpreter that has the framework; this process's own where None.
         site: folder that comes first on the interpreter's path.
         preload: modules to import before the first run.
-        cuda: leave CUDA devices visible. Gloo ranks on one machine would otherwise share them.
+        cuda: leave CUDA devices visible, and let them compute alike in every run.
+        share_gpus: let processes that are more than the GPUs share these, over Gloo in place of
+            NCCL, which refuses that.
         pretend_cuda: let the scripts see so many GPUs that are not there; 0 for none.
         noise: whether their results differ from process to process in the last digits.
 
@@ -78,6 +80,7 @@ class Launcher(AbstractContextManager["Launcher"]):
         site: Path | None = None,
         preload: Sequence[str] = (),
         cuda: bool = False,
+        share_gpus: bool = False,
         pretend_cuda: int = 0,
         noise: bool = False,
     ) -> None:
@@ -85,6 +88,7 @@ class Launcher(AbstractContextManager["Launcher"]):
         self._site = site
         self._preload = tuple(preload)
         self._cuda = cuda
+        self._share_gpus = share_gpus
         self._pretend_cuda = pretend_cuda
         self._noise = noise
         self._process: subprocess.Popen[bytes] | None = None
@@ -146,6 +150,8 @@ class Launcher(AbstractContextManager["Launcher"]):
         double: bool = False,
         seed: int = 0,
         steps: int = 0,
+        launched: bool = False,
+        packages: int = 0,
     ) -> RunEvidence:
         """Run a script and read what its ranks left.
 
@@ -161,6 +167,9 @@ class Launcher(AbstractContextManager["Launcher"]):
             double: make float64 the default type of new tensors.
             seed: seed of generators that the script does not seed; ranks add their own number.
             steps: after how many optimizer steps the script is ended; 0 for none.
+            launched: let a world size of 1 be a job of one process, which has a rank.
+            packages: how many packages hold the script, where it runs as a module of them, as by
+                ``python -m``.
 
         Raises:
             LaunchError: the process that runs the ranks died.
@@ -175,7 +184,7 @@ class Launcher(AbstractContextManager["Launcher"]):
                 {
                     "script": str(script.resolve()),
                     "arguments": list(arguments),
-                    "environments": _rank_environments(world_size),
+                    "environments": _rank_environments(world_size, launched),
                     "working_directory": str(working_directory),
                     "directories": [str(directory) for directory in directories],
                     "folders": {str(folder): prefix for folder, prefix in folders.items()},
@@ -184,7 +193,10 @@ class Launcher(AbstractContextManager["Launcher"]):
                     "seed": seed,
                     "pretend_cuda": self._pretend_cuda,
                     "noise": self._noise,
+                    "cuda": self._cuda,
+                    "share_gpus": self._share_gpus,
                     "steps": steps,
+                    "packages": packages,
                 }
             )
             ranks = tuple(
@@ -250,7 +262,11 @@ class Launcher(AbstractContextManager["Launcher"]):
             environment.setdefault("GLOO_SOCKET_IFNAME", loopback)
         if self._pretend_cuda:
             environment.pop("CUDA_VISIBLE_DEVICES", None)
-        elif not self._cuda:
+        elif self._cuda:
+            environment.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+            # Asked otherwise, a GPU is of no use to the processes that are forked afterwards.
+            environment["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
+        else:
             environment["CUDA_VISIBLE_DEVICES"] = ""
         if self._site is not None:
             before = environment.get("PYTHONPATH")
@@ -259,8 +275,8 @@ class Launcher(AbstractContextManager["Launcher"]):
         return environment
 
 
-def _rank_environments(world_size: int) -> list[dict[str, str]]:
-    if world_size < 2:
+def _rank_environments(world_size: int, launched: bool) -> list[dict[str, str]]:
+    if world_size < 1 or (world_size == 1 and not launched):
         return [{}]
     port = str(_free_port())
     return [

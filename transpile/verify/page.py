@@ -11,7 +11,8 @@ from html import escape
 from transpile.verify.evidence import RankEvidence, RunEvidence
 from transpile.verify.report import AuditReport, RunReport, Status
 
-WIDTH, HEIGHT, MARGIN = 760, 260, 64
+WIDTH, HEIGHT, MARGIN, FOOT = 860, 280, 64, 32
+DASH = 9
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#8c564b", "#e377c2")
 MARKS = {Status.PASSED: "passed", Status.FAILED: "failed", Status.NOT_APPLICABLE: "-"}
 STYLE = """
@@ -20,7 +21,9 @@ body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 60re
 table { border-collapse: collapse; width: 100%; margin: 0.5rem 0 1.5rem; }
 th, td { text-align: left; vertical-align: top; padding: 0.25rem 0.6rem;
          border-bottom: 1px solid #ddd; }
-td.failed { color: #b00020; font-weight: 600; } td.passed { color: #1b7f3b; }
+table.verdicts { table-layout: fixed; } .verdicts th:nth-child(1) { width: 5rem; }
+.verdicts th:nth-child(2) { width: 19rem; }
+.failed { color: #b00020; font-weight: 600; } .passed { color: #1b7f3b; }
 td.detail { white-space: pre-wrap; overflow-wrap: anywhere; }
 svg { max-width: 100%; height: auto; } svg text { font: 12px system-ui, sans-serif; fill: #444; }
 figure { margin: 0 0 1.5rem; } figcaption { color: #444; }
@@ -36,8 +39,10 @@ def page_of(report: AuditReport, title: str) -> str:
         report: what an audit found, with what it saw.
         title: which scripts it is about.
     """
-    verdict = "every check passed" if report.passed else "a check failed"
-    body = [f"<h1>{escape(title)}</h1>", f"<p>{verdict}</p>"]
+    verdict = '<p class="passed">every check passed</p>'
+    if not report.passed:
+        verdict = f'<p class="failed">failed: {escape(", ".join(report.failed_names))}</p>'
+    body = [f"<h1>{escape(title)}</h1>", verdict]
     if report.extent:
         body.append(f"<p>{report.extent}</p>")
     labelled = list(zip((run.label for run in report.runs), report.seen, strict=False))
@@ -70,7 +75,8 @@ def section(run: RunReport) -> str:
         for check in run.checks
     )
     return (
-        f"<h2>{escape(run.label)} ({run.seconds:.1f} s)</h2>\n<table><tr><th>verdict</th>"
+        f"<h2>{escape(run.label)} ({run.seconds:.1f} s)</h2>\n"
+        '<table class="verdicts"><tr><th>verdict</th>'
         f"<th>check</th><th>what was seen</th></tr>\n{rows}</table>"
     )
 
@@ -128,7 +134,7 @@ def timeline(run: RunEvidence) -> str:
 
 
 def plot(curves: Sequence[Curve], across: str, upwards: str) -> str:
-    """Curves over each other, the later ones thinner, so that equal ones are all seen."""
+    """Curves over each other: equal ones are seen as dashes that take turns on the first."""
     points = [point for _, curve in curves for point in curve]
     if not points:
         return "<p>No backward pass began at a single number.</p>"
@@ -138,27 +144,30 @@ def plot(curves: Sequence[Curve], across: str, upwards: str) -> str:
 
     def place(point: Point) -> str:
         x = MARGIN + (point[0] - left) / wide * (WIDTH - 2 * MARGIN)
-        y = HEIGHT - MARGIN - (point[1] - low) / tall * (HEIGHT - 2 * MARGIN)
+        y = HEIGHT - FOOT - (point[1] - low) / tall * (HEIGHT - MARGIN - FOOT)
         return f"{x:.1f},{y:.1f}"
 
     parts = [
         f'<rect x="{MARGIN}" y="{MARGIN}" width="{WIDTH - 2 * MARGIN}" '
-        f'height="{HEIGHT - 2 * MARGIN}" fill="none" stroke="#ccc"/>',
-        f'<text x="{MARGIN}" y="{HEIGHT - MARGIN + 16}">{left:g}</text>',
-        f'<text x="{WIDTH - MARGIN}" y="{HEIGHT - MARGIN + 16}" text-anchor="end">{right:g} '
+        f'height="{HEIGHT - MARGIN - FOOT}" fill="none" stroke="#ccc"/>',
+        f'<text x="{MARGIN}" y="{HEIGHT - FOOT + 18}">{left:g}</text>',
+        f'<text x="{WIDTH - MARGIN}" y="{HEIGHT - FOOT + 18}" text-anchor="end">{right:g} '
         f"{escape(across)}</text>",
-        f'<text x="0" y="{HEIGHT - MARGIN}">{low:.4g}</text>',
+        f'<text x="0" y="{HEIGHT - FOOT}">{low:.4g}</text>',
         f'<text x="0" y="{MARGIN + 4}">{high:.4g}</text>',
         f'<text x="0" y="{MARGIN - 14}">{escape(upwards)}</text>',
     ]
     for number, (label, curve) in enumerate(curves):
         colour = COLOURS[number % len(COLOURS)]
-        thickness = max(1.5, 7.0 - 1.8 * number)
+        turns = len(curves) - 2
+        look = 'stroke-width="8" stroke-opacity="0.3"'
+        if number:
+            look = (
+                f'stroke-width="2" stroke-dasharray="{DASH} {DASH * turns}" '
+                f'stroke-dashoffset="{-DASH * (number - 1)}"'
+            )
         line = " ".join(place(point) for point in curve)
-        parts.append(
-            f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-opacity="0.75" '
-            f'stroke-width="{thickness:.1f}"/>'
-        )
+        parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" {look}/>')
         x = MARGIN + 8 + 150 * number
         parts.append(f'<text x="{x}" y="20" style="fill:{colour}">{escape(label)}</text>')
     return drawing(HEIGHT, parts)

@@ -39,7 +39,9 @@ def evaluation_complete(original: RunEvidence, run: RunEvidence, expectation: Ex
             return failed(
                 name, f"pass {number}: {visits}; in the original {_visits(reference)} samples"
             )
-    return passed(name)
+    first = [rank.evaluation[0] for rank in taking_part] if wanted else []
+    shown = " + ".join(_visits(share) for share in first)
+    return passed(name, f"{shown} samples, in the original {_visits(expected[0])}")
 
 
 def _is_complete(reference: Iteration, shares: list[Iteration]) -> bool:

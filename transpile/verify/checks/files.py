@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from transpile.verify.checks.text import mask_numbers
 from transpile.verify.evidence import RunEvidence, Touch
 from transpile.verify.expectation import Expectation
 from transpile.verify.report import Check, failed, not_applicable, passed
+
+_SHOWN = 3
 
 
 def files_written_once(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
@@ -33,13 +35,13 @@ def same_files(original: RunEvidence, run: RunEvidence, expectation: Expectation
         return not_applicable(name, "the original leaves no file")
     missing, extra = original.files - run.files, run.files - original.files
     if not missing and not extra:
-        return passed(name, f"{len(run.files)}")
+        return passed(name, _many(run.files))
     masked_missing, masked_extra = _masked(missing), _masked(extra)
     alike = masked_missing == masked_extra
     if not expectation.deterministic:
         alike = alike or set(_masked(original.files)) == set(_masked(run.files))
     if alike:
-        return passed(name, f"{len(run.files)}, {len(extra)} of them with other numbers in names")
+        return passed(name, f"{_many(run.files)}, {len(extra)} of them with other numbers in names")
     problems = [f"missing: {_listed(missing)}"] if missing else []
     problems += [f"not in the original: {_listed(extra)}"] if extra else []
     return failed(name, "\n".join(problems))
@@ -59,7 +61,7 @@ def _once(name: str, original: RunEvidence, run: RunEvidence, touch: Touch) -> C
         ranks = set().union(*(writers[path] for path in paths))
         if found[pattern] > expected[pattern] > 0 and len(ranks) > 1 and not problems:
             problems.append(f"{_listed(paths)}: by {_ranks(ranks)}")
-    return failed(name, "\n".join(problems)) if problems else passed(name, f"{len(writers)}")
+    return failed(name, "\n".join(problems)) if problems else passed(name, _many(writers))
 
 
 def _writers(run: RunEvidence, touch: Touch) -> dict[str, set[int]]:
@@ -73,6 +75,10 @@ def _writers(run: RunEvidence, touch: Touch) -> dict[str, set[int]]:
 
 def _ranks(ranks: set[int]) -> str:
     return f"ranks {', '.join(map(str, sorted(ranks)))}"
+
+
+def _many(paths: Collection[str]) -> str:
+    return _listed(paths) if len(paths) <= _SHOWN else f"{len(paths)}"
 
 
 def _masked(names: Iterable[str]) -> Counter[str]:

@@ -20,7 +20,7 @@ def exit_status(run: RunEvidence) -> Check:
         return failed(name, "\n".join(_failure(rank) for rank in bad))
     if len(ended) < len(run.ranks):
         return not_applicable(name, "the run was ended at the time limit")
-    return passed(name)
+    return passed(name, "0" if len(ended) == 1 else f"0 of {len(ended)} processes")
 
 
 def no_hang(run: RunEvidence) -> Check:
@@ -29,7 +29,7 @@ def no_hang(run: RunEvidence) -> Check:
     hung = [rank for rank in run.ranks if rank.ending is Ending.HUNG]
     if hung:
         return failed(name, "\n".join(_waiting(rank, run.seconds) for rank in hung))
-    return passed(name)
+    return passed(name, f"ended after {run.seconds:.1f} s")
 
 
 def _failure(rank: RankEvidence) -> str:

@@ -24,7 +24,7 @@ def printed_once(original: RunEvidence, run: RunEvidence, _: Expectation) -> Che
         printing = [rank for rank, lines in enumerate(by_rank) if lines[line]]
         if len(printing) > 1 and count > expected[line]:
             problems.append(f"by ranks {', '.join(map(str, printing))}: {line}")
-    return failed(name, "\n".join(problems)) if problems else passed(name)
+    return failed(name, "\n".join(problems)) if problems else passed(name, _many(total.total()))
 
 
 def same_lines(original: RunEvidence, run: RunEvidence, expectation: Expectation) -> Check:
@@ -56,7 +56,28 @@ def printed_numbers(original: RunEvidence, run: RunEvidence, expectation: Expect
             for a, b in zip(left, right, strict=True)
         ):
             return failed(name, f"{theirs}\nin the original: {ours}")
-    return passed(name)
+    return passed(name, f"of {_many(min(len(expected), len(found)))}")
+
+
+def tracked_numbers(original: RunEvidence, run: RunEvidence, expectation: Expectation) -> Check:
+    """The numbers that all ranks together give to a tracker are the original's."""
+    name = "tracked numbers"
+    expected = original.first.tracked
+    if not expected and not any(rank.tracked for rank in run.ranks):
+        return not_applicable(name, "nothing is tracked")
+    if not expectation.printed_numbers or expectation.tolerance is None:
+        return not_applicable(name, "not asked for")
+    tracking = [rank.tracked for rank in run.ranks if rank.tracked]
+    if len(tracking) > 1:
+        return failed(name, f"{len(tracking)} ranks track")
+    found = tracking[0] if tracking else ()
+    if len(found) != len(expected):
+        return failed(name, f"{len(found)} are tracked, in the original {len(expected)}")
+    allowed = max(expectation.tolerance, 1e-5)
+    for (tag, ours), (other, theirs) in zip(expected, found, strict=True):
+        if tag != other or not isclose(ours, theirs, rel_tol=allowed, abs_tol=1e-7):
+            return failed(name, f"{other}: {theirs:.6g}, in the original {tag}: {ours:.6g}")
+    return passed(name, f"{len(found)} of {', '.join(dict.fromkeys(tag for tag, _ in found))}")
 
 
 def _compare_lines(name: str, original: RunEvidence, run: RunEvidence, *, counted: bool) -> Check:
@@ -66,14 +87,18 @@ def _compare_lines(name: str, original: RunEvidence, run: RunEvidence, *, counte
     extra = [line for line in found if not expected[line]]
     if not counted and len(missing) == len(extra):
         # As many as are missing say something else: text that a model writes, a best class.
-        texts = f"{len(missing)} with another text" if missing else ""
+        texts = f"{len(missing)} with another text" if missing else _many(found.total())
         return passed(name, texts)
     if missing:
         often = f"{found[missing[0]]} times, in the original {expected[missing[0]]}"
         return failed(name, f"printed {often}: {missing[0]}")
     if extra:
         return failed(name, f"not printed by the original: {extra[0]}")
-    return passed(name)
+    return passed(name, _many(found.total()))
+
+
+def _many(lines: int) -> str:
+    return "1 line" if lines == 1 else f"{lines} lines"
 
 
 def _lines(rank: RankEvidence) -> Counter[str]:

@@ -30,14 +30,15 @@ def disjoint(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
         else:
             samples = [sample for shard in shards for sample in shard.samples]
             repeats, allowed = _repeats(samples), _padding(reference, len(shards))
-            problem = (
-                f"{repeats} of {len(samples)} visits repeat a sample, padding explains {allowed}"
-                if repeats > allowed
-                else ""
-            )
+            problem = _same_contents(reference, shards, allowed)
+            if repeats > allowed:
+                problem = (
+                    f"{repeats} of {len(samples)} visits repeat a sample, padding explains "
+                    f"{allowed}"
+                )
         if problem:
             problems.append(f"training pass {number}: {problem}")
-    return _outcome(name, problems)
+    return _outcome(name, problems, _shares(original, run))
 
 
 def complete(original: RunEvidence, run: RunEvidence, expectation: Expectation) -> Check:
@@ -69,7 +70,8 @@ def complete(original: RunEvidence, run: RunEvidence, expectation: Expectation) 
             problems.append(
                 f"training pass {number}: {missing} of {len(reference.samples)} samples missing"
             )
-    return _outcome(name, problems)
+    wanted_in_all = [len(reference.samples) for reference, _ in _passes(original, run)]
+    return _outcome(name, problems, f"{_sizes(wanted_in_all)} samples, none missing")
 
 
 def order(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
@@ -79,12 +81,12 @@ def order(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
     if not groups:
         return not_applicable(name, _NO_LOADER)
     problems: list[str] = []
-    judged = False
+    judged: set[bool] = set()
     for positions in groups:
         expected = _changes([original.first.training[position] for position in positions])
         if expected is None:
             continue
-        judged = True
+        judged.add(expected)
         for rank in run.ranks:
             training = rank.training
             changes = _changes([training[at] for at in positions if at < len(training)])
@@ -96,13 +98,18 @@ def order(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
                 )
     if not judged:
         return not_applicable(name, "the original makes one pass, in an order of its own")
-    return _outcome(name, problems)
+    words = {True: "it changes", False: "it stays"}
+    seen = " or ".join(words[changes] for changes in sorted(judged, reverse=True))
+    return _outcome(name, problems, f"{seen}, as in the original")
 
 
 def _same_batches(name: str, original: RunEvidence, run: RunEvidence) -> Check:
     """Every rank draws the same batches, whose rows the calls of the model shard."""
     for number, (_, drawn) in enumerate(_passes(original, run)):
-        if any(each.batches != drawn[0].batches for each in drawn[1:]):
+        if any(
+            each.batches != drawn[0].batches or each.contents != drawn[0].contents
+            for each in drawn[1:]
+        ):
             return failed(name, f"training pass {number}: the ranks draw different batches")
     digests = [[entry.digest for entry in rank.inputs] for rank in run.ranks]
     if not original.first.training and any(each != digests[0] for each in digests[1:]):
@@ -150,6 +157,20 @@ def _same_draws(shards: Sequence[Iteration]) -> str:
     return ""
 
 
+def _same_contents(reference: Iteration, shards: Sequence[Iteration], padding: int) -> str:
+    """Whether ranks are given the same under different indices, where the original is not."""
+    held = [shard.held for shard in shards]
+    if not reference.held or not all(held):
+        return ""
+    contents = [content for each in held for content in each]
+    repeats, before = _repeats(contents), _repeats(reference.held)
+    if repeats <= before + padding:
+        return ""
+    return (
+        f"{repeats} of {len(contents)} samples hold what another one does, in the original {before}"
+    )
+
+
 def _loader_groups(rank: RankEvidence) -> list[list[int]]:
     """Positions of the training passes that belong together: the epochs of one data set."""
     training = rank.training
@@ -180,5 +201,24 @@ def _ascends(numbers: Sequence[int]) -> bool:
     return all(left < right for left, right in pairwise(numbers))
 
 
-def _outcome(name: str, problems: Sequence[str]) -> Check:
-    return failed(name, "\n".join(problems)) if problems else passed(name)
+def _shares(original: RunEvidence, run: RunEvidence) -> str:
+    """How the samples of the first pass lie on the ranks."""
+    reference, shards = next(iter(_passes(original, run)), (None, ()))
+    if reference is None:
+        return ""
+    shown = " + ".join(str(len(shard.samples)) for shard in shards)
+    if _repeats(reference.samples):
+        return f"{shown} samples, drawn by each rank for itself"
+    repeats = _repeats([sample for shard in shards for sample in shard.samples])
+    return f"{shown} samples, {f'{repeats} of them padding' if repeats else 'none twice'}"
+
+
+def _sizes(numbers: Sequence[int]) -> str:
+    """Sizes of passes, those that are all alike once."""
+    shown = [str(number) for number in dict.fromkeys(numbers)]
+    several = "" if len(numbers) == 1 else f"{len(numbers)} times "
+    return f"{several}{' or '.join(shown)}"
+
+
+def _outcome(name: str, problems: Sequence[str], seen: str) -> Check:
+    return failed(name, "\n".join(problems)) if problems else passed(name, seen)

@@ -34,7 +34,9 @@ def global_batch(original: RunEvidence, run: RunEvidence, expectation: Expectati
                     f"training pass {number}, step {step}: {sizes} samples, "
                     f"in the original {len(batch)}",
                 )
-    return passed(name)
+    largest = [_largest(rank.training[0]) for rank in run.ranks if rank.training]
+    wanted = _largest(original.first.training[0])
+    return passed(name, f"{' + '.join(map(str, largest))} samples, in the original {wanted}")
 
 
 def _whole_batches(name: str, original: RunEvidence, run: RunEvidence) -> Check:
@@ -93,7 +95,9 @@ def learning_rates(original: RunEvidence, run: RunEvidence, expectation: Expecta
                     f"rank {rank.rank}, optimizer {ours.number}, step {step}: "
                     f"{_rates(theirs, step)}, {whose} {_rates(ours, step)}",
                 )
-    return passed(name)
+    return passed(
+        name, "; ".join(_first_and_last(one) for one in reference.optimizers if one.steps)
+    )
 
 
 def _steps_by_pass(name: str, original: RunEvidence, run: RunEvidence) -> Check:
@@ -178,6 +182,12 @@ def _first_difference(ours: OptimizerEvidence, theirs: OptimizerEvidence) -> int
         ):
             return step
     return None
+
+
+def _first_and_last(optimizer: OptimizerEvidence) -> str:
+    """The learning rates that an optimizer begins and ends with."""
+    first, last = _rates(optimizer, 0), _rates(optimizer, optimizer.steps - 1)
+    return first if first == last else f"{first} to {last}"
 
 
 def _rates(optimizer: OptimizerEvidence, step: int) -> str:

@@ -28,6 +28,8 @@ BITWISE = (dist.ReduceOp.BAND, dist.ReduceOp.BOR, dist.ReduceOp.BXOR)
 plain_all_gather = dist.all_gather
 #: The backend that each group was asked for.
 backends: dict[Any, str] = {}
+#: The groups that were asked for none, which is one for each device.
+unnamed: set[Any] = set()
 #: The groups that have met, with the GPU of this process in each.
 met: set[tuple[Any, int]] = set()
 inside = [False]
@@ -38,7 +40,7 @@ def install() -> None:
     replaced = {
         "init_process_group": joining(dist.init_process_group),
         "new_group": grouping(dist.new_group),
-        "get_backend": lambda group=None: backend_of(group),
+        "get_backend": name_of,
         "is_nccl_available": lambda: True,
     }
     for name in COLLECTIVES:
@@ -54,6 +56,12 @@ def backend_of(group: Any) -> str:
     return backends.get(group or c10d._get_default_group(), "gloo")
 
 
+def name_of(group: Any = None) -> str:
+    """What PyTorch calls the backend of a group."""
+    found = group or c10d._get_default_group()
+    return "undefined" if found in unnamed else backend_of(found)
+
+
 def joining(join: Callable[..., Any]) -> Callable[..., Any]:
     """``init_process_group``."""
 
@@ -63,13 +71,32 @@ def joining(join: Callable[..., Any]) -> Callable[..., Any]:
         wanted = str(backend or ("cpu:gloo,cuda:nccl" if machine.seen() else "gloo")).lower()
         if "nccl" in wanted and not machine.seen():
             raise ValueError("ProcessGroupNCCL is only supported with GPUs, no GPUs found!")
+        if device is not None:
+            check_own(torch.device(device))
         join("gloo" if "nccl" in wanted else backend, *args, **kwargs)
         group = c10d._get_default_group()
         backends[group] = wanted
+        if backend is None:
+            unnamed.add(group)
         if device is not None and "nccl" in wanted:
             meet(group, machine.resolve(device).index, "init_process_group")
 
     return joined
+
+
+def check_own(device: Any) -> None:
+    """Whether a group can be bound to a GPU.
+
+    Raises:
+        ValueError: it names no GPU, or one that is not there.
+    """
+    if device.index is None:
+        raise ValueError("Please use a device_id with index.")
+    if device.type == "cuda" and device.index >= machine.seen():
+        raise ValueError(
+            f"device_id {device} is out of range. Please use a device index less than the number "
+            f"of accelerators available: {machine.seen()}."
+        )
 
 
 def grouping(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -139,7 +166,9 @@ def checked(name: str, act: Callable[..., Any]) -> Callable[..., Any]:
             if averages:
                 if result is not None:
                     result.wait()
-                given[next(iter(given))].div_(dist.get_world_size(group))
+                whole = given[next(iter(given))]
+                rounding = None if whole.is_floating_point() or whole.is_complex() else "trunc"
+                whole.div_(dist.get_world_size(group), rounding_mode=rounding)
             return result
         finally:
             inside[0] = False
@@ -151,7 +180,7 @@ def used_gpu(name: str, given: dict[str, Any], backend: str) -> int | None:
     """The GPU that a collective uses; None where it is one of the CPU.
 
     Raises:
-        RuntimeError: the group has no backend for a tensor of the CPU.
+        RuntimeError: the group has no backend for a tensor of the CPU, or a GPU is not there.
         ValueError: NCCL cannot do this.
         TypeError: NCCL does not know the type.
     """
@@ -160,8 +189,11 @@ def used_gpu(name: str, given: dict[str, Any], backend: str) -> int | None:
         if by_device:
             return None
         chosen = given.get("device_ids") or [machine.current]
-        return int(chosen[0])
+        return int(machine.resolve(int(chosen[0])).index)
     number = None
+    if name == "all_gather" and is_on_gpu(given["tensor"]):
+        # What is gathered is copied to where it is wanted.
+        given = {**given, "tensor_list": []}
     for tensor in leaves(given):
         if not isinstance(tensor, torch.Tensor) or where(tensor) is ANY_DEVICE:
             continue
@@ -169,7 +201,9 @@ def used_gpu(name: str, given: dict[str, Any], backend: str) -> int | None:
             if by_device:
                 continue
             raise RuntimeError(f"No backend type associated with device type cpu ({name})")
-        if tensor.is_sparse or not tensor.is_contiguous():
+        if tensor.is_sparse:
+            raise RuntimeError(f"NCCL does not support {name} with sparse tensors.")
+        if not (tensor.is_contiguous() or (tensor.dim() == 4 and is_channels_last(tensor))):
             raise ValueError(f"Tensors must be contiguous and dense ({name})")
         if tensor.dtype in MISSING_TYPES:
             raise TypeError(f"Input tensor data type is not supported for NCCL: {tensor.dtype}")
@@ -182,3 +216,8 @@ def used_gpu(name: str, given: dict[str, Any], backend: str) -> int | None:
     if number is not None and given.get("op") in BITWISE:
         raise ValueError(f"Cannot use {given['op']} with NCCL")
     return number
+
+
+def is_channels_last(tensor: Any) -> bool:
+    """Whether a tensor of images lies densely, the channels last."""
+    return bool(tensor.is_contiguous(memory_format=torch.channels_last))

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from transpile.verify.pretend_cuda.machine import machine, torch
-from transpile.verify.pretend_cuda.randomness import seed_all, seed_one, states
+from transpile.verify.pretend_cuda.randomness import (
+    as_bytes,
+    from_bytes,
+    seed_all,
+    seed_one,
+    states,
+)
+from transpile.verify.pretend_cuda.stamps import is_on_gpu
 
 MEMORY = 80 << 30
 NAME = "Pretended GPU"
@@ -25,6 +33,7 @@ def install() -> None:
     for module in (torch.cuda.random, torch.cuda.memory, torch.cuda.streams):
         for name in replaced.keys() & vars(module).keys():
             setattr(module, name, replaced[name])
+    torch.cuda.nccl.version = constant((2, 28, 9))
     for name, value in ranges().items():
         setattr(torch.cuda.nvtx, name, value)
     accelerator = getattr(torch, "accelerator", None)
@@ -44,9 +53,35 @@ def constant(value: Any) -> Callable[..., Any]:
 
 def set_device(device: Any) -> None:
     """Choose this thread's current GPU."""
-    if type(device) is int and device < 0:
+    if type(device) is int:
+        if device >= 0:
+            machine.current = machine.resolve(device).index
         return
+    device = torch.device(device)
+    if device.type != "cuda":
+        raise ValueError(f"Expected a cuda device, but got: {device}")
+    if device.index is None:
+        raise ValueError(
+            f"Expected a torch.device with a specified index or an integer, but got:{device}"
+        )
     machine.current = machine.resolve(device).index
+
+
+def property_of(value: Any) -> Callable[..., Any]:
+    """What tells something of a GPU, which must be there."""
+
+    def told(device: Any = None) -> Any:
+        number = device if type(device) is int else torch.device(device or "cuda").index
+        if not 0 <= (number or 0) < machine.seen():
+            raise AssertionError("Invalid device id")
+        return value
+
+    return told
+
+
+def synchronize(device: Any = None) -> None:
+    """Wait for a GPU, where nothing is late."""
+    machine.resolve(device)
 
 
 def current_device() -> int:
@@ -70,6 +105,10 @@ class Device(contextlib.ContextDecorator):
         machine.current = self.before
 
 
+#: The streams that are entered, the last one last.
+entered: list[Any] = []
+
+
 class Stream:
     """A stream or an event: everything has happened when it is asked."""
 
@@ -77,19 +116,45 @@ class Stream:
         self.device = machine.resolve(None)
 
     def __enter__(self) -> Stream:
+        entered.append(self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        return None
+        entered.pop()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return constant({"elapsed_time": 0.0, "query": True}.get(name))
+        return constant({"query": True}.get(name))
 
     def record_event(self, event: Any = None) -> Any:
         """An event of this stream."""
-        return event or Stream()
+        return event or Event()
+
+
+class Event(Stream):
+    """An event, which may measure time."""
+
+    def __init__(self, enable_timing: bool = False, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+        self.timing = enable_timing
+
+    def elapsed_time(self, other: Any) -> float:
+        """The time between two events: none."""
+        if not (self.timing and other.timing):
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+        return 0.0
+
+
+def current_stream(device: Any = None) -> Any:
+    """The stream that is entered, or the default one."""
+    return entered[-1] if entered else default_stream()
+
+
+@functools.cache
+def default_stream(device: Any = None) -> Any:
+    """The stream of those that enter none."""
+    return Stream()
 
 
 def devices() -> dict[str, Any]:
@@ -104,11 +169,11 @@ def devices() -> dict[str, Any]:
         "init": machine.start,
         "_lazy_init": machine.start,
         "_lazy_call": lambda call, **kwargs: call(),
-        "synchronize": nothing,
+        "synchronize": synchronize,
         "ipc_collect": nothing,
-        "get_device_name": constant(NAME),
-        "get_device_capability": constant((8, 0)),
-        "get_device_properties": constant(PROPERTIES),
+        "get_device_name": property_of(NAME),
+        "get_device_capability": property_of((8, 0)),
+        "get_device_properties": property_of(PROPERTIES),
         "is_bf16_supported": constant(True),
         "is_current_stream_capturing": constant(False),
     }
@@ -118,10 +183,12 @@ def generators() -> dict[str, Any]:
     """The generators of the GPUs."""
 
     def get_rng_state(device: Any = None) -> Any:
-        return states[machine.resolve(device).index].clone()
+        return as_bytes(states[machine.resolve(device).index])
 
     def set_rng_state(state: Any, device: Any = None) -> None:
-        states[machine.resolve(device).index] = state.clone()
+        if is_on_gpu(state) or state.dtype is not torch.uint8:
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        states[machine.resolve(device).index] = from_bytes(state)
 
     def set_all(given: Any) -> None:
         for number, state in enumerate(given):
@@ -130,20 +197,12 @@ def generators() -> dict[str, Any]:
     return {
         "manual_seed": lambda seed: seed_one(machine.current, int(seed)),
         "manual_seed_all": lambda seed: seed_all(int(seed)),
-        "initial_seed": lambda: seed_of(states[machine.current]),
+        "initial_seed": lambda: states[machine.current][0],
         "get_rng_state": get_rng_state,
         "set_rng_state": set_rng_state,
         "get_rng_state_all": lambda: [get_rng_state(n) for n in range(machine.seen())],
         "set_rng_state_all": set_all,
     }
-
-
-def seed_of(state: Any) -> int:
-    """The seed that a state of a generator began with."""
-    generator = torch.Generator()
-    generator.set_state(state)
-    seed: int = generator.initial_seed()
-    return seed
 
 
 def memory() -> dict[str, Any]:
@@ -168,10 +227,10 @@ def streams() -> dict[str, Any]:
     """Streams and events."""
     return {
         "Stream": Stream,
-        "Event": Stream,
-        "current_stream": Stream,
-        "default_stream": Stream,
-        "stream": lambda stream: contextlib.nullcontext(),
+        "Event": Event,
+        "current_stream": current_stream,
+        "default_stream": default_stream,
+        "stream": lambda stream: stream or contextlib.nullcontext(),
     }
 
 
@@ -205,5 +264,5 @@ def accelerators() -> dict[str, Any]:
         "set_device_index": set_device,
         "set_device_idx": set_device,
         "synchronize": nothing,
-        "current_stream": Stream,
+        "current_stream": current_stream,
     }

@@ -88,7 +88,20 @@ def location_of(storage: Any) -> str | None:
 
 def restored(storage: Any, location: str) -> Any:
     """A storage of a file on the GPU that it names; None for other places."""
-    return on_gpu(storage, location) if location.startswith("cuda") else None
+    if not location.startswith("cuda"):
+        return None
+    number = torch.device(location).index or 0
+    if not machine.seen():
+        raise RuntimeError(
+            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is "
+            "False."
+        )
+    if number >= machine.seen():
+        raise RuntimeError(
+            f"Attempting to deserialize object on CUDA device {number} but "
+            f"torch.cuda.device_count() is {machine.seen()}."
+        )
+    return on_gpu(storage, location)
 
 
 def on_gpu(storage: Any, device: Any = None, *args: Any, **kwargs: Any) -> Any:

@@ -34,6 +34,7 @@ def install() -> None:
         name = f"{kind}Tensor"
         setattr(torch.cuda, name, Kind(name, (), {"__module__": "torch.cuda"}))
     torch.nn.DataParallel.forward = forward_on_first
+    torch.ctc_loss = on_lengths(torch.ctc_loss)
     set_stance = getattr(torch.compiler, "set_stance", None)
     if set_stance is not None:
         set_stance("force_eager")
@@ -55,6 +56,23 @@ def forward_on_first(wrapper: Any, *inputs: Any, **named: Any) -> Any:
             )
     inputs, named = torch.utils._pytree.tree_map(there, (inputs, named))
     return wrapper.module(*inputs, **named)
+
+
+def on_lengths(loss: Callable[..., Any]) -> Callable[..., Any]:
+    """``ctc_loss``, whose mean divides by lengths that may be on the CPU."""
+
+    @functools.wraps(loss)
+    def of_each(
+        predicted: Any, targets: Any, lengths: Any, wanted: Any, blank: int = 0,
+        reduction: int = 1, zero_infinity: bool = False,
+    ) -> Any:  # fmt: skip
+        found = loss(predicted, targets, lengths, wanted, blank, 0, zero_infinity)
+        if reduction == 1:
+            wanted = torch.as_tensor(wanted).to(found).clamp(min=1)
+            return (found / wanted).mean()
+        return found.sum() if reduction == 2 else found
+
+    return of_each
 
 
 def by_default(choose: Callable[..., Any]) -> Callable[..., Any]:

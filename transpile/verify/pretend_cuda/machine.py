@@ -10,6 +10,8 @@ from typing import Any
 torch: Any = importlib.import_module("torch")
 
 CPU = torch.device("cpu")
+#: What newer versions raise where CUDA reports an error.
+AcceleratorError: type[RuntimeError] = getattr(torch, "AcceleratorError", RuntimeError)
 
 
 class Machine:
@@ -26,6 +28,7 @@ class Machine:
         self._thread = threading.local()
         self._process: int | None = None
         self._seen: int | None = None
+        self._counted: int | None = None
 
     @property
     def started(self) -> bool:
@@ -33,9 +36,12 @@ class Machine:
         return self._process == os.getpid()
 
     def seen(self) -> int:
-        """How many GPUs the process sees; fixed once CUDA is initialised."""
-        if self._seen is not None:
-            return self._seen
+        """How many GPUs the process sees; fixed by the first question once CUDA is initialised."""
+        if self._counted is None and self._seen is not None:
+            self._counted = self._visible()
+        return self._visible() if self._counted is None else self._counted
+
+    def _visible(self) -> int:
         chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
         if chosen is None:
             return self.count
@@ -51,7 +57,8 @@ class Machine:
         if self._process is None:
             if not self.seen():
                 raise RuntimeError("No CUDA GPUs are available")
-            self._process, self._seen = os.getpid(), self.seen()
+            self._process, self._seen = os.getpid(), self._visible()
+            torch.cuda._initialized = True
         elif not self.started:
             raise RuntimeError(
                 "Cannot re-initialize CUDA in forked subprocess. To use CUDA with "
@@ -82,9 +89,9 @@ class Machine:
             return device
         self.start()
         number = self.current if device.index is None else device.index
-        if number >= self.seen():
-            raise RuntimeError(
-                f"CUDA error: invalid device ordinal (cuda:{number}, of {self.seen()} GPUs)"
+        if number >= (self._seen or 0):
+            raise AcceleratorError(
+                f"CUDA error: invalid device ordinal (cuda:{number}, of {self._seen} GPUs)"
             )
         return torch.device("cuda", number)
 

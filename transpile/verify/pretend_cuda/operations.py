@@ -7,7 +7,7 @@ import threading
 from contextlib import nullcontext
 from typing import Any
 
-from transpile.verify.pretend_cuda.machine import CPU, machine, torch
+from transpile.verify.pretend_cuda.machine import CPU, AcceleratorError, machine, torch
 from transpile.verify.pretend_cuda.randomness import Drawing, check_generator, making
 from transpile.verify.pretend_cuda.stamps import (
     ANY_DEVICE,
@@ -28,7 +28,7 @@ MIXING = frozenset(
 WITH_LENGTHS = frozenset({"_pack_padded_sequence", "_pad_packed_sequence", "_ctc_loss", "ctc_loss"})
 GIVING_LENGTHS = frozenset({"_pack_padded_sequence", "_pad_packed_sequence"})
 #: Operations in which even a tensor without dimensions must be on the device of the others.
-JOINING = frozenset({"stack", "cat"})
+JOINING = frozenset({"stack", "cat", "clamp", "clamp_", "clamp_min", "clamp_max"})
 INDEXING = frozenset({"index", "index_put_", "index_put", "_index_put_impl_"})
 #: Operations whose kernels add in an order that differs from run to run.
 SUMS = frozenset(
@@ -140,7 +140,11 @@ def common_gpu(operation: Any, name: str, tensors: list[Any], in_backward: bool)
     if gpu is None:
         return None
     if not machine.started:
-        raise RuntimeError("CUDA error: initialization error (a forked process uses a GPU)")
+        raise AcceleratorError("CUDA error: initialization error (a forked process uses a GPU)")
+    if name == "_pack_padded_sequence" and is_on_gpu(tensors[1]):
+        raise RuntimeError(
+            f"'lengths' argument should be a 1D CPU int64 tensor, but got 1D {where(tensors[1])}"
+        )
     # Tensors without dimensions go with any device; the backward pass is checked by its forward.
     if not in_backward and name not in MIXING and name not in WITH_LENGTHS:
         for tensor in tensors:

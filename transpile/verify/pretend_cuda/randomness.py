@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib
 import os
 import threading
@@ -11,15 +12,16 @@ from collections.abc import Callable
 from typing import Any
 
 from transpile.verify.pretend_cuda.machine import CPU, machine, torch
-from transpile.verify.pretend_cuda.stamps import stamp
+from transpile.verify.pretend_cuda.stamps import is_on_gpu, pinned, stamp, where
 
 MAKERS = (
     "zeros", "ones", "empty", "full", "rand", "randn", "randint", "randperm", "arange", "linspace",
     "logspace", "eye", "tensor", "as_tensor", "asarray", "normal", "empty_strided", "tril_indices",
     "triu_indices", "range", "scalar_tensor",
 )  # fmt: skip
-#: The state of the generator of each GPU.
-states: dict[int, Any] = {}
+#: The seed of the generator of each GPU, and how often it has been drawn from.
+states: dict[int, tuple[int, int]] = {}
+STATE_BYTES = 16
 making = threading.local()
 #: What makes tensors on the default device.
 constructors: set[Any] = set()
@@ -28,6 +30,9 @@ drawing = threading.RLock()
 PlainGenerator = torch.Generator
 #: The generators that scripts make for GPUs.
 of_gpus: weakref.WeakSet[Any] = weakref.WeakSet()
+
+#: What makes a tensor of another one, on its device.
+COPYING = (torch.tensor, torch.as_tensor, torch.asarray)
 
 get_plain_state = torch.get_rng_state
 set_plain_state = torch.set_rng_state
@@ -48,10 +53,18 @@ def install() -> None:
         return plain_seed(seed)
 
     torch.manual_seed = torch.random.manual_seed = manual_seed
+    torch.set_rng_state = torch.random.set_rng_state = set_state_of_cpu
     for name in MAKERS:
         setattr(torch, name, on_its_device(getattr(torch, name)))
     torch.Generator = Generator
     seed_all(int.from_bytes(os.urandom(6), "big"))
+
+
+def set_state_of_cpu(state: Any) -> None:
+    """``torch.set_rng_state``, whose states are on the CPU."""
+    if is_on_gpu(state):
+        raise TypeError("RNG state must be a torch.ByteTensor")
+    set_plain_state(state)
 
 
 def seed_all(seed: int) -> None:
@@ -62,7 +75,26 @@ def seed_all(seed: int) -> None:
 
 def seed_one(number: int, seed: int) -> None:
     """Seed the generator of one GPU."""
-    states[number] = torch.Generator().manual_seed(seed % 2**63).get_state()
+    states[number] = (seed % 2**63, 0)
+
+
+def as_bytes(state: tuple[int, int]) -> Any:
+    """A state as it is kept and sent."""
+    data = b"".join(part.to_bytes(STATE_BYTES // 2, "little") for part in state)
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8).clone()
+
+
+def from_bytes(state: Any) -> tuple[int, int]:
+    """A state from what was kept.
+
+    Raises:
+        RuntimeError: it is none of a GPU.
+    """
+    data = bytes(state.tolist())
+    if len(data) != STATE_BYTES:
+        raise RuntimeError("RNG state is wrong size")
+    half = STATE_BYTES // 2
+    return int.from_bytes(data[:half], "little"), int.from_bytes(data[half:], "little")
 
 
 class Drawing:
@@ -75,11 +107,14 @@ class Drawing:
         drawing.acquire()
         if self.number is not None:
             self.before = get_plain_state()
-            set_plain_state(states[self.number])
+            # Far apart for seeds and turns that are close.
+            mixed = hashlib.sha256(repr(states[self.number]).encode()).digest()
+            torch.default_generator.manual_seed(int.from_bytes(mixed[:7], "little"))
 
     def __exit__(self, *error: object) -> None:
         if self.number is not None:
-            states[self.number] = get_plain_state()
+            seed, turn = states[self.number]
+            states[self.number] = (seed, turn + 1)
             set_plain_state(self.before)
         drawing.release()
 
@@ -96,8 +131,9 @@ def generator(cls: Any, device: Any = "cpu") -> Any:
     """A generator of a GPU, which computes on the CPU."""
     made = PlainGenerator.__new__(cls)
     device = torch.device(device)
-    made.pretended_device = machine.resolve(device) if device.type == "cuda" else device
+    made.pretended_device = device
     if device.type == "cuda":
+        machine.resolve(device)
         of_gpus.add(made)
     return made
 
@@ -125,7 +161,7 @@ def check_generator(given: Any, device: Any) -> None:
         raise RuntimeError(
             f"Expected a '{wanted.type}' device type for generator but found '{found.type}'"
         )
-    if found != wanted:
+    if found.index is not None and found != wanted:
         raise RuntimeError(f"Expected a '{wanted}' generator device but found '{found}'")
 
 
@@ -171,8 +207,13 @@ def on_its_device(make: Callable[..., Any]) -> Callable[..., Any]:
         device = kwargs.get("device")
         if device is None and make in constructors:
             device = default_device()
+        if device is None and args and make in COPYING and is_on_gpu(args[0]):
+            device = where(args[0])
         is_gpu = type(device) is int or (device is not None and torch.device(device).type == "cuda")
-        kwargs.pop("pin_memory", None)
+        if kwargs.pop("pin_memory", False):
+            if is_gpu:
+                raise RuntimeError("Only dense CPU tensors can be pinned")
+            return pinned(make(*args, **kwargs))
         if not is_gpu:
             outer, making.plainly = getattr(making, "plainly", False), True
             try:

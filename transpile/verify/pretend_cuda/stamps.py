@@ -7,6 +7,7 @@ from typing import Any
 from transpile.verify.pretend_cuda.machine import CPU, machine, torch
 
 _STAMP = "_pretended_device"
+_PINNED = "_pretended_pinned"
 #: Of tensors that the backward pass makes out of nothing: they go with any device.
 ANY_DEVICE = "any"
 
@@ -37,6 +38,17 @@ def is_on_gpu(tensor: Any) -> bool:
     """Whether a tensor pretends to be on a GPU."""
     device = where(tensor)
     return device is not ANY_DEVICE and device.type == "cuda"
+
+
+def pinned(tensor: Any) -> Any:
+    """Let a tensor of the CPU pretend to be in memory that GPUs reach; gives it back."""
+    tensor.__dict__[_PINNED] = True
+    return tensor
+
+
+def is_pinned(tensor: Any) -> bool:
+    """Whether a tensor pretends to be in such memory."""
+    return _PINNED in tensor.__dict__
 
 
 def shown(tensor: Any) -> Any:

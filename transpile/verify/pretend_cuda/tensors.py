@@ -11,6 +11,8 @@ from transpile.verify.pretend_cuda.stamps import (
     as_device,
     base,
     is_on_gpu,
+    is_pinned,
+    pinned,
     shown,
     stamp,
     where,
@@ -32,11 +34,37 @@ def install() -> None:
     tensor.cpu = cpu
     tensor.type = typed
     tensor.numpy = numpy
-    tensor.pin_memory = lambda t, device=None: t
-    tensor.is_pinned = lambda t, device=None: False
-    tensor.record_stream = lambda t, stream: None
+    tensor.pin_memory = pin_memory
+    tensor.is_pinned = lambda t, device=None: is_pinned(t)
+    tensor.record_stream = record_stream
+    tensor.new_tensor = placing(tensor.new_tensor)
     parse = torch._C._nn._parse_to
     torch._C._nn._parse_to = lambda *args, **kwargs: parse(*map(numbered, args), **kwargs)
+
+
+def pin_memory(tensor: Any, device: Any = None) -> Any:
+    """``Tensor.pin_memory``."""
+    if is_on_gpu(tensor):
+        raise RuntimeError(f"cannot pin '{tensor.type()}' only dense CPU tensors can be pinned")
+    return tensor if is_pinned(tensor) else pinned(tensor.detach().clone())
+
+
+def record_stream(tensor: Any, stream: Any) -> None:
+    """``Tensor.record_stream``, which has no effect here."""
+    if not is_on_gpu(tensor):
+        raise NotImplementedError(
+            "Could not run 'aten::record_stream' with arguments from the 'CPU' backend."
+        )
+
+
+def placing(make: Callable[..., Any]) -> Callable[..., Any]:
+    """What makes a tensor where another one is, unless it is told otherwise."""
+
+    def made(tensor: Any, *args: Any, device: Any = None, **kwargs: Any) -> Any:
+        there = where(tensor) if device is None else machine.resolve(device)
+        return stamp(make(tensor, *args, **kwargs), there)
+
+    return made
 
 
 def numbered(given: Any) -> Any:
@@ -105,6 +133,8 @@ def move(tensor: Any, device: Any) -> Any:
         return tensor
     if device.type == "meta":
         return base.to(tensor, device)
+    if tensor.is_meta:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     if torch.is_grad_enabled() and tensor.requires_grad:
         return Move.apply(tensor, device)
     return stamp(tensor.detach().clone(), device)

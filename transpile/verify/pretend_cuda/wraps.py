@@ -26,13 +26,16 @@ def wrapping(wrap: Callable[..., Any]) -> Callable[..., Any]:
         group = kwargs.get("process_group") or c10d._get_default_group()
         backend = backend_of(group)
         devices = {parameter.device for parameter in module.parameters()}
-        if "nccl" in backend and "cpu:" not in backend and any(d.type != "cuda" for d in devices):
+        chosen = kwargs.get("device_ids") or (args[0] if args else None)
+        # The wrap itself says what is wrong with devices of several kinds, or with those chosen.
+        on_cpu = {device.type for device in devices} == {"cpu"} and not chosen
+        if "nccl" in backend and "cpu:" not in backend and on_cpu:
             raise RuntimeError(
                 "No backend type associated with device type cpu (DistributedDataParallel)"
             )
         numbers = [device.index for device in devices if device.type == "cuda"]
         if "nccl" in backend and len(numbers) == 1:
-            check_number(numbers[0], kwargs.get("device_ids") or (args[0] if args else None))
+            check_number(numbers[0], chosen)
             meet(group, numbers[0], "DistributedDataParallel")
         wrap(self, module, *args, **kwargs)
 

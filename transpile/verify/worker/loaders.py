@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from transpile.verify.worker.journal import Journal
+from transpile.verify.worker.tensors import tensor_bytes
 
 _NUMBER = "_audit_number"
 
@@ -67,11 +68,12 @@ class LoaderObserver:
                 self._journal.write("exhausted", number=number)
                 self._open.pop(number, None)
                 raise
-            if self._is_stream(iterator):
-                samples = list(_digests(batch, collated=iterator._auto_collation))
-                self._journal.write("batch", number=number, samples=samples)
-            self._journal.write("taken", number=number)
             if self._journal.own_process:
+                # Data sets may ignore the index that they are asked for, and streams have none.
+                contents = list(_digests(batch, collated=iterator._auto_collation))
+                if self._is_stream(iterator):
+                    self._journal.write("batch", number=number, samples=contents)
+                self._journal.write("taken", number=number, contents=contents)
                 self._open[number] = True
             return batch
 
@@ -131,7 +133,7 @@ def _samples(dataset: Any, index: Any) -> Iterator[int | str]:
 
 
 def _digests(batch: Any, *, collated: bool) -> Iterator[str]:
-    """Digests of the samples of a batch from a stream, which has no indices."""
+    """Digests of what the samples of a batch hold."""
     if not collated:
         yield _digest([batch])
         return
@@ -166,5 +168,8 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _digest(values: list[Any]) -> str:
-    plain = [value.tolist() if hasattr(value, "tolist") else value for value in values]
-    return hashlib.blake2b(repr(plain).encode(), digest_size=8).hexdigest()
+    found = hashlib.blake2b(digest_size=8)
+    for value in values:
+        plain = value.tolist() if hasattr(value, "tolist") and not _is_tensor(value) else value
+        found.update(tensor_bytes(value) if _is_tensor(value) else repr(plain).encode())
+    return found.hexdigest()

@@ -60,10 +60,12 @@ class OptimizerObserver:
         self._wrapped: dict[int, Any] = {}
         self._parameters: list[Any] = []
         self._differentiated = False
+        self._steps = 0
 
     def install(self) -> None:
         """Start watching."""
         self._watch_steps()
+        self._watch_scaling()
         self._watch_backward()
         self._watch_wrapping()
         self._watch_parameters()
@@ -100,6 +102,29 @@ class OptimizerObserver:
         setattr(step, _SEEN, True)
         return step
 
+    def _watch_scaling(self) -> None:
+        """Count the steps that are skipped because gradients do not fit half precision, too.
+
+        Which ones do is chance: of the order of samples, and of how they are shared out.
+        """
+        amp = self._torch.cuda.amp.GradScaler
+        for owner in {amp, *amp.__mro__}:
+            if "_maybe_opt_step" in vars(owner):
+                owner._maybe_opt_step = self._scaled(owner._maybe_opt_step)
+
+    def _scaled(self, plain_step: Any) -> Any:
+        @functools.wraps(plain_step)
+        def step(scaler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            before = self._steps
+            result = plain_step(scaler, optimizer, *args, **kwargs)
+            if self._steps == before:
+                self._record(
+                    optimizer, [float(group.get("lr", 0.0)) for group in optimizer.param_groups]
+                )
+            return result
+
+        return step
+
     def _number(self, optimizer: Any) -> int:
         for position, known in enumerate(self._optimizers):
             if known is optimizer:
@@ -109,6 +134,7 @@ class OptimizerObserver:
         return len(self._optimizers) - 1
 
     def _record(self, optimizer: Any, learning_rates: list[float]) -> None:
+        self._steps += 1
         number = self._number(optimizer)
         first = number not in self._stepped
         if first:

@@ -6,7 +6,7 @@ import atexit
 import builtins
 import faulthandler
 import fcntl
-import importlib
+import importlib.util
 import os
 import random
 import signal
@@ -23,10 +23,12 @@ from typing import Any
 from transpile.verify.pretend_cuda import install
 from transpile.verify.worker.checkpoints import CheckpointObserver
 from transpile.verify.worker.files import FileObserver, PathLabels
+from transpile.verify.worker.gpus import compute_alike, share
 from transpile.verify.worker.inputs import InputObserver
 from transpile.verify.worker.journal import Journal
 from transpile.verify.worker.loaders import LoaderObserver
 from transpile.verify.worker.optimizers import OptimizerObserver, StepLimit
+from transpile.verify.worker.trackers import TrackerObserver
 from transpile.verify.worker.wrapped_calls import WrappedCallObserver
 
 STACK_SIGNAL = signal.SIGUSR1
@@ -57,7 +59,10 @@ class RankTask:
         double: whether new tensors are float64 by default.
         pretend_cuda: how many GPUs the script sees that are not there.
         noise: whether what they compute differs from process to process in the last digits.
+        cuda: whether it sees the GPUs of the machine.
+        share_gpus: whether these are shared by processes that are more than they.
         steps: after how many optimizer steps the script is ended; 0 for none.
+        packages: how many packages hold the script, where it runs as a module of them.
     """
 
     script: Path
@@ -72,11 +77,14 @@ class RankTask:
     double: bool
     pretend_cuda: int
     noise: bool
+    cuda: bool
+    share_gpus: bool
     steps: int
+    packages: int
 
 
 def execute(task: RankTask) -> int:
-    """Run the script as ``python script.py`` would; gives the exit status.
+    """Run the script as ``python script.py``, or ``python -m``, would; gives the exit status.
 
     Raises:
         SystemExit: the script raised it.
@@ -85,16 +93,20 @@ def execute(task: RankTask) -> int:
     os.environ.update(task.environment)
     os.chdir(task.working_directory)
     sys.argv = [str(task.script), *task.arguments]
-    sys.path.insert(0, str(task.script.parent))
+    sys.path.insert(0, str(task.script.parents[task.packages]))
     if task.pretend_cuda:
         install(task.pretend_cuda, task.noise)
+    if task.cuda:
+        compute_alike()
+    if task.share_gpus:
+        share(int(task.environment.get("LOCAL_WORLD_SIZE", 1)))
     _seed(task)
     _forget_own_modules()
     stack = (task.directory / "stack").open("w")
     faulthandler.enable()
     faulthandler.register(STACK_SIGNAL, file=stack, all_threads=True)
     _observe(task)
-    return _run_script(task.script)
+    return _run_script(task.script, task.packages)
 
 
 def _redirect(directory: Path) -> None:
@@ -161,7 +173,8 @@ def _observe(task: RankTask) -> None:
     checkpoints = CheckpointObserver(journal, files)
     if "RANK" in task.environment:
         WrappedCallObserver(journal).install()
-    for observer in (loaders, inputs, optimizers, files, checkpoints):
+    trackers = TrackerObserver(journal)
+    for observer in (loaders, inputs, optimizers, files, checkpoints, trackers):
         observer.install()
 
     def finish() -> None:
@@ -197,12 +210,16 @@ def _wait_for_others(directory: Path) -> None:
         time.sleep(_PAUSE)
 
 
-def _run_script(script: Path) -> int:
+def _run_script(script: Path, packages: int) -> int:
     module = types.ModuleType("__main__")
     module.__file__ = str(script)
     module.__dict__["__builtins__"] = builtins
     sys.modules["__main__"] = module
     try:
+        if packages:
+            name = ".".join(script.with_suffix("").parts[-packages - 1 :])
+            module.__package__ = name.rpartition(".")[0]
+            module.__spec__ = importlib.util.find_spec(name)
         code = compile(script.read_bytes(), str(script), "exec", dont_inherit=True)
         exec(code, module.__dict__)
     except SystemExit:
@@ -229,5 +246,8 @@ def task_of(request: Mapping[str, Any], rank: int, directories: Sequence[str]) -
         double=request["double"],
         pretend_cuda=request["pretend_cuda"],
         noise=request["noise"],
+        cuda=request["cuda"],
+        share_gpus=request["share_gpus"],
         steps=request["steps"],
+        packages=request["packages"],
     )
