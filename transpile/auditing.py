@@ -12,6 +12,7 @@ from transpile.audit.process import run_as
 from transpile.audit.vocabulary import Position
 from transpile.distributed.verdict import launched_by, look
 from transpile.distributed_scripts import text_of
+from transpile.facts.extent import TooLarge
 from transpile.facts.module import Module
 from transpile.facts.state import MOST_STEPS, TooComplex
 from transpile.finding import Finding, Level
@@ -71,15 +72,17 @@ def audit(
         folder = asking.real(path).parent
     project = Project(read, folder)
     framework = framework_of(read, options, project)
-    if framework is not None and catalog.audit_vocabulary(framework) is None:
-        none = f"scripts of {framework} have no audit so far: nothing of this one is looked at"
-        return (unseen(project, framework, options, none),)
     if framework is None:
         return (note(path, "AU001", "no framework that has an audit is imported here"),)
     try:
+        if catalog.audit_vocabulary(framework) is None:
+            none = f"scripts of {framework} have no audit so far: nothing of this one is looked at"
+            return (unseen(project, framework, options, none),)
         return audited(project, framework, options)
-    except (TooComplex, RecursionError):
-        message = "the script is too complex to follow: its calls branch too often or nest deeply"
+    except (TooComplex, RecursionError) as error:
+        large = isinstance(error, TooLarge)
+        why = str(error) if large else "its calls branch too often or nest deeply"
+        message = f"the script is too complex to follow: {why}"
         return (Finding("AU002", Level.WARNING, path, 0, 0, message, "audit its parts"),)
 
 

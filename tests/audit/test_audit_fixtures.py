@@ -69,7 +69,7 @@ def test_what_can_be_mended_is() -> None:
         for one in findings(folder / "wrong.py")
         if one.fix is not None
     }
-    assert mended == {"AU202", "AU203", "AU204", "AU401", "AU406", "AU407", "AU603"}
+    assert mended == {"AU202", "AU203", "AU204", "AU206", "AU401", "AU406", "AU407", "AU603"}
 
 
 def test_every_code_has_a_fixture() -> None:

@@ -145,3 +145,15 @@ def test_sums_are_divided_and_files_written_once(command: Command) -> None:
         "        torch.save(",
         "        if dist.get_rank() == 0:\n            torch.save(",
     )
+
+
+def test_seeds_of_samplers_that_differ_are_left_out(command: Command) -> None:
+    own = SCRIPT.replace(
+        "DistributedSampler(data)", "DistributedSampler(data, seed=dist.get_rank())"
+    )
+    Path("train.py").write_text(own)
+    assert "AU206" in command("audit", "train.py").output.decode()
+    command("audit", "train.py", "--fix")
+    assert "sampler = DistributedSampler(data)\n" in Path("train.py").read_text()
+    Path("train.py").write_text(own.replace("seed=dist", "seed=7 + dist"))
+    assert "AU206" not in command("audit", "train.py", "--fix").output.decode()

@@ -33,7 +33,7 @@ class Process:
     @cached_property
     def calls(self) -> frozenset[int]:
         """The identities of the nodes of all calls that it makes."""
-        return frozenset(id(event.node) for event in self.facts.calls)
+        return self.facts.called
 
     @cached_property
     def events_at(self) -> dict[int, list[Event]]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import libcst as cst
 
-from transpile.audit.settling import Settling
 from transpile.audit.vocabulary import SHARED, Position, Vocabulary
+from transpile.audit.wraps import Wraps, makers
 from transpile.facts.events import Branch
 from transpile.facts.interpreter import Facts
 from transpile.facts.module import Module
@@ -27,7 +27,6 @@ from transpile.facts.values import (
     Value,
     Values,
     WorldSize,
-    join,
     only_constant,
 )
 
@@ -44,7 +43,7 @@ KEEPS_NAMES = frozenset({"functools.wraps", "functools.update_wrapper"})
 ENDINGS = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "os._exit"})
 
 
-class ProcessRun(Settling):
+class ProcessRun(Wraps):
     """Runs a script as a process whose position in the job may be known.
 
     Args:
@@ -63,16 +62,12 @@ class ProcessRun(Settling):
         position: Position | None,
         shows_wraps: bool,
     ) -> None:
-        super().__init__(dialect, find_module)
-        self.vocabulary = vocabulary
+        super().__init__(dialect, find_module, vocabulary, shows_wraps)
         self.position = position
-        self.shows_wraps = shows_wraps
         self.joined = False
         self.asked: set[str] = set()
-        self.own_wraps: list[Class] = []
         #: The open arms on which each attribute of an object was set, for each time.
         self.set_on: dict[tuple[int, str], list[set[tuple[int, str]]]] = {}
-        self.wrapper_attributes |= frozenset(filter(None, vocabulary.wraps.values()))
 
     # What the process knows of itself.
 
@@ -198,84 +193,6 @@ class ProcessRun(Settling):
         whole = any((node, "then") in arms and (node, "else") in arms for node, _ in arms)
         return bool(places) and all(places) and not whole
 
-    # Wraps.
-
-    def call_class(self, callee: Class, arguments: Arguments, node: cst.CSTNode) -> Values:
-        """A wrap that the project derives from the framework's is one of that kind."""
-        if arguments.items:
-            known = [name for name in callee.external_bases() if name in self.vocabulary.wraps]
-            if known:
-                self.own_wraps.append(callee)
-                wrap = External(known[0])
-                self.record("call", node, (wrap,), arguments)
-                return self.call_external(wrap, arguments, node)
-        return super().call_class(callee, arguments, node)
-
-    def wrap_of(self, value: Value) -> str | None:
-        """The attribute that leads out of a wrap; None for anything else."""
-        if not self.shows_wraps or not isinstance(value, Opaque) or value.kind != "call":
-            return None
-        for callee in value.callee:
-            if isinstance(callee, External) and callee.name in self.vocabulary.wraps:
-                return self.vocabulary.wraps[callee.name]
-        return None
-
-    def wrapped(self, value: Opaque) -> Values:
-        """The model in a wrap."""
-        return value.arguments.items[0].values
-
-    def call_opaque(self, callee: Opaque, arguments: Arguments, node: cst.CSTNode) -> Values:
-        """Call a wrapped model, which calls the model; its methods give itself back."""
-        if self.wrap_of(callee) is not None:
-            made = self.opaque("call", node, callee=(callee,), arguments=arguments)
-            results: list[Value] = [made]
-            for value in self.wrapped(callee):
-                results.extend(self.invoke_one(value, arguments, node))
-            return join(results)
-        if callee.kind == "attribute" and callee.operands:
-            receivers = callee.operands[0]
-            if receivers and all(self.wrap_of(receiver) is not None for receiver in receivers):
-                if any(callee.name in words for words in self.dialect.returns_receiver.values()):
-                    return receivers
-        return super().call_opaque(callee, arguments, node)
-
-    def builtin_isinstance(self, arguments: Arguments, node: cst.CSTNode) -> Values:
-        """``isinstance(model, DistributedDataParallel)``: decided where wraps are shown."""
-        given = [item.values for item in arguments.items]
-        if self.shows_wraps and len(given) == 2:
-            classes = join(given[1], *(self.known_elements(given[1]) or ()))
-            wraps = {v.name for v in classes if isinstance(v, External)}
-            wraps &= set(self.vocabulary.wraps)
-            if wraps:
-                return (Settled(any(self.is_wrapped(v, wraps) for v in given[0])),)
-        return super().builtin_isinstance(arguments, node)
-
-    def is_wrapped(self, value: Value, names: set[str]) -> bool:
-        """Whether a value is a wrap of one of these classes."""
-        return self.wrap_of(value) is not None and not names.isdisjoint(makers(value))  # type: ignore[arg-type]
-
-    def builtin_getattr(self, arguments: Arguments, node: cst.CSTNode) -> Values:
-        """``getattr(model, "module", model)``: a wrap has what leads out of it."""
-        given = [item.values for item in arguments.items]
-        if len(given) == 3:
-            name = only_constant(given[1])
-            if name is not None and given[0]:
-                if all(self.wrap_of(value) == name.value for value in given[0]):
-                    return self.attribute(given[0], str(name.value), node)
-        return super().builtin_getattr(arguments, node)
-
-    def builtin_hasattr(self, arguments: Arguments, node: cst.CSTNode) -> Values:
-        """``hasattr(model, "module")``: a wrap has what leads out of it."""
-        given = [item.values for item in arguments.items]
-        if len(given) == 2:
-            name = only_constant(given[1])
-            if name is not None and any(self.wrap_of(value) == name.value for value in given[0]):
-                return (Settled(True),)
-            if given[0] and all(isinstance(value, External) for value in given[0]):
-                # What a script asks a library for is there in its newer versions.
-                return (Constant(True),)
-        return (self.opaque("operation", node, "hasattr", tuple(given)),)
-
     # Other processes.
 
     def spawned(self, arguments: Arguments, node: cst.CSTNode) -> Values:
@@ -386,11 +303,6 @@ class ProcessRun(Settling):
 
 #: What every process of a job agrees on.
 ANY = Position(rank=0, local_rank=0, world_size=2, local_world_size=2)
-
-
-def makers(value: Opaque) -> list[str]:
-    """The names of the calls outside the project that made an object."""
-    return [callee.name for callee in value.callee if isinstance(callee, External)]
 
 
 def is_parsed(value: Opaque) -> bool:

@@ -76,8 +76,6 @@ def command(
     or - for standard input. It is followed as several processes of one job; no code of it runs.
     Modules of the project that it imports are looked at with it.
     """
-    from importlib import import_module
-
     reports = _look(files, framework, output_format, choices, is_last=not fix)
     if fix:
         from transpile.cli.fixing import fix_all
@@ -86,13 +84,24 @@ def command(
         reports = _look(files, framework, output_format, choices, is_last=True)
     if choices["quiet"]:
         reports = [replace(one, findings=_without_notes(one)) for one in reports]
-    if any(one.findings for one in reports) or not choices["quiet"]:
-        from transpile.cli.project.manual import description
-
-        render = import_module(f"transpile.report.{output_format}").render
-        text: str = render(reports, description)
-        put(text.encode())
+    put(_rendered(reports, output_format, quiet=choices["quiet"]).encode())
     return max((_status(report) for report in reports), default=0)
+
+
+def _rendered(reports: list[FileReport], output_format: str, *, quiet: bool) -> str:
+    """What is told: all of it, or, of findings for people, these alone."""
+    if output_format == "text":
+        from transpile.report.text import render, render_findings
+
+        if quiet:
+            return "".join(render_findings(one.findings) for one in reports)
+        return render(reports, none="no script found that trains with several processes")
+    from importlib import import_module
+
+    from transpile.cli.project.manual import description
+
+    text: str = import_module(f"transpile.report.{output_format}").render(reports, description)
+    return text
 
 
 def _look(
@@ -126,18 +135,21 @@ def _look(
     known = [_known(kept, one) for one in asked]
     missing = [one for one, found in zip(asked, known, strict=True) if found is None]
     answers = each_of(partial(_audit, kept), missing, jobs=choices["jobs"])
-    progress = Progress(len(asked))
-    for (script, _), recalled in zip(asked, known, strict=True):
-        report = recalled or next(answers)
-        if report.outcome is not None:
-            if output_format != "text":
-                report = replace(report, lines=lines_of(report.findings, {}))
-            report = _sort(report, project.of(script.path), accepted)
-        found = [f for f in report.findings if script.path in files or f not in seen]
-        seen.update(found)
-        if not script.from_folder or all(f.code not in _SILENT for f in report.findings):
-            reports.append(replace(report, findings=tuple(found)))
-        progress.step()
+    progress = Progress(len(asked), "auditing")
+    try:
+        for (script, _), recalled in zip(asked, known, strict=True):
+            report = recalled or next(answers)
+            if report.outcome is not None:
+                if output_format != "text":
+                    report = replace(report, lines=lines_of(report.findings, {}))
+                report = _sort(report, project.of(script.path), accepted)
+            found = [f for f in report.findings if script.path in files or f not in seen]
+            seen.update(found)
+            if not script.from_folder or all(f.code not in _SILENT for f in report.findings):
+                reports.append(replace(report, findings=tuple(found)))
+            progress.step()
+    finally:
+        progress.clear()
     # At their end, the processes that looked have ended, too.
     for _ in answers:
         pass
