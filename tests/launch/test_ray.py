@@ -206,8 +206,13 @@ def test_a_job_fails_with_one_of_its_processes(
 ) -> None:
     Path("fail_dist.py").write_text(
         "import os, time\n"
-        "open(os.environ['PLACE'] + '/pid' + os.environ['RANK'], 'w').write(str(os.getpid()))\n"
-        "time.sleep(3 if os.environ['RANK'] == '1' else 300)\n"
+        "place = os.environ['PLACE']\n"
+        "open(place + '/pid' + os.environ['RANK'], 'w').write(str(os.getpid()))\n"
+        "limit = time.monotonic() + (120 if os.environ['RANK'] == '1' else 300)\n"
+        "while time.monotonic() < limit:\n"
+        "    if os.environ['RANK'] == '1' and os.path.exists(place + '/pid0'):\n"
+        "        break\n"
+        "    time.sleep(0.1)\n"
         "raise SystemExit(7)\n"
     )
     words = ("launch", "fail_dist.py", "--target", "ray", "--nodes", "2")

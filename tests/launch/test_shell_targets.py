@@ -265,6 +265,8 @@ def test_nothing_escapes(
             role = "TRAINER" if hostile.has_servers else None
             assert seen.environment.get("TRAINING_ROLE") == role
         left = {path.name for path in set(machine.folder.iterdir()) - before}
+        # A process may still be writing its record, under another name, as the last one leaves.
+        left = {name for name in left if not re.fullmatch(r"record\.json\d+", name)}
         assert left <= {
             "launch.sh",
             "record.json",

@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ports import free_ports
 
 RECORD = Path(__file__).with_name("fluid_record.py")
-#: Seconds that a trainer may take; servers leave within the second time once they are told to.
+#: Seconds that the trainers of a run may take; servers leave within the second time once they are
+#: told to.
 PATIENCE = 150
 LEAVING = 10
+#: The status of a process that took too long.
+TOOK_TOO_LONG = -9
 
 
 @dataclass(frozen=True)
@@ -78,10 +82,12 @@ class Cluster:
                 stderr=errors,
             )
 
-    def ended(self, name: str, process: subprocess.Popen[bytes]) -> Ended:
-        """Wait for a process; one that takes too long is ended."""
+    def ended(
+        self, name: str, process: subprocess.Popen[bytes], patience: float | None = None
+    ) -> Ended:
+        """Wait some seconds for a process; one that takes longer is ended."""
         try:
-            status = process.wait(PATIENCE)
+            status = process.wait(PATIENCE if patience is None else patience)
         except subprocess.TimeoutExpired:
             process.kill()
             status = process.wait()
@@ -102,7 +108,10 @@ class Cluster:
     def together(
         self, script: str, arguments: tuple[str, ...] = (), servers: int = 1, trainers: int = 2
     ) -> list[Ended]:
-        """Run a script as servers and trainers; servers are ended once the trainers are done."""
+        """Run a script as servers and trainers; servers are ended once the trainers are done.
+
+        What servers told of stands behind the errors of trainers that took too long.
+        """
         endpoints = [f"127.0.0.1:{port}" for port in free_ports(servers)]
         common = {
             "PADDLE_PSERVERS_IP_PORT_LIST": ",".join(endpoints),
@@ -119,9 +128,21 @@ class Cluster:
                 role = {"TRAINING_ROLE": "TRAINER", "PADDLE_TRAINER_ID": str(number)}
                 name = f"trainer{number}"
                 started.append((name, self.start(name, script, arguments, {**common, **role})))
-            return [self.ended(name, process) for name, process in started]
+            limit = time.monotonic() + PATIENCE
+            ended = [
+                self.ended(name, process, max(1, limit - time.monotonic()))
+                for name, process in started
+            ]
         finally:
             end(serving)
+        told = "".join(
+            f"\n{folder.name}: {(folder / 'errors').read_text('utf-8', 'replace')[-3000:]}"
+            for folder in sorted(self.work.glob("server*"))
+        )
+        return [
+            replace(each, errors=each.errors + told) if each.status == TOOK_TOO_LONG else each
+            for each in ended
+        ]
 
 
 def end(processes: list[subprocess.Popen[bytes]]) -> None:

@@ -3,12 +3,16 @@
 python fluid_record.py PARAMETERS.npz SCRIPT [ARGUMENTS...]
 """
 
+import faulthandler
 import gc
 import runpy
 import sys
 
 import numpy
 import paddle.fluid as fluid
+
+#: Seconds after which a process tells where it stands: those that wait end it a little later.
+TOO_LONG = 120
 
 
 def parameters() -> dict:  # type: ignore[type-arg]
@@ -23,6 +27,7 @@ def parameters() -> dict:  # type: ignore[type-arg]
     return found
 
 
+faulthandler.dump_traceback_later(TOO_LONG)
 output, script = sys.argv[1:3]
 sys.argv = sys.argv[2:]
 sys.path[0] = script.rpartition("/")[0] or "."
