@@ -189,13 +189,13 @@ MUTANTS = (
     ),
     Mutant(
         "a unique count is a size",
-        QUANTITY + "pieces.py",
+        QUANTITY + "sample_axis/pieces.py",
         '"\'unique", ',
         "",
     ),
     Mutant(
         "stores by place",
-        QUANTITY + "pieces.py",
+        QUANTITY + "sample_axis/pieces.py",
         "return isinstance(node, cst.Integer)",
         "return False",
     ),
@@ -219,7 +219,7 @@ MUTANTS = (
     ),
     Mutant(
         "what never settles is known",
-        QUANTITY + "analysis.py",
+        QUANTITY + "settling.py",
         "MOST_PASSES = 12",
         "MOST_PASSES = 1",
     ),
@@ -243,37 +243,37 @@ MUTANTS = (
     ),
     Mutant(
         "positions reorder nothing",
-        QUANTITY + "orders.py",
+        QUANTITY + "sample_axis/orders.py",
         "return start == (Constant(0),) and step == (Constant(1),)",
         "return True",
     ),
     Mutant(
         "an index of samples selects",
-        QUANTITY + "shapes.py",
+        QUANTITY + "sample_axis/shapes.py",
         "return replace(result, selection=True, dim=dim + added - removed)",
         "return result",
     ),
     Mutant(
         "flattened over samples",
-        QUANTITY + "shapes.py",
+        QUANTITY + "sample_axis/shapes.py",
         "return replace(tensor, dim=dim if start > dim else (0 if start == 0 else None))",
         "return tensor",
     ),
     Mutant(
         "transposed in place of turned",
-        QUANTITY + "shapes.py",
+        QUANTITY + "sample_axis/shapes.py",
         "return replace(tensor, dim={0: 1, 1: 0}.get(dim))",
         "return tensor",
     ),
     Mutant(
         "unsqueezed before the samples",
-        QUANTITY + "shapes.py",
+        QUANTITY + "sample_axis/shapes.py",
         "dim=dim + 1 if 0 <= at <= dim else dim, rank",
         "dim=dim, rank",
     ),
     Mutant(
         "reduced over the samples",
-        QUANTITY + "dimensions.py",
+        QUANTITY + "sample_axis/dimensions.py",
         "    if tensor.dim is not None and tensor.dim in dims:\n"
         "        return domain.unknown(ACROSS",
         "    if False:\n        return domain.unknown(ACROSS",
@@ -286,7 +286,7 @@ MUTANTS = (
     ),
     Mutant(
         "reduced over an unknown axis",
-        QUANTITY + "dimensions.py",
+        QUANTITY + "sample_axis/dimensions.py",
         "        return domain.unknown(ANY.format(word))\n    if tensor.dim in dims:",
         "        return tensor\n    if tensor.dim in dims:",
     ),
@@ -298,7 +298,7 @@ MUTANTS = (
     ),
     Mutant(
         "the last size is never the batch",
-        QUANTITY + "analysis.py",
+        QUANTITY + "operators.py",
         "            if position is not None and position != tensor.dim:\n"
         "                return domain.unknown(SOME_SIZE)",
         "            if position is not None and position != tensor.dim:\n"
@@ -312,7 +312,7 @@ MUTANTS = (
     ),
     Mutant(
         "reduced over everything",
-        QUANTITY + "dimensions.py",
+        QUANTITY + "sample_axis/dimensions.py",
         "    if dims == ():\n        return domain.unknown(f\"'{word}' looks at all",
         "    if False:\n        return domain.unknown(f\"'{word}' looks at all",
     ),
@@ -354,7 +354,7 @@ MUTANTS = (
     ),
     Mutant(
         "remainders are kept",
-        QUANTITY + "analysis.py",
+        QUANTITY + "operators.py",
         'if name == "FloorDivide":',
         "if False:",
     ),
@@ -379,15 +379,15 @@ MUTANTS = (
     Mutant(
         "own rows begin at the first",
         SPLIT,
-        "axis, sum(counts[:rank]) if counts[rank] else 0, counts[rank] or 1",
-        "axis, 0, counts[rank] or 1",
+        "rows = tensor.narrow(axis, sum(counts[:rank]), counts[rank])",
+        "rows = tensor.narrow(axis, 0, counts[rank])",
     ),
     Mutant("gathered gradients are not divided", SPLIT, "ctx.factor / dist", "ctx.factor * dist"),
     Mutant(
         "own rows are not worth the ranks",
         SPLIT,
-        "ctx.factor * dist.get_world_size() if",
-        "ctx.factor if",
+        "factor = ctx.factor * dist.get_world_size()",
+        "factor = ctx.factor",
     ),
     Mutant("padding is kept", SPLIT, "part.narrow(axis, 0, count)", "part"),
     Mutant("later ranks have more", SPLIT, "size + (rank < more)", "size + (rank >= more)"),
@@ -462,13 +462,13 @@ MUTANTS = (
     ),
     Mutant(
         "axes that are left out",
-        QUANTITY + "dimensions.py",
+        QUANTITY + "sample_axis/dimensions.py",
         '    if tensor.dim in dims:\n        return replace(tensor, content="", dim=sum',
         '    if tensor.dim not in dims:\n        return replace(tensor, content="", dim=sum',
     ),
     Mutant(
         "padding from the first axis",
-        QUANTITY + "dimensions.py",
+        QUANTITY + "sample_axis/dimensions.py",
         'if word == "pad_either" and pads_first(tensor, widths):',
         "if False:",
     ),
@@ -495,7 +495,7 @@ MUTANTS = (
     ),
     Mutant(
         "a loss along another axis",
-        QUANTITY + "losses.py",
+        QUANTITY + "losses/settings.py",
         'or given("batch_axis") not in ((), (Constant(0),))',
         "",
     ),
@@ -513,7 +513,7 @@ MUTANTS = (
     ),
     Mutant(
         "zeros that sums start from",
-        QUANTITY + "analysis.py",
+        QUANTITY + "operators.py",
         "one = replace(NOTHING, tensor=one.tensor)",
         "pass",
     ),

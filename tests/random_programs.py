@@ -10,7 +10,9 @@ leaves a construct out. With `--scripts` these are taken in place of random prog
 
 With `--pretend-cuda` the programs put their models onto GPUs, by flags or without, with mixed
 precision or without, and run on two pretended ones; converted, as one process and as two. Those
-that decide by a result run once more with results that differ from process to process.
+that decide by a result run once more with results that differ from process to process. With
+`--on-gpu` they run on the GPU of this machine, converted as one process over NCCL and as two that
+share it over Gloo; `--seconds` begins none after so long.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from programs.check import BROKEN, Checked, check
+from programs.check import BROKEN, PRETENDED, REAL, Checked, check
+from programs.processes import Gpus
 from programs.program import Program, program
 from programs.shrink import shrunk
 from programs.table import Table
@@ -42,16 +45,17 @@ def main(arguments: list[str]) -> int:
     options = parse(arguments)
     prepare()
     if options.scripts:
-        return check_scripts(options.scripts, options.shard, options.pretend_cuda)
+        return check_scripts(options.scripts, options.shard, gpus_of(options))
     started = time.monotonic()
     seeds = [
         range(options.seed + job, options.seed + options.count, options.jobs)
         for job in range(options.jobs)
     ]
     table = Table()
-    wrong = 0
-    how = How(options.shard, tuple(options.without), options.pretend_cuda)
+    count = wrong = 0
+    how = How(options.shard, tuple(options.without), gpus_of(options), options.seconds)
     for made, checked in results(seeds, how):
+        count += 1
         table.add(made, checked)
         if options.verbose:
             print(made.seed, checked.outcome, checked.details, flush=True)
@@ -64,11 +68,18 @@ def main(arguments: list[str]) -> int:
                 print(f"    kept as {keep(made, checked, options.keep, how)}", flush=True)
     print(table)
     took = time.monotonic() - started
-    print(f"{options.count} programs from seed {options.seed} in {took:.0f} s, {wrong} wrong")
+    print(f"{count} programs from seed {options.seed} in {took:.0f} s, {wrong} wrong")
     return int(wrong > 0)
 
 
-def check_scripts(scripts: list[Path], way: str, gpus: bool) -> int:
+def gpus_of(options: argparse.Namespace) -> Gpus | None:
+    """The GPUs that the command line chooses."""
+    if options.on_gpu:
+        return REAL
+    return PRETENDED if options.pretend_cuda else None
+
+
+def check_scripts(scripts: list[Path], way: str, gpus: Gpus | None) -> int:
     """Say what comes of some scripts, a line for each."""
     wrong = False
     for path in scripts:
@@ -91,6 +102,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--scripts", nargs="+", type=Path)
     parser.add_argument("--keep", type=Path, help="folder for what goes wrong, made small")
     parser.add_argument("--pretend-cuda", action="store_true", help="on two pretended GPUs")
+    parser.add_argument("--on-gpu", action="store_true", help="on the GPU of this machine")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin none later")
     parser.add_argument("--verbose", action="store_true", help="a line for each program")
     return parser.parse_args(arguments)
 
@@ -98,6 +111,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 def prepare() -> None:
     """Import what every process needs, so that forks have it."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    # Asked otherwise, a GPU is of no use to the processes that are forked afterwards.
+    os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
     torch = importlib.import_module("torch")
     for name in MODULES:
         importlib.import_module(name)
@@ -122,32 +138,40 @@ class How:
     Args:
         way: the value of ``--shard``.
         without: constructs that are left out.
-        gpus: whether they run on pretended GPUs.
+        gpus: the GPUs that they run on; None for the CPU.
+        seconds: after how long no program is begun any more.
     """
 
     way: str
     without: tuple[str, ...] = ()
-    gpus: bool = False
+    gpus: Gpus | None = None
+    seconds: float = float("inf")
 
 
 def results(seeds: list[range], how: How) -> Iterator[tuple[Program, Checked]]:
     """Every program with what came of it; several workers if there are several ranges."""
+    end = time.monotonic() + how.seconds
     if len(seeds) == 1:
         for seed in seeds[0]:
+            if time.monotonic() >= end:
+                return
             yield examined(seed, how)
         return
     with multiprocessing.get_context("fork").Pool(len(seeds)) as pool:
-        tasks = [(seed, how) for turn in zip(*seeds, strict=False) for seed in turn]
-        yield from pool.imap_unordered(_examined, tasks)
+        tasks = [(seed, how, end) for turn in zip(*seeds, strict=False) for seed in turn]
+        for found in pool.imap_unordered(_examined, tasks):
+            if found is not None:
+                yield found
 
 
-def _examined(task: tuple[int, How]) -> tuple[Program, Checked]:
-    return examined(*task)
+def _examined(task: tuple[int, How, float]) -> tuple[Program, Checked] | None:
+    seed, how, end = task
+    return examined(seed, how) if time.monotonic() < end else None
 
 
 def examined(seed: int, how: How) -> tuple[Program, Checked]:
     """The program of a seed and what comes of it."""
-    made = program(seed, without=how.without, gpus=how.gpus)
+    made = program(seed, without=how.without, gpus=how.gpus is not None)
     return made, outcome_of(made, how)
 
 

@@ -1,18 +1,23 @@
-"""Running the processes of one job on this machine."""
+"""Running the processes of one job on this machine.
+
+Ranks of scripts that use torch are forked from processes that have imported it, one for each rank.
+"""
 
 from __future__ import annotations
 
 import os
 import socket
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
+
+from forked_torch import Waiting
 
 #: How long a job may take on a slow machine.
 LIMIT = 280.0
@@ -58,8 +63,21 @@ def run_ranks(
             {"RANK": str(rank), "LOCAL_RANK": str(rank), **shared} for rank in range(world_size)
         ]
         own = ranks if world_size > 1 else [{}]
-        command = [sys.executable, script.name]
-        return run_all([command] * len(own), script.parent, own, environment, limit)
+        with ExitStack() as stack:
+            files = [output_files(stack) for _ in own]
+            processes = [
+                waiting(rank).start(
+                    script, variables_of(environment, variables), out.fileno(), errors.fileno()
+                )
+                for rank, (variables, (out, errors)) in enumerate(zip(own, files, strict=True))
+            ]
+            return ended(processes, files, limit)
+
+
+@cache
+def waiting(rank: int) -> Waiting:
+    """The process that ranks of a number are forked from; a test run needs a few of them."""
+    return Waiting()
 
 
 def run_all(
@@ -71,32 +89,73 @@ def run_all(
 ) -> list[Ended]:
     """Run some commands side by side, each with variables of its own, and end what is left."""
     with ExitStack() as stack:
-        files = [[stack.enter_context(tempfile.TemporaryFile("w+")) for _ in "oe"] for _ in own]
+        files = [output_files(stack) for _ in own]
         processes = [
-            subprocess.Popen(
+            Started(
                 command,
                 cwd=folder,
-                env={**os.environ, "OMP_NUM_THREADS": "1", **environment, **variables},
+                env=variables_of(environment, variables),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=errors,
             )
             for command, variables, (out, errors) in zip(commands, own, files, strict=True)
         ]
-        try:
-            wait(processes, limit)
-            statuses = [process.poll() for process in processes]
-        finally:
-            for process in processes:
-                process.kill()
-                process.wait()
-        return [
-            Ended(status, said(out), said(errors))
-            for status, (out, errors) in zip(statuses, files, strict=True)
-        ]
+        return ended(processes, files, limit)
 
 
-def wait(processes: Sequence[subprocess.Popen[bytes]], limit: float) -> None:
+class Process(Protocol):
+    """What was started, and may have ended."""
+
+    def poll(self) -> int | None:
+        """Its exit status; None while it runs."""
+
+    def kill(self) -> None:
+        """End it."""
+
+
+class Started(subprocess.Popen[bytes]):
+    """A process of its own; ending it waits for its end."""
+
+    def kill(self) -> None:
+        """End it."""
+        super().kill()
+        self.wait()
+
+
+def output_files(stack: ExitStack) -> tuple[IO[str], IO[str]]:
+    """Files for what a process says, and for its errors."""
+    return (
+        stack.enter_context(tempfile.TemporaryFile("w+")),
+        stack.enter_context(tempfile.TemporaryFile("w+")),
+    )
+
+
+def variables_of(*several: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a process."""
+    found = {**os.environ, "OMP_NUM_THREADS": "1"}
+    for variables in several:
+        found.update(variables)
+    return found
+
+
+def ended(
+    processes: Sequence[Process], files: Sequence[tuple[IO[str], IO[str]]], limit: float
+) -> list[Ended]:
+    """What processes left, of which those that do not end by themselves are ended."""
+    try:
+        wait(processes, limit)
+        statuses = [process.poll() for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    return [
+        Ended(status, said(out), said(errors))
+        for status, (out, errors) in zip(statuses, files, strict=True)
+    ]
+
+
+def wait(processes: Sequence[Process], limit: float) -> None:
     """Wait until all have ended; not much longer once one has failed."""
     end = time.monotonic() + limit
     failed = False

@@ -164,6 +164,27 @@ loader = DataLoader(Lines(), batch_size=32)
     + MODEL
     + CRITERION
     + TRAINING.replace("train_loader", "loader"),
+    "refuse-parameters-by-batch": HEAD
+    + CRITERION
+    + """\
+BATCH_SIZE = 32
+
+
+class Shifted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 8)
+        @
+
+    def forward(self, x):
+        return self.layer(x) + self.offset
+
+
+train_loader = DataLoader(train_set, batch_size=BATCH_SIZE)
+model = Shifted()
+optimizer = SGD(model.parameters(), lr=0.1)
+"""
+    + TRAINING,
     "refuse-rows-left-out": HEAD
     + """\
 from torch.utils.data import default_collate

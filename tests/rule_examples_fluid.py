@@ -66,6 +66,7 @@ EXAMPLES = {
         ).splitlines()
     )
     + "\n\n@\n",
+    "fluid/average-fetches": SETTING + "@\n",
     "fluid/keep-order": SETTING + "decode = sorted\n@\n" + LOOP,
     "fluid/log-once": SETTING + "device = place\n@\n" + LOOP,
     "fluid/open-once": SETTING + "@\n" + LOOP + '    results.write("step")\n',

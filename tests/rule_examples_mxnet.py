@@ -38,6 +38,7 @@ SYMBOL = 'module = mx.mod.Module(mx.sym.SoftmaxOutput(mx.sym.var("data"), name="
 OPTIONS = {
     "mxnet/compress-gradients": Options(compression="2bit"),
     "mxnet/shard-evaluation": Options(evaluation="shard"),
+    "mxnet/grow-batches": Options(batch_size="per-device"),
     "mxnet/scale-learning-rate": Options(batch_size="per-device", scale_lr="linear"),
 }
 #: Rule to the script around its example.
@@ -46,6 +47,20 @@ EXAMPLES = {
     + SYMBOL
     + "train_iter = mx.io.NDArrayIter(images, labels, 64)\n@\n"
     + "module.fit(train_iter, epoch_end_callback=checkpoint, num_epoch=1)\n",
+    "mxnet/divide-by-bound-batch": HEAD
+    + SYMBOL
+    + "train_iter = mx.io.NDArrayIter(images, labels, 64)\n"
+    + "val_iter = mx.io.NDArrayIter(images, labels, 80)\n@\n"
+    + "for batch in train_iter:\n    module.forward_backward(batch)\n    module.update()\n",
+    "mxnet/grow-batches": HEAD
+    + "ctx = [mx.gpu(i) for i in range(4)]\n@\n"
+    + "loader = gluon.data.DataLoader(train_set, batch_size)\n"
+    + TRAINER
+    + "for data, label in loader:\n"
+    + "    parts = gluon.utils.split_and_load(data, ctx), gluon.utils.split_and_load(label, ctx)\n"
+    + "    with autograd.record():\n"
+    + "        losses = [loss_fn(net(x), y) for x, y in zip(*parts)]\n"
+    + "    autograd.backward(losses)\n    trainer.step(batch_size)\n",
     "mxnet/compress-gradients": HEAD + LOADER + "@\n" + TRAINING,
     "mxnet/shard-evaluation": HEAD
     + LOADER

@@ -395,3 +395,13 @@ def test_undoing_gives_the_input_back_or_nothing_is_done(case: tuple[str, list[E
         return
     assert apply_edits(result, inverse) == text
     assert apply_edits(text, list(reversed(edits))) == result
+
+
+def test_two_wraps_of_one_span_have_two_closers() -> None:
+    span = Span(4, 5)
+    for first, second in (("f(", "g("), ("ab(", "abc(")):
+        edits = (*wrap(span, first, ")"), *wrap(span, second, ")"))
+        for order in (edits, edits[::-1]):
+            assert apply_edits("x = y\n", order) == f"x = {first}{second}y))\n"
+    brackets = (*wrap(span, "f(", ")"), *wrap(span, "g[", "]"))
+    assert apply_edits("x = y\n", brackets) == "x = f(g[y])\n"

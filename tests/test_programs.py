@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from programs import check
+from programs import check, processes
 from programs.choices import Choices
 from programs.comparison import distance, text_difference
 from programs.program import Program, program
@@ -77,9 +77,19 @@ def test_a_program_fails_on_gpus_that_its_output_mistakes(monkeypatch: pytest.Mo
         return replace(result, text=result.text.replace(own, "0"))
 
     monkeypatch.setattr(check, "convert", mistaken)
-    checked = check.check(made.text, Options(), made.inexact, gpus=True)
-    assert checked.outcome == "crash"
+    checked = check.check(made.text, Options(), made.inexact, gpus=check.PRETENDED)
+    assert checked.outcome == "crash", checked.details
     assert "Duplicate GPU" in checked.details
+
+
+def test_programs_run_though_this_process_has_computed_with_several_threads() -> None:
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    torch.randn(1 << 20).exp().sum()
+    torch.set_num_threads(before)
+    text = "import torch\ntorch.randn(1 << 20).exp().sum()\n"
+    assert not processes.run(text, 1, 20).hung
 
 
 @pytest.mark.parametrize("gpus", [False, True])

@@ -409,3 +409,40 @@ def test_a_number_of_batches_hands_on_no_batch() -> None:
     found = convert(text, path="train.py")
     assert found.outcome is Outcome.CONVERTED
     assert [each.code for each in found.findings] == []
+
+
+def test_evaluations_that_are_not_sharded_are_told() -> None:
+    shard = Options(evaluation="shard")
+    assert "DT019" in codes(convert(script(COUPLED), shard))
+    assert "DT019" not in codes(convert(script(COUPLED), Options()))
+    assert "DT019" not in codes(convert(script(), shard))
+
+
+CENTRES = """\
+from metrics_of_ours import centre_distances
+
+
+class Centres(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.centres = nn.Parameter(torch.randn(3, 1))
+
+    def forward(self, x, labels):
+        return centre_distances(x, self.centres, labels)
+
+
+centres = Centres()
+"""
+
+
+@pytest.mark.parametrize("how", ["", "retain_graph=True"])
+def test_a_criterion_that_learns_and_gives_a_number_is_computed_whole(how: str) -> None:
+    """A check with the first batch would stop every job."""
+    rest = REST.replace("model.parameters()", "[*model.parameters(), *centres.parameters()]")
+    rest = rest.replace(".backward()", f".backward({how})")
+    loss = f"{PLAIN} + 0.5 * centres(outputs, (targets[:, 0] > 0).long())"
+    result = convert(script(loss, NET + CENTRES, rest), Options(shard="calls"))
+    assert "    model = SplitCalls(model)" in result.text
+    assert "    centres = DistributedDataParallel(centres)" in result.text
+    (note,) = [one for one in result.findings if one.code == "PT353"]
+    assert "PT354" not in codes(result), note

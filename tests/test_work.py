@@ -136,3 +136,45 @@ def test_modules_that_name_no_framework_are_not_parsed(
     assert [file.place for file in result.modules] == ["first.py", "second.py"]
     (tmp_path / "second.py").write_text("import torch\n")
     assert convert("import first\n", folder=tmp_path).findings[0].code == "DT004"
+
+
+def large_project(folder: Path, script: str) -> Path:
+    """A script that imports modules which hold more than is followed, as far as tests allow."""
+    package = folder / "library"
+    package.mkdir()
+    names = [f"part{number}" for number in range(20)]
+    (package / "__init__.py").write_text("".join(f"from . import {name}\n" for name in names))
+    for name in names:
+        text = "".join(f"def f{number}(x):\n    return x\n\n\n" for number in range(20))
+        (package / f"{name}.py").write_text(f"import torch.distributed as dist\n\n\n{text}")
+    path = folder / "train.py"
+    path.write_text(script)
+    return path
+
+
+@pytest.mark.parametrize("limit", ["transpile.distributed.modules.MOST_NAMED",
+                                   "transpile.facts.interpreter.MOST_RUN"])  # fmt: skip
+def test_what_is_too_large_says_where_it_is(
+    limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limit, 5_000)
+    path = large_project(tmp_path, HEAD.replace("import torch\n", "import torch\nimport library\n")
+                         + LOOP.replace("g0(x)", "x"))  # fmt: skip
+    library = path.parent / "library" / "__init__.py"
+    library.write_text(f"from torch.distributed import init_process_group\n{library.read_text()}")
+    result = convert(path.read_bytes(), path=str(path))
+    assert result.outcome is Outcome.REFUSED
+    [found] = [finding for finding in result.findings if finding.code == "DT001"]
+    assert Path(found.path).parent == tmp_path / "library"
+    assert f"is in '{tmp_path / 'library'}'" in found.message
+
+
+def test_a_module_of_something_large_is_left_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transpile.facts.interpreter.MOST_RUN", 5_000)
+    path = large_project(tmp_path, "import torch\nimport library\n\n\ndef f(x):\n    return x()\n")
+    result = convert(path.read_bytes(), path=str(path))
+    assert result.outcome is Outcome.UNCHANGED
+    assert [finding.code for finding in result.findings] == ["DT004"]
+    assert "modules are more than can be followed" in result.findings[0].message

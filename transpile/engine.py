@@ -24,11 +24,12 @@ from transpile.distributed_scripts import (
     text_of,
     unread_start,
 )
+from transpile.facts.extent import TooLarge, only_defines
 from transpile.facts.interpreter import Facts, interpret
 from transpile.facts.module import Module
 from transpile.facts.state import TooComplex
 from transpile.finding import Finding, Level
-from transpile.frameworks import framework_of
+from transpile.frameworks import framework_of, others_of
 from transpile.helpers.modules import HelperModule
 from transpile.layout.long_lines import with_short_lines
 from transpile.layout.quotes import with_own_quotes
@@ -56,7 +57,15 @@ from transpile.roles import with_roles
 from transpile.rule import Answer, Remark, Rule, Ruling, Rulings, finding_of, place
 from transpile.text.edit import Edit, apply_edits
 from transpile.text.source import Source, read_source
-from transpile.ways import Attempt, choose, first_way, may_split_calls, settles
+from transpile.too_complex import too_complex
+from transpile.ways import (
+    Attempt,
+    choose,
+    first_way,
+    may_split_calls,
+    settles,
+    whole_evaluations,
+)
 
 #: Codes of findings that belong to no framework.
 CODES = {
@@ -78,6 +87,7 @@ CODES = {
     "DT015": "calls of models are split over the processes, on whole batches",
     "DT016": "neither batches nor calls can be split over the processes",
     "DT018": "the output would hang or diverge",
+    "DT019": "evaluations are not sharded where calls of models are split",
     "DT017": "what joins the processes, or wraps and shards, cannot be read",
 }
 
@@ -116,24 +126,33 @@ def convert(
     if framework is None:
         why = "no framework that has rules is imported here"
         return unchanged(project, "DT002", why, is_read=False)
+    result = of_framework(framework, project, read, options)
+    if options.framework == "auto" and trains_not(result):
+        for other in others_of(project, framework):
+            again = Project(read_source(data, path), folder)
+            found = of_framework(other, again, again.entry.source, options)
+            if not trains_not(found):
+                return found
+    return result
+
+
+def of_framework(framework: str, project: Project, read: Source, options: Options) -> Result:
+    """Convert a script as one of a framework."""
     table = with_roles(catalog.table(framework), options.roles, options.apart)
-    sight = look(text_of(read), project.text_of, table)
     try:
+        sight = look(text_of(read), project.text_of, table)
         return follow(project, table, read, options, sight)
     except (TooComplex, RecursionError) as error:
-        return Result(Outcome.REFUSED, read.text, data, {}, (), (too_complex(error, path),))
+        if isinstance(error, TooLarge) and only_defines(read):
+            why = f"nothing is called where it runs, as far as can be seen: {error}"
+            return unchanged(project, "DT004", why, is_read=False)
+        found = (too_complex(error, read.path),)
+        return Result(Outcome.REFUSED, read.text, read.data, {}, (), found)
 
 
-def too_complex(error: TooComplex | RecursionError, path: str) -> Finding:
-    """The refusal of a script that cannot be followed, at the function that most work went to."""
-    message = "the script is too complex to follow: its calls branch too often or nest too deeply"
-    advice = "split the script, or convert the part that trains on its own"
-    function = error.function if isinstance(error, TooComplex) else None
-    if function is None or not isinstance(error, TooComplex):
-        return Finding("DT001", Level.ERROR, path, 0, 0, message, advice)
-    where, line, column = place(function.module, function.node)
-    message = f"{message}; '{function.name}' was followed {error.times} times"
-    return Finding("DT001", Level.ERROR, where, line, column, message, advice)
+def trains_not(result: Result) -> bool:
+    """Whether a script is left as it is because it does not train with a framework."""
+    return any(finding.code == "DT004" for finding in result.findings)
 
 
 def follow(project: Project, table: Table, read: Source, options: Options, sight: Sight) -> Result:
@@ -209,7 +228,7 @@ def decide_and_edit(
         answers = decisive(answers) or answers
     rulings = Rulings({})
     doubts: list[Finding] = []
-    findings = [*notes, *too_old(plan)]
+    findings = [*notes, *too_old(plan), *whole_evaluations(plan)]
     for rule, answer in answers:
         if isinstance(answer, Ruling):
             rulings.by_rule.setdefault(rule.name, []).append(answer)

@@ -18,7 +18,8 @@ def framework_of(source: Source, options: Options, project: Project) -> str | No
 
     The module nearest to the entry decides, and there the first import that a framework knows;
     where one framework's package is part of another's, the inner one counts. TensorFlow counts
-    where there is no other: scripts of all frameworks read data and write records with it.
+    where there is no other: scripts of all frameworks read data and write records with it. Where
+    nothing trains with the framework that is found, :func:`others_of` names those to look at next.
     """
     if options.framework != "auto":
         return options.framework if options.framework in catalog.frameworks() else None
@@ -47,15 +48,29 @@ def framework_of(source: Source, options: Options, project: Project) -> str | No
     return None
 
 
+def others_of(project: Project, framework: str) -> list[str]:
+    """The other frameworks that a script itself imports, such as Keras beside its backend."""
+    found = frameworks_of_names(imported_names(project.entry.source))
+    return [other for other in found if other != framework]
+
+
 def framework_of_names(names: Iterable[str]) -> str | None:
     """The framework of the imports of one module; None where no framework knows one."""
+    return next(iter(frameworks_of_names(names)), None)
+
+
+def frameworks_of_names(names: Iterable[str]) -> list[str]:
+    """The frameworks of the imports of one module, that which decides first."""
     found: dict[str, str] = {}
     for dotted in names:
         for framework in catalog.frameworks():
             for package in catalog.packages(framework):
                 if f"{dotted}.".startswith(f"{package}."):
                     found.setdefault(package, framework)
-    for package, framework in sorted(found.items(), key=lambda each: each[1] == "tensorflow"):
-        if not any(longer.startswith(f"{package}.") for longer in found):
-            return framework
-    return None
+    ordered = sorted(found.items(), key=lambda each: each[1] == "tensorflow")
+    kept = [
+        framework
+        for package, framework in ordered
+        if not any(longer.startswith(f"{package}.") for longer in found)
+    ]
+    return list(dict.fromkeys(kept))

@@ -356,12 +356,20 @@ def absolute_name(dotted: str, importer: Module) -> str | None:
 
 def imported_names(source: Source) -> Iterator[str]:
     """The modules that a module imports, wherever the import stands; leading dots stay."""
+    key = (imported_names, id(source.tree))
+    known: tuple[str, ...] | None = source.answers.get(key)
+    if known is None:
+        known = source.answers[key] = tuple(_imported_names(source))
+    yield from known
+
+
+def _imported_names(source: Source) -> Iterator[str]:
     code = source.tree.code_for_node
-    for node in source.nodes:
-        if type(node) is cst.Import:
+    for node in source.nodes_of(cst.Import, cst.ImportFrom):
+        if isinstance(node, cst.Import):
             for alias in node.names:
                 yield code(alias.name)
-        elif type(node) is cst.ImportFrom:
+        elif isinstance(node, cst.ImportFrom):
             name = code(node.module) if node.module is not None else ""
             dots = "." * len(node.relative)
             yield dots + name

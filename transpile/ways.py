@@ -8,6 +8,8 @@ calls is right whatever the script does with the outputs.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from transpile.finding import Finding, Level
 from transpile.options import Options
 from transpile.plan.model import Plan, Way
@@ -96,6 +98,21 @@ def split_calls(doubt: Finding, path: str) -> Finding:
     """The note on a conversion that shards calls."""
     message = f"calls of models are split, not batches ({doubt.code}: {doubt.message}): {COST}"
     return Finding("DT015", Level.NOTE, path, doubt.line, doubt.column, message)
+
+
+def whole_evaluations(plan: Plan) -> Iterator[Finding]:
+    """A note where evaluations shall be sharded, which splitting calls of models does not do."""
+    if plan.way == "calls" and plan.options.evaluation == "shard":
+        yield Finding(
+            "DT019",
+            Level.NOTE,
+            plan.entry.source.path,
+            0,
+            0,
+            "--eval shard has no effect where calls of models are split: every rank evaluates "
+            "everything, and its numbers are those of one process",
+            "leave --eval shard out, or choose --shard data",
+        )
 
 
 def with_finding(result: Result, finding: Finding) -> Result:

@@ -1,12 +1,13 @@
 """Fluid's words for the quantity analysis: what its layers do with the samples of a batch.
 
-A layer that is not named here takes each sample by itself, as models do.
+Layers that take each sample by itself are named beside; of others nothing is known.
 """
 
 from __future__ import annotations
 
 from transpile.plan.vocabulary import Layers, Vocabulary
 from transpile.quantity.operations import spoken, words
+from transpile.rules.fluid._layers import APART, MEANS
 
 OPERATIONS = spoken(
     words("""
@@ -71,6 +72,8 @@ VOCABULARY = Vocabulary(
     ),
     layers=Layers(models=("paddle.fluid.dygraph.",), functional=(LAYERS,)),
     layer_functions=(LAYERS, "paddle.fluid.nets.", "paddle.fluid.embedding"),
+    layer_words=APART,
+    means=frozenset(f"{LAYERS}{word}" for word in MEANS),
     operations_first=True,
     weights=frozenset({f"{LAYERS}create_parameter", f"{LAYERS}create_global_var"}),
 )  # fmt: skip

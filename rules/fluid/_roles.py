@@ -64,6 +64,19 @@ class Roles:
         return several[-1] if several else None
 
     @property
+    def several(self) -> tuple[Minimize, ...]:
+        """What is minimised where each loss has a program of its own, and all one startup program.
+
+        In the order in which they are built; empty where it is otherwise.
+        """
+        found = sorted(self.minimizes, key=lambda each: each.event.order)
+        programs = {each.program.key for each in found if each.program is not None}
+        startups = {each.startup.key for each in found if each.startup is not None}
+        known = all(each.program is not None and each.startup is not None for each in found)
+        apart_from_others = len(programs) == len(found) > 1 and len(startups) == 1
+        return tuple(found) if known and apart_from_others else ()
+
+    @property
     def training(self) -> tuple[Run, ...]:
         """The runs that train."""
         keys = {each.program.key for each in self.minimizes if each.program is not None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transpile.plan.vocabulary import Batching, Layers, Loss, Vocabulary
+from transpile.plan.vocabulary import Batching, LayerOperation, Layers, Loss, TimeFirst, Vocabulary
 from transpile.quantity.operations import spoken, words
 
 #: Operations that are called as the analysis calls them.
@@ -11,7 +11,7 @@ SAME_NAME = words("""
     tile moveaxis zeros ones full empty zeros_like ones_like full_like arange linspace eye
     normal uniform randn randint exponential poisson multinomial
     mean sum nansum prod max min std var norm argmax argmin logsumexp median quantile unique
-    softmax log_softmax softmin sort argsort topk cumsum diff stack flip
+    softmax log_softmax softmin sort argsort topk cumsum diff stack flip normalize
     abs exp expm1 log log2 log10 log1p sqrt rsqrt square sigmoid relu tanh sin cos tan sinh cosh
     erf erfinv sign round floor ceil trunc fix reciprocal negative maximum minimum where one_hot
     add subtract multiply divide true_divide power mod elementwise
@@ -87,6 +87,18 @@ def _loss(word: str, couples: bool = False) -> Loss:
     return Loss(word, inputs, (), settings, ("pred", "label"), reduction="none", couples=couples)
 
 
+#: Layers that take each sample by itself, whatever they are given.
+ROWS = words("""
+    Dense Dropout Embedding SparseEmbedding Flatten Activation LeakyReLU PReLU ELU SELU Swish GELU
+    BatchNorm BatchNormReLU SyncBatchNorm InstanceNorm GroupNorm Identity ReflectionPad2D
+    Conv1D Conv2D Conv3D Conv1DTranspose Conv2DTranspose Conv3DTranspose DeformableConvolution
+    ModulatedDeformableConvolution MaxPool1D MaxPool2D MaxPool3D AvgPool1D AvgPool2D AvgPool3D
+    GlobalAvgPool1D GlobalAvgPool2D GlobalAvgPool3D GlobalMaxPool1D GlobalMaxPool2D GlobalMaxPool3D
+    PixelShuffle1D PixelShuffle2D PixelShuffle3D RNN LSTM GRU RNNCell LSTMCell GRUCell LSTMPCell
+    SequentialRNNCell HybridSequentialRNNCell BidirectionalCell DropoutCell ResidualCell
+    ZoneoutCell VariationalDropoutCell Conv1DRNNCell Conv2DRNNCell Conv3DRNNCell Conv1DLSTMCell
+    Conv2DLSTMCell Conv3DLSTMCell Conv1DGRUCell Conv2DGRUCell Conv3DGRUCell Block HybridBlock
+    """)
 LAYERS = Layers(
     packages=("mxnet.gluon.nn.", "mxnet.gluon.rnn.", "mxnet.gluon.contrib."),
     functional=("mxnet.npx.",),
@@ -105,6 +117,10 @@ LAYERS = Layers(
     containers=frozenset(
         {"Sequential", "HybridSequential", "Concurrent", "HybridConcurrent", "HybridConcatenate"}
     ),
+    rows=ROWS,
+    by_name=frozenset({"Lambda", "HybridLambda"}),
+    operations={"LayerNorm": LayerOperation("normalize", order=("dim", "eps"), default=-1)},
+    time_first=dict.fromkeys(("RNN", "LSTM", "GRU"), TimeFirst("layout", "TNC", True)),
 )  # fmt: skip
 VOCABULARY = Vocabulary(
     tensors=("mxnet.",),

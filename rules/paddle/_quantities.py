@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from transpile.plan.vocabulary import Batching, Layers, Loss, Vocabulary
+from transpile.plan.vocabulary import Batching, LayerOperation, Layers, Loss, TimeFirst, Vocabulary
 from transpile.quantity.operations import spoken, words
 
 #: Operations that are called as the analysis calls them.
 SAME_NAME = words("""
     item tolist numpy cpu cuda pin_memory to detach clone astype array asarray float int contiguous
-    flatten reshape view squeeze unsqueeze expand expand_as tile t moveaxis real copy as_tensor
-    float32 float64 int64 int32 bool
+    flatten unflatten reshape view squeeze unsqueeze expand expand_as tile t moveaxis real copy
+    as_tensor float32 float64 int64 int32 bool
     zeros ones full empty rand randn randint randperm arange linspace eye normal uniform
     zeros_like ones_like full_like empty_like standard_normal randint_like
     add subtract multiply divide neg negative floor_divide remainder pow
@@ -68,10 +68,20 @@ OPERATIONS = spoken(
     clear_gradients="dim",
     get_lr="dim",
 )
+#: Functions of static graphs that take each sample, or each sequence, by itself.
+STATIC_LAYERS = words("""
+    fc embedding sparse_embedding conv2d conv2d_transpose conv3d conv3d_transpose batch_norm
+    data_norm layer_norm group_norm instance_norm spectral_norm deform_conv2d prelu row_conv nce
+    bilinear_tensor_product crf_decoding multi_box_head continuous_value_model
+    sequence_concat sequence_conv sequence_enumerate sequence_expand sequence_expand_as
+    sequence_first_step sequence_last_step sequence_pad sequence_pool sequence_reverse
+    sequence_slice sequence_softmax sequence_unpad
+    """)
 PARAMETERS = {
     "gather": ("index", "dim"),
     "index_select": ("index", "dim"),
     "take_along_axis": ("index", "dim"),
+    "split": ("pieces", "dim"),
     "matmul": ("other", "transpose_x", "transpose_y"),
 }
 LABELS = ("input", "label")
@@ -163,6 +173,25 @@ PARAMETERLESS = words("""
     UpsamplingBilinear2D PixelShuffle Pad1D Pad2D Pad3D ZeroPad2D CosineSimilarity PairwiseDistance
     Fold Unfold ChannelShuffle
     """)
+#: Layers that take each sample by itself, whatever they are given.
+ROWS = words("""
+    BatchNorm BatchNorm1D BatchNorm2D BatchNorm3D SyncBatchNorm GroupNorm LayerNorm SpectralNorm
+    InstanceNorm1D InstanceNorm2D InstanceNorm3D LocalResponseNorm Embedding Linear Bilinear
+    Upsample UpsamplingNearest2D UpsamplingBilinear2D Pad1D Pad2D Pad3D ZeroPad1D ZeroPad2D
+    ZeroPad3D ConstantPad1D ConstantPad2D ConstantPad3D CircularPad1D CircularPad2D CircularPad3D
+    ReplicationPad1D ReplicationPad2D ReplicationPad3D ReflectionPad1D ReflectionPad2D
+    ReflectionPad3D PairwiseDistance Dropout Dropout2D Dropout3D AlphaDropout FeatureAlphaDropout
+    Unfold Fold SimpleRNNCell LSTMCell GRUCell RNN BiRNN SimpleRNN LSTM GRU MultiHeadAttention
+    Transformer TransformerEncoder TransformerEncoderLayer TransformerDecoder
+    TransformerDecoderLayer ReLU ReLU6 LeakyReLU PReLU RReLU ELU CELU SELU GELU Silu SiLU Swish
+    Hardswish Mish Sigmoid LogSigmoid Hardsigmoid Tanh Tanhshrink Hardtanh Hardshrink Softshrink
+    Softplus Softsign ThresholdedReLU Softmax2D Identity PixelShuffle PixelUnshuffle
+    ChannelShuffle Conv1D Conv2D Conv3D Conv1DTranspose Conv2DTranspose Conv3DTranspose
+    Conv1d Conv2d Conv3d AvgPool1D AvgPool2D AvgPool3D MaxPool1D MaxPool2D MaxPool3D
+    AdaptiveAvgPool1D AdaptiveAvgPool2D AdaptiveAvgPool3D AdaptiveMaxPool1D AdaptiveMaxPool2D
+    AdaptiveMaxPool3D MaxUnPool1D MaxUnPool2D MaxUnPool3D FractionalMaxPool2D
+    FractionalMaxPool3D LPPool1D LPPool2D LayerList LayerDict ParameterList ParameterDict Layer
+    """)
 LAYERS = Layers(
     packages=("paddle.nn.",),
     functional=("paddle.nn.functional.", "paddle.nn.utils.", "paddle.nn.initializer."),
@@ -176,6 +205,19 @@ LAYERS = Layers(
     recurrent={"paddle.nn.GRU": False, "paddle.nn.SimpleRNN": False, "paddle.nn.LSTM": True},
     parameterless=PARAMETERLESS,
     containers=frozenset({"Sequential", "LayerList", "LayerDict"}),
+    rows=ROWS,
+    operations={
+        "Softmax": LayerOperation("softmax"),
+        "LogSoftmax": LayerOperation("log_softmax"),
+        "GLU": LayerOperation("glu"),
+        "Maxout": LayerOperation("glu", order=("groups", "dim"), default=1),
+        "Flatten": LayerOperation("flatten", default=1, order=("start_dim", "end_dim")),
+        "Unflatten": LayerOperation("unflatten"),
+        "CosineSimilarity": LayerOperation("cosine_similarity", order=("dim", "eps"), default=1),
+    },
+    time_first=dict.fromkeys(
+        ("RNN", "BiRNN", "SimpleRNN", "LSTM", "GRU"), TimeFirst("time_major", True, False)
+    ),
 )  # fmt: skip
 VOCABULARY = Vocabulary(
     tensors=("paddle.",),
@@ -204,5 +246,6 @@ VOCABULARY = Vocabulary(
     samples=frozenset({"paddle.static.data"}),
     means=frozenset({"paddle.metric.accuracy", "paddle.static.accuracy"}),
     layer_functions=("paddle.static.nn.",),
+    layer_words=STATIC_LAYERS,
     flattening=frozenset({"cumsum", "cumprod", "logcumsumexp"}),
 )

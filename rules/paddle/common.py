@@ -52,8 +52,16 @@ WRAPPER = Wrapper(
     ),
 )  # fmt: skip
 PADDING = Padding(
-    frozenset({"paddle.max", "paddle.amax"}), ("paddlenlp.data.Pad", "paddlenlp.data.DataCollator")
-)
+    frozenset({"paddle.max", "paddle.amax"}),
+    ("paddlenlp.data.Pad", "paddlenlp.data.DataCollator"),
+    masks=frozenset(
+        {
+            "paddle.nn.CTCLoss", "paddle.nn.functional.ctc_loss", "masked_fill", "masked_fill_",
+            "paddle.masked_select", "masked_select", "paddle.masked_fill",
+        }
+    ),
+    masked=frozenset({"ignore_index", "attn_mask", "attention_mask", "sequence_length", "mask"}),
+)  # fmt: skip
 BACKEND = Backend(
     framework="paddle",
     prefix="PD",

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from transpile.facts.buffers import BufferWords
 from transpile.facts.state import Dialect, Dispatch
 from transpile.plan.table import Table
+from transpile.plan.vocabulary import Head
 from transpile.rules.pytorch._shaping import SHAPING
 from transpile.rules.pytorch._versions import VERSIONS
+from transpile.rules.pytorch.operations.heads import head_of
 from transpile.rules.pytorch.operations.quantities import VOCABULARY
 
 if TYPE_CHECKING:
@@ -111,13 +113,17 @@ NOT_MODULES = (
 
 def base_of(name: str) -> str:
     """``torch.nn.Module`` for layers, losses and models of the libraries."""
-    is_class = name.rpartition(".")[2][:1].isupper()
+    word = name.rpartition(".")[2]
     is_module = (
-        is_class
-        and name != "torch.nn.Module"
+        name != "torch.nn.Module"
         and name.startswith(MODULE_PACKAGES)
         and not name.startswith(NOT_MODULES)
     )
+    # ``BertPreTrainedModel``, ``RobertaModel``, ``GPT2LMHeadModel``, ``BertForTokenClassification``
+    is_transformer = name.startswith("transformers.") and (
+        word.endswith("Model") or head_of(name) not in (None, Head(""))
+    )
+    is_module = word[:1].isupper() and (is_module or is_transformer)
     return "torch.nn.Module" if is_module else ""
 
 
@@ -149,6 +155,7 @@ TABLE = Table(
     prefix="PT",
     versions=VERSIONS,
     splits_calls=True,
+    learns_tensors=True,
     shaping=SHAPING,
     quantities=VOCABULARY,
     packages=frozenset({"torch"}),
@@ -180,6 +187,7 @@ TABLE = Table(
     no_loaders=NO_LOADERS,
     optimizer_packages=("torch.optim.",),
     not_optimizers=("torch.optim.lr_scheduler.", "torch.optim.swa_utils."),
+    group_methods=frozenset({"add_param_group"}),
     parameter_methods=frozenset({"parameters", "named_parameters"}),
     backward_methods=frozenset({"backward"}),
     backward_functions=frozenset({"torch.autograd.backward"}),

@@ -35,6 +35,7 @@ FILES = (
     ("devices", ("own_device", "use_own_gpu", "own_gpus", "own_location")),
     ("numbers", ("from_main_process", "any_rank", "all_ranks", "reduce_sum", "reduce_mean")),
     ("numbers", ("reduce_mean_in_training", "mean_size", "selected_mean", "reduce_number")),
+    ("numbers", ("weigh_loss_by_labels",)),
     ("numbers", ("reduce_means", "average_numbers", "average_meters", "sum_numbers")),
     ("numbers", ("shard_count", "reduce_shards")),
     ("evaluation", ("OwnBatches", "own_batches", "sync_buffers", "gather_totals")),
@@ -47,6 +48,7 @@ FILES = (
     ("from_horovod", ("gather_objects", "broadcast_parameters", "broadcast_optimizer_state")),
     ("sharding", ("shard_model", "gathered", "whole_norm", "own_parts", "own_shards")),
     ("split_calls", ("rows_of_ranks", "ShareRows", "GatherRows", "each_tensor")),
+    ("split_calls", ("plain_norm", "synchronise_norms", "own_statistics")),
     ("split_calls", ("SplitCalls", "axes_of", "CheckedSplitCalls")),
     ("batches", ("batches_of_main_process",)),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transpile.facts.state import Dialect, Dispatch
 from transpile.plan.table import Table
+from transpile.rules.singa._quantities import VOCABULARY
 from transpile.rules.singa._roles import sites, trains
 from transpile.rules.singa._versions import VERSIONS
 
@@ -54,6 +55,7 @@ def base_of(name: str) -> str:
 TABLE = Table(
     framework="singa",
     prefix="SG",
+    quantities=VOCABULARY,
     packages=frozenset({"singa"}),
     dialect=Dialect(
         packages=frozenset({"numpy", "singa"}),

@@ -5,8 +5,13 @@ Each works without a launcher, where there is one process and everything is as i
 
 from __future__ import annotations
 
+from transpile.helpers.files import from_file, helpers_in
 from transpile.prelude import HelperTemplate
-from transpile.rules.tensorflow._helpers.calls import CALLS
-from transpile.rules.tensorflow._helpers.workers import WORKERS
 
-HELPERS: dict[str, HelperTemplate] = {**WORKERS, **CALLS}
+_EMITTED = "transpile.rules.tensorflow.emitted"
+
+HELPERS: dict[str, HelperTemplate] = {
+    name: from_file(f"{_EMITTED}.{file}", name)
+    for file in ("workers", "rows", "layers", "calls")
+    for name in helpers_in(f"{_EMITTED}.{file}")
+}

@@ -55,6 +55,8 @@ def fits(plan: Plan) -> list[Event]:
         if not isinstance(event.node, cst.Call):
             continue
         receivers = receivers_of(event, FIT_METHODS)
+        if receivers is None:
+            receivers = stepped(plan, event)
         if receivers is None or not isinstance(event.node.func, cst.Attribute):
             continue
         if receivers and all(map(is_no_model, receivers)):
@@ -63,6 +65,20 @@ def fits(plan: Plan) -> list[Event]:
         if kept is None or kept.detached:
             found[id(event.node)] = event
     return list(found.values())
+
+
+def stepped(plan: Plan, event: Event) -> Values | None:
+    """The models that train a batch by a ``train_step`` that the script calls; None elsewhere."""
+    if any(frame.function.name.rpartition(".")[2] == STEP for frame in event.calls()):
+        return None  # a step that goes on to that of its base class
+    function = event.node.func if isinstance(event.node, cst.Call) else None
+    if not isinstance(function, cst.Attribute) or function.attr.value != STEP:
+        return None
+    receivers = plan.facts.values_of(function.value)
+    return receivers if any(map(is_model, receivers)) else None
+
+
+STEP = "train_step"
 
 
 def tapes_around(event: Event) -> list[Within]:
@@ -143,10 +159,32 @@ def taped_calls(plan: Plan) -> Iterator[Event]:
             continue
         if not tapes_around(event) or in_own_step(plan, event) or is_taken_twice(plan, event):
             continue
-        if any(is_model(value) for value in called(event)) and not inside_model(event):
-            seen.add(id(event.node))
-            if not in_helper(event):
-                yield event
+        trained = owners_of_variables(plan)
+        if any(is_model(value) or id(value) in trained for value in called(event)):
+            if not inside_model(event):
+                seen.add(id(event.node))
+                if not in_helper(event):
+                    yield event
+
+
+@query
+def owners_of_variables(plan: Plan) -> set[int]:
+    """What a library made, of whose variables a tape gives the gradients: models, by their use.
+
+    Those that turn out to be none of Keras are computed by every worker as a whole.
+    """
+    found: set[int] = set()
+    for event in gradients(plan):
+        sources = event.arguments.get("sources", 1)
+        for value in walk_back(sources.values) if sources is not None else ():
+            if isinstance(value, Opaque) and value.kind == "attribute" and value.name in VARIABLES:
+                for owner in value.operands[0]:
+                    if isinstance(owner, Opaque) and not is_no_model(owner):
+                        found.add(id(owner))
+    return found
+
+
+VARIABLES = frozenset({"trainable_variables", "trainable_weights"})
 
 
 def in_helper(event: Event) -> bool:
@@ -162,7 +200,9 @@ HELPERS = (
     "compute_whole",
     "share_calls",
     "compute_rows",
-    "call_with_whole_moments",
+    "check_rows",
+    "check_first_batch",
+    "keep_regularised_whole",
     "split_fit",
 )
 

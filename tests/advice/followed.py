@@ -149,6 +149,38 @@ GRADIENT = """\
         optimizer.step()
 """
 
+CHOSEN = """\
+chosen = float(inputs.sum()) != 0
+torch.save({"net": model if chosen else None, "epoch": 2}, "model.pt")
+"""
+CALLED = """\
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(4, 1)
+
+    def forward(self, x):
+        return self.body(x)
+
+
+"""
+TAUGHT = f"""\
+{CALLED.rstrip()}
+
+    def learn(self, x, y):
+        loss = nn.functional.mse_loss(self.forward(x), y)
+        loss.backward()
+
+
+model = Net()
+"""
+BY_ITSELF = """\
+    for x, y in loader:
+        optimizer.zero_grad()
+        model.learn(x, y)
+        mylab.update(optimizer)
+"""
+
 CASES = [
     Advised(
         "PT104",
@@ -290,10 +322,25 @@ CASES = [
         "PT308",
         "put what is trained into a torch.nn.Module",
         changed(
-            (MODEL, "weight = torch.zeros(4, 1, requires_grad=True)\n"),
-            ("model.parameters()", "[weight]"),
+            (MODEL, f"{MODEL}weight = torch.zeros(4, 1, requires_grad=True)\n"),
             ("model(x)", "x @ weight"),
             (SAVE, 'torch.save(weight, "model.pt")\n'),
+        ),
+        changed((MODEL, "model = nn.Linear(4, 1, bias=False)\n")),
+    ),
+    Advised(
+        "PT325",
+        "put what is trained into a torch.nn.Module",
+        changed(
+            (MODEL, ""),
+            (OPTIMIZER, ""),
+            (
+                "        optimizer.zero_grad()\n",
+                "        weight = torch.zeros(4, 1, requires_grad=True)\n"
+                "        optimizer = torch.optim.SGD([weight], lr=0.1)\n",
+            ),
+            ("model(x)", "x @ weight"),
+            (SAVE, ""),
         ),
         changed((MODEL, "model = nn.Linear(4, 1, bias=False)\n")),
     ),
@@ -329,5 +376,21 @@ CASES = [
             (EPOCHS, f"{EPOCHS}    dataset += dataset[:8]\n    {LOADER}"),
         ),
         options=("--shard", "data"),
+    ),
+    Advised(
+        "PT315",
+        "write the model's state_dict()",
+        changed((SAVE, CHOSEN)),
+        changed((SAVE, CHOSEN.replace("model if ", "model.state_dict() if "))),
+    ),
+    Advised(
+        "PT302",
+        "keep the model in one variable from its making to its calls",
+        changed(
+            ("import torch\n", "import mylab\nimport torch\n"),
+            (MODEL, TAUGHT),
+            (BATCHES, BY_ITSELF),
+        ),
+        changed((MODEL, f"{CALLED}model = Net()\n")),
     ),
 ]

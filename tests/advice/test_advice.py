@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from followed import CASES, Advised
+from followed_elsewhere import ELSEWHERE
 
 from transpile.verify import Auditor
 
 IDS = [case.code for case in CASES]
 
 
-@pytest.mark.parametrize("case", CASES, ids=IDS)
+@pytest.mark.parametrize("case", [*CASES, *ELSEWHERE], ids=lambda case: case.code)
 def test_a_refusal_advises(command: Callable[..., Any], case: Advised) -> None:
     Path("train.py").write_text(case.refused)
     run = command("train.py", "-o", "train_dist.py", *case.options)
@@ -37,6 +38,16 @@ def test_who_follows_it_has_a_script_that_trains(
     assert run.status in (0, 1), run.errors
     report = auditor.audit(Path("train.py"), Path("train_dist.py"), tolerance=1e-9)
     assert report.passed, report
+
+
+@pytest.mark.parametrize("case", ELSEWHERE, ids=lambda case: case.code)
+def test_who_follows_it_elsewhere_has_a_script_that_converts(
+    command: Callable[..., Any], case: Advised
+) -> None:
+    Path("train.py").write_text(case.followed)
+    run = command("train.py", "-o", "train_dist.py", *case.options)
+    assert run.status in (0, 1), run.errors
+    assert Path("train_dist.py").read_text() != case.followed
 
 
 def test_as_many_refusals_as_are_met_most_often() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from on_fake_engine import Run, script
 
 from transpile.cli.parallel import each_of
 from transpile.cli.project.ignored import Ignored
-from transpile.cli.terminal import Progress
+from transpile.cli.terminal import Progress, Waiting
 
 Command = Callable[..., Run]
 
@@ -67,6 +68,20 @@ class TestHooks:
         command(*names, "--check", "--framework", "pytorch")
         assert len(fake_engine.received) == 6
 
+    def test_a_table_at_the_end_says_what_became_of_each(self, command: Command) -> None:
+        for number in range(4):
+            script(f"{number}.py", fake_engine.TRAINING + b"# torch\n")
+        assert "errors  warnings  notes" not in command(".", "--check").errors
+        script("wrong.py", fake_engine.REFUSED + b"# torch\n")
+        told = command(".", "--check").errors.split("\n\n")
+        assert told[1].splitlines()[0].split() == ["errors", "warnings", "notes"]
+        assert [line.split() for line in told[1].splitlines()[-2:]] == [
+            ["./3.py", "would", "be", "converted", "1"],
+            ["./wrong.py", "refused", "1", "1"],
+        ]
+        assert told[2].startswith("4 would be converted, 1 refused")
+        assert "errors  warnings  notes" not in command(".", "--check", "-q").errors
+
     def test_few_are(self, command: Command) -> None:
         script("idle.py", fake_engine.IDLE)
         command("idle.py", "--check")
@@ -94,16 +109,22 @@ class TestJobs:
         assert command("folder", "--check", "-j", "0").status == 2
 
 
+def standard_error(monkeypatch: pytest.MonkeyPatch, is_terminal: bool) -> io.StringIO:
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: is_terminal)
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    return stream
+
+
+@pytest.mark.parametrize("is_terminal", [True, False], ids=["terminal", "file"])
 class TestProgress:
-    @pytest.mark.parametrize("is_terminal", [True, False])
     def test_a_terminal_shows_how_far_it_is(
         self, monkeypatch: pytest.MonkeyPatch, is_terminal: bool
     ) -> None:
-        stream = io.StringIO()
-        monkeypatch.setattr(stream, "isatty", lambda: is_terminal)
-        monkeypatch.setattr("sys.stderr", stream)
-        monkeypatch.setenv("TERM", "xterm")
-        progress = Progress(9)
+        stream = standard_error(monkeypatch, is_terminal)
+        progress = Progress(9, "reading")
+        first = stream.getvalue()
         for _ in range(9):
             progress.clear()
             progress.step()
@@ -111,16 +132,61 @@ class TestProgress:
         if not is_terminal:
             assert shown == ""
             return
+        assert first.endswith("0 of 9 scripts")
         assert "8 of 9 scripts" in shown
         assert "9 of 9" not in shown
         assert shown.endswith("\r\x1b[K")
 
-    def test_few_scripts_need_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        stream = io.StringIO()
-        monkeypatch.setattr(stream, "isatty", lambda: True)
-        monkeypatch.setattr("sys.stderr", stream)
-        Progress(2).step()
+    def test_few_scripts_need_none(
+        self, monkeypatch: pytest.MonkeyPatch, is_terminal: bool
+    ) -> None:
+        stream = standard_error(monkeypatch, is_terminal)
+        Progress(2, "reading").step()
         assert stream.getvalue() == ""
+
+    def test_few_that_take_long_do(
+        self, monkeypatch: pytest.MonkeyPatch, is_terminal: bool
+    ) -> None:
+        stream = standard_error(monkeypatch, is_terminal)
+        monkeypatch.setattr("transpile.cli.terminal._WORTH_A_LINE", 0)
+        progress = Progress(2, "reading")
+        progress.step()
+        assert stream.getvalue().endswith("1 of 2 scripts") == is_terminal
+        progress.step()
+        assert stream.getvalue().endswith("\r\x1b[K") == is_terminal
+
+    def test_one_script_tells_for_how_long(
+        self, monkeypatch: pytest.MonkeyPatch, is_terminal: bool
+    ) -> None:
+        stream = standard_error(monkeypatch, is_terminal)
+        monkeypatch.setattr("transpile.cli.terminal._WORTH_A_LINE", 0)
+        monkeypatch.setattr("transpile.cli.terminal._TICK", 60)
+        progress = Progress(1, "reading")
+        until(lambda: "reading" in stream.getvalue() or not is_terminal)
+        progress.step()
+        shown = stream.getvalue()
+        assert shown == ("\r\x1b[Kreading\r\x1b[K" if is_terminal else "")
+
+    def test_what_goes_on_is_told_with_its_details(
+        self, monkeypatch: pytest.MonkeyPatch, is_terminal: bool
+    ) -> None:
+        stream = standard_error(monkeypatch, is_terminal)
+        monkeypatch.setattr("transpile.cli.terminal._TICK", 0.01)
+        numbers = iter(range(10**6))
+        waiting = Waiting()
+        waiting.begin("running: original", lambda: f"{next(numbers)} steps")
+        until(lambda: "original, 3 steps" in stream.getvalue() or not is_terminal)
+        waiting.begin("running: 1 process")
+        until(lambda: "1 process" in stream.getvalue() or not is_terminal)
+        waiting.clear()
+        assert stream.getvalue().endswith("running: 1 process\r\x1b[K") == is_terminal
+
+
+def until(comes: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not comes():
+        assert time.monotonic() < end
+        time.sleep(0.002)
 
 
 def _process(item: int) -> int:

@@ -134,7 +134,9 @@ class TestComments:
         run = command("train.py", "--check")
         assert run.status == 0
         assert "DT907" in run.errors
-        assert command(".", "--check").errors == "no training script found\n"
+        below = command(".", "--check").errors
+        assert "./train.py:1:1: DT907" in below
+        assert below.endswith("1 unchanged (1 note)\n")
 
 
 class TestBaseline:
@@ -190,3 +192,31 @@ def test_quiet_tells_of_warnings_and_errors(command: Callable[..., Any]) -> None
     run = command("train.py", "--check", "-q")
     assert "[error]" in run.errors
     assert "1 refused" not in run.errors
+
+
+def test_a_quiet_audit_tells_of_findings_alone(command: Callable[..., Any]) -> None:
+    wrong = Path(__file__).parents[2] / "fixtures/audit/ways_apart/wrong.py"
+    Path("w.py").write_bytes(wrong.read_bytes())
+    told = command("audit", "w.py").output.decode()
+    assert told.endswith("\n1 audited (8 errors)\n")
+    quiet = command("audit", "w.py", "-q")
+    assert quiet.output.decode() == told.removesuffix("1 audited (8 errors)\n")
+    assert quiet.status == 3
+
+
+def test_a_quiet_audit_that_finds_nothing_still_writes_a_whole_document(
+    command: Callable[..., Any],
+) -> None:
+    Path("idle.py").write_text("print(1)\n")
+    assert command("audit", "idle.py", "-q").output == b""
+    run = command("audit", "idle.py", "-q", "--output-format", "sarif")
+    assert json.loads(run.output)["version"] == "2.1.0"
+
+
+def test_an_audit_of_scripts_for_one_process_says_what_it_looked_for(
+    command: Callable[..., Any],
+) -> None:
+    Path("lab").mkdir()
+    Path("lab/train.py").write_text(REFUSED)
+    run = command("audit", "lab")
+    assert run.output == b"no script found that trains with several processes\n"

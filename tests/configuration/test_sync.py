@@ -48,6 +48,13 @@ def test_a_changed_script_or_option_is_carried_over(project: Callable[..., Any])
     assert project("sync").status == 0
 
 
+def test_what_the_project_accepts_is_not_told(project: Callable[..., Any]) -> None:
+    Path("disttranspile.toml").write_text(f'batch-size = "per-device"\n{PAIR}')
+    assert "PT223" in project("sync", "--check").errors
+    Path("disttranspile.toml").write_text(f'batch-size = "per-device"\nignore = ["PT2"]\n{PAIR}')
+    assert "PT223" not in project("sync", "--check").errors
+
+
 def test_an_edit_by_hand_is_not_lost(project: Callable[..., Any]) -> None:
     project("sync")
     edited = Path("src/train_dist.py").read_bytes() + b"# mine\n"
@@ -141,7 +148,9 @@ class TestCheck:
         run = command("train.py", "any_name.py", "--check")
         assert run.status == 0, run.errors
         assert "its conversion is any_name.py" in run.errors
-        assert command(".", "--check").errors == "no training script found\n"
+        below = command(".", "--check").errors
+        assert "./train.py:1:1: DT909 its conversion is any_name.py" in below
+        assert below.endswith("1 unchanged (1 note)\n")
 
     def test_one_with_other_options_or_edits_is_known_by_its_name(
         self, command: Callable[..., Any]

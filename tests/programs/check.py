@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from transpile import Finding, Level, Options, convert
 from transpile.result import Outcome
@@ -18,7 +18,10 @@ LIMIT_ON_GPUS = 90.0
 #: What a program must bear: a hundred times what sums in another order change.
 DISTURBANCE = 1e-14
 WORLD_SIZES = (2, 3)
-GPUS = 2
+ON_GPUS = 2
+#: Two pretended GPUs, and those of the machine.
+PRETENDED = Gpus(2)
+REAL = Gpus()
 #: What outputs call where processes agree on a decision.
 AGREEING = ("from_main_process(", "any_rank(", "all_ranks(")
 
@@ -71,7 +74,11 @@ class Checked:
 
 
 def check(
-    text: str, options: Options, inexact: str = "", way: str = "data", gpus: bool = False
+    text: str,
+    options: Options,
+    inexact: str = "",
+    way: str = "data",
+    gpus: Gpus | None = None,
 ) -> Checked:
     """Convert and run one script.
 
@@ -80,8 +87,8 @@ def check(
         options: how it is converted.
         inexact: why several processes may take other samples than one; empty if they may not.
         way: ``calls`` where every process draws the same whole batches: then they may not.
-        gpus: whether it runs on two pretended GPUs; where it decides, also with results that
-            differ from process to process.
+        gpus: the GPUs that it runs on, None for the CPU; where it decides, pretended ones also
+            have results that differ from process to process.
     """
     try:
         result = convert(text, options, path="train.py")
@@ -94,8 +101,8 @@ def check(
         return Checked("unchanged", "", findings)
     warned = result.level >= Level.WARNING
     excused = inexact if way != "calls" or inexact == LOCAL_STATISTICS else ""
-    if gpus:
-        outcome, details = _outcome_on_gpus(text, result.text, bool(excused))
+    if gpus is not None:
+        outcome, details = _outcome_on_gpus(text, result.text, bool(excused), gpus)
     else:
         outcome, details = _outcome(text, result.text, bool(excused))
     shows_share = any(finding.code in SHOWS_SHARES for finding in findings)
@@ -114,7 +121,7 @@ def _outcome(text: str, converted: str, other_order: bool) -> tuple[str, str]:
         if outcome in RIGHT:
             return outcome, details
     # Whatever seems wrong is wrong only if it is so in processes that have done nothing else.
-    expected = run(text, 1, LIMIT)
+    expected = unhindered(text, 1)
     if expected.failed or expected.hung:
         return BROKEN, expected.ranks[0].errors
     fresh = (unhindered(converted, size) for size in (1, *WORLD_SIZES))
@@ -124,24 +131,25 @@ def _outcome(text: str, converted: str, other_order: bool) -> tuple[str, str]:
     return outcome, details
 
 
-def _outcome_on_gpus(text: str, converted: str, other_order: bool) -> tuple[str, str]:
-    gpus = Gpus(GPUS)
-    expected = run(text, 1, LIMIT_ON_GPUS, gpus=gpus)
+def _outcome_on_gpus(text: str, converted: str, other_order: bool, gpus: Gpus) -> tuple[str, str]:
+    expected = unhindered(text, 1, gpus)
     if expected.failed or expected.hung:
         return BROKEN, _reason(expected)
-    fresh = (unhindered(converted, size, gpus) for size in (1, GPUS))
-    outcome, details = _compared(expected, fresh, other_order, (GPUS,))
+    # One process on a real GPU is a job of its own, whose collectives are those of NCCL.
+    alone = gpus if gpus.count else replace(gpus, launched=True)
+    fresh = (unhindered(converted, size, alone) for size in (1, ON_GPUS))
+    outcome, details = _compared(expected, fresh, other_order, (ON_GPUS,))
     if outcome == "different":
-        disturbed = run(text, 1, LIMIT_ON_GPUS, DISTURBANCE, gpus)
+        disturbed = run(text, 1, limit_of(gpus), DISTURBANCE, gpus)
         return ("unstable" if any(differences(expected, disturbed)) else outcome), details
-    if outcome in RIGHT and any(word in converted for word in AGREEING):
+    if gpus.count and outcome in RIGHT and any(word in converted for word in AGREEING):
         return _outcome_with_noise(converted) or (outcome, details)
     return outcome, details
 
 
 def _outcome_with_noise(converted: str) -> tuple[str, str] | None:
     """What goes wrong where results differ from process to process; None where nothing does."""
-    noisy = unhindered(converted, GPUS, Gpus(GPUS, noise=True))
+    noisy = unhindered(converted, ON_GPUS, replace(PRETENDED, noise=True))
     if noisy.failed:
         return "crash", f"with noise {_reason(noisy)}"
     if noisy.hung:
@@ -150,9 +158,14 @@ def _outcome_with_noise(converted: str) -> tuple[str, str] | None:
     return ("diverged", f"with noise {apart}") if apart else None
 
 
+def limit_of(gpus: Gpus | None) -> float:
+    """After how many seconds a run is ended."""
+    return LIMIT_ON_GPUS if gpus is not None and gpus.count else LIMIT
+
+
 def unhindered(text: str, size: int, gpus: Gpus | None = None) -> Job:
     """A run that is tried again where it hangs: Gloo may, rarely, where its groups are freed."""
-    limit = LIMIT if gpus is None else LIMIT_ON_GPUS
+    limit = limit_of(gpus)
     job = run(text, size, limit, gpus=gpus)
     for _ in range(2):
         if not job.hung:

@@ -1,8 +1,9 @@
 """Runs a script as one or several processes that are forked from this one.
 
-This process has imported torch but has never computed with several threads, so that its children
-can; a fork takes hundredths of a second, a new interpreter seconds. What torch sets up at its first
-steps takes as long as the steps of a small program, so that processes may also run several in turn.
+This process has imported torch, and its children compute with one thread, as threads that it has
+computed with do not come along; a fork takes hundredths of a second, a new interpreter seconds.
+What torch sets up at its first steps takes as long as the steps of a small program, so that
+processes may also run several in turn.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from transpile.verify import pretend_cuda
+from transpile.verify.worker.gpus import compute_alike, share
 
 from .observed import agree_on_orders, beginning, meet_at, observe, offer_progress_bars
 
@@ -71,15 +73,17 @@ class Job:
 
 @dataclass(frozen=True)
 class Gpus:
-    """The GPUs that processes pretend to have.
+    """The GPUs that processes have, or pretend to have.
 
     Args:
-        count: how many.
-        noise: whether results differ from process to process in the last digits.
+        count: how many are pretended; 0 where those of the machine are used.
+        noise: whether results of pretended ones differ from process to process in the last digits.
+        launched: whether one process is a job of its own, which communicates.
     """
 
-    count: int
+    count: int = 0
     noise: bool = False
+    launched: bool = False
 
 
 def run(
@@ -92,7 +96,7 @@ def run(
         world_size: how many processes.
         limit: after how many seconds those are ended that still run.
         disturbance: by which part of themselves parameters grow after the first step.
-        gpus: the GPUs that it pretends to have; None where it sees those of the machine.
+        gpus: the GPUs that it has or pretends to have; None where it is run on the CPU.
     """
     return run_in_turn([(text, world_size)], limit, disturbance, gpus)[0]
 
@@ -114,7 +118,8 @@ def run_in_turn(
             folder, beside = Path(name, f"run{number}"), Path(name, f"beside{number}")
             folder.mkdir()
             beside.mkdir()
-            places.append(Place(text, world_size, folder, beside))
+            launched = world_size > 1 or (gpus is not None and gpus.launched)
+            places.append(Place(text, world_size, folder, beside, launched))
         pids = []
         sys.stdout.flush()
         sys.stderr.flush()
@@ -141,12 +146,14 @@ class Place:
         world_size: how many processes.
         folder: where they run.
         beside: where they meet and leave what they said.
+        launched: whether they are told of ranks.
     """
 
     text: str
     world_size: int
     folder: Path
     beside: Path
+    launched: bool
 
 
 def _job(place: Place, statuses: Sequence[int | None], hung: bool) -> Job:
@@ -200,10 +207,11 @@ def _become(
     try:
         # What this process would do at its end is not the child's to do.
         atexit._clear()
+        _compute_alone()
         with contextlib.suppress(AttributeError, OSError):
             ctypes.CDLL(None).prctl(1, signal.SIGKILL)
         if gpus is not None:
-            pretend_cuda.install(gpus.count, gpus.noise)
+            _take(gpus, max(place.world_size for place in places))
         agree_on_orders()
         offer_progress_bars()
         begin = beginning()
@@ -222,6 +230,22 @@ def _become(
         os._exit(status)
 
 
+def _compute_alone() -> None:
+    """Compute with one thread: those that this process may have had do not come along."""
+    torch: Any = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(1)
+
+
+def _take(gpus: Gpus, processes: int) -> None:
+    """See GPUs from here on: pretended ones, or those of the machine, which processes share."""
+    if gpus.count:
+        pretend_cuda.install(gpus.count, gpus.noise)
+        return
+    compute_alike()
+    share(processes)
+
+
 def _run_here(place: Place, rank: int, disturbance: float) -> int:
     for descriptor, name in ((1, "out"), (2, "err")):
         path = place.beside / f"{name}{rank}"
@@ -231,7 +255,7 @@ def _run_here(place: Place, rank: int, disturbance: float) -> int:
     sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
     os.chdir(place.folder)
-    if place.world_size > 1:
+    if place.launched:
         os.environ.update(
             RANK=str(rank),
             LOCAL_RANK=str(rank),

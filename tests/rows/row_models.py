@@ -37,6 +37,7 @@ LINEAR = "self.fc = nn.Linear(5, 3)"
 APART = [
     Small("linear", "return self.fc(x)", LINEAR),
     Small("relu of linear", "return F.relu(self.fc(x))", LINEAR),
+    Small("wrapped in a variable", "return self.fc(torch.autograd.Variable(x))", LINEAR),
     Small("weight of a type", "return torch.mm(x, self.weight)",
           "self.weight = nn.Parameter(torch.FloatTensor(5, 3).uniform_(-1, 1))"),
     Small("numbers of a type", "return torch.spmm(x, self.weight)",

@@ -164,7 +164,7 @@ KNOWN = (
         "dataset = TensorDataset(torch.randn(60, 5), torch.randn(60, 3))",
     )
     .replace("import lib\n", "")
-    .replace("measure(model(x), y)", "F.mse_loss(model(x), y)")
+    .replace("measure(model(x), y)", "model(x).square().mean()")
     .replace("Net()", 'Net().to("cuda" if torch.cuda.is_available() else "cpu")')
 )
 #: What mixes their samples depends on the shape of the inputs, which these scripts do not tell, or

@@ -422,3 +422,14 @@ def test_a_decision_before_the_processes_know_each_other_is_reported(
     )
     assert [found for found, _, _ in findings(source, "PT714")] == [level]
     assert agreed_lines(source) == []
+
+
+def test_a_number_that_is_reduced_is_agreed_on_once_it_is() -> None:
+    source = script(
+        optimizer=PLATEAU,
+        start="run = torch.zeros(())",
+        step="run += loss.detach() * y.numel()",
+        epoch="scheduler.step(run / len(data))\nprint(run.item() / len(data))\nrun.zero_()",
+    )
+    result = convert(source.encode(), Options(shard="data"))
+    assert "scheduler.step(from_main_process(reduce_sum(run / len(data))))" in result.text

@@ -203,3 +203,12 @@ def test_a_dataset_stays_whole_whose_length_is_a_multiple_of_the_batch_size(leng
     assert f"TensorDataset(torch.randn({length}, 6), torch.randn({length}, 6))" in found.text
     within = found.text.split("def main", 1)[-1]
     assert "batch_size=split_batch(batch_size)" in within
+
+
+def test_a_number_alone_may_be_that_of_features() -> None:
+    """A batch of 6 and layers of 6: what has 6 entries may weigh either."""
+    found = result("out = out * torch.rand(6)", size="6", first="")
+    assert "PT224" in {finding.code for finding in found.findings}
+    assert "torch.rand(split_batch(6))" not in found.text
+    other = result("out = out * torch.rand(8).view(-1, 1)", size="8", first="")
+    assert "torch.rand(split_batch(8))" in other.text

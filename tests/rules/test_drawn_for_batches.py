@@ -174,3 +174,29 @@ def test_a_second_conversion_finds_it_done() -> None:
     assert once.text.count("from_main_process(random") == 1
     assert again.text.count("from_main_process(random") == 1
     assert again.text.count("with shared_randomness") == once.text.count("with shared_randomness")
+
+
+ORDERED = """\
+{batches}
+for epoch in range(3):
+    {shuffle}
+    for a, b in batches:
+        loss = nn.functional.mse_loss(model(a[:, :8]), b)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+torch.save(model.state_dict(), "model.pt")
+"""
+CUT = "batches = [(x[i:i + 16], y[i:i + 16]) for i in range(0, 64, 16)]"
+GATHERED = """\
+batches = []
+for i in range(4):
+    batches.append((x[i * 16:(i + 1) * 16], y[i * 16:(i + 1) * 16]))"""
+
+
+@pytest.mark.parametrize("batches", [CUT, GATHERED])
+@pytest.mark.parametrize("shuffle", ["random.shuffle(batches)", "np.random.shuffle(batches)"])
+def test_the_order_of_whole_batches_is_drawn_together(batches: str, shuffle: str) -> None:
+    result = convert(HEAD + ORDERED.format(batches=batches, shuffle=shuffle), path="train.py")
+    assert codes(result) == []
+    assert f"with shared_randomness():\n        {shuffle}" in result.text

@@ -636,6 +636,8 @@ HELPERS = """\
 import sys
 import time
 
+import matplotlib.pyplot as plt
+
 last = time.time()
 
 
@@ -657,6 +659,11 @@ def measure(model, x):
 
 def never():
     print("nobody calls this")
+    plt.show()
+
+
+def look():
+    plt.show()
 """
 
 
@@ -676,6 +683,12 @@ def test_a_call_with_effects_alone_is_guarded(tmp_path: Path) -> None:
     text = with_helpers(tmp_path, batch="bar(epoch, str(x.shape))")
     assert "            if is_main_process():\n                bar(epoch, str(x.shape))\n" in text
     assert "## helpers.py" not in text
+
+
+def test_a_person_is_waited_for_only_where_the_script_comes(tmp_path: Path) -> None:
+    assert "PT514" not in with_helpers(tmp_path, batch="bar(epoch)")
+    found = with_helpers(tmp_path, batch="from helpers import look\nlook()")
+    assert found.count("PT514") == 1
 
 
 def test_the_prints_behind_a_call_that_does_more_are_guarded_there(tmp_path: Path) -> None:

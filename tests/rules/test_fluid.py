@@ -247,8 +247,10 @@ def test_threads_keep_the_order_of_samples(call: str, kept: str) -> None:
 
 @pytest.mark.parametrize("leaving", ["break", "exit(0)", "import sys; sys.exit()"])
 def test_a_loop_that_is_left_on_a_share_is_refused(leaving: str) -> None:
-    fetched = "value = exe.run(feed=feeder.feed(batch), fetch_list=[loss])\n"
+    fetched = "value = exe.run(feed=feeder.feed(batch), fetch_list=[loss, x])\n"
     script = SCRIPT.replace("exe.run(feed=feeder.feed(batch))\n", fetched)
+    averaged = script.replace("[loss, x]", "[loss]")
+    assert not codes(f"{averaged}    if value[0] < 1.0:\n        {leaving}\n")
     assert "FL601" in codes(f"{script}    if value[0] < 1.0:\n        {leaving}\n")
     failed = "import math\n" + script + "    if math.isnan(value[0]):\n        exit(1)\n"
     assert "FL601" not in codes(failed)
@@ -410,8 +412,46 @@ def test_learning_rates_that_cannot_follow_are_refused() -> None:
     assert "FL312" in codes(script, batch_size="per-device", scale_lr="linear")
 
 
+@pytest.mark.parametrize(
+    ("fetched", "sums"),
+    [
+        ("[loss]", ""),
+        ("[loss.name]", ""),
+        ("[loss, total]", ", sums=[total]"),
+        ("[right]", ""),
+    ],
+)
+def test_numbers_that_are_fetched_are_averaged(fetched: str, sums: str) -> None:
+    script = SCRIPT.replace(
+        "exe = fluid",
+        "total = fluid.layers.reduce_sum(y)\n"
+        "right = fluid.layers.accuracy(fluid.layers.fc(x, 2), y)\nexe = fluid",
+        1,
+    ).replace(
+        "exe.run(feed=feeder.feed(batch))\n",
+        f"print(exe.run(feed=feeder.feed(batch), fetch_list={fetched}))\n",
+    )
+    text = written(script)
+    names = fetched.replace(".name", "")
+    assert f"add_averages({names}{sums})\ntranspile_program()\n" in text
+    assert f"fetch_list=averages_of({fetched})" in text
+    assert "FL305" not in codes(script)
+    assert "averages_of" not in written(script, async_mode=True)
+
+
+def test_what_is_not_a_number_of_the_batch_is_not_averaged() -> None:
+    loading = 'fluid.io.load_persistables(exe, "saved")\n'
+    for fetched, more in (("[loss, x]", ""), ("[x]", ""), ("[loss]", loading)):
+        script = SCRIPT.replace(
+            "exe.run(feed=feeder.feed(batch))\n",
+            f"print(exe.run(feed=feeder.feed(batch), fetch_list={fetched}))\n",
+        )
+        assert "averages_of" not in written(script + more)
+        assert "FL305" in codes(script + more)
+
+
 def test_metrics_of_a_share_are_said() -> None:
-    fetched = "value = exe.run(feed=feeder.feed(batch), fetch_list=[loss])\n"
+    fetched = "value = exe.run(feed=feeder.feed(batch), fetch_list=[loss, x])\n"
     script = SCRIPT.replace("exe.run(feed=feeder.feed(batch))\n", fetched)
     assert "FL305" not in codes(script)
     shown = script + "if value[0] < 1.0:\n    print(value)\nprint(2)\n"
@@ -473,3 +513,19 @@ def test_the_environment_is_checked_behind_calls_between_the_imports() -> None:
     script = f"import random\n\nrandom.seed(5)\n{SCRIPT}"
     text = written(script)
     assert text.index("def setup_distributed") < text.index("\nsetup_distributed()\n")
+
+
+@pytest.mark.parametrize("word", ["kldiv_loss", "scatter_nd_add", "layer_of_tomorrow"])
+def test_a_layer_without_an_entry_is_named(word: str) -> None:
+    """It does not count as one that takes each sample by itself."""
+    layer = f"fluid.layers.mean(fluid.layers.{word}(fluid.layers.fc(x, 1), y))"
+    found = convert(SCRIPT.replace("fluid.layers.mean(costs)", layer)).findings
+    (said,) = (finding.message for finding in found if finding.code == "FL302")
+    assert f"nothing is known of paddle.fluid.layers.{word}" in said
+
+
+@pytest.mark.parametrize("word", ["fc", "dynamic_gru", "label_smooth", "pool2d", "sequence_pool"])
+def test_a_layer_that_takes_each_sample_by_itself_is_not(word: str) -> None:
+    layer = f"fluid.layers.mean(fluid.layers.{word}(fluid.layers.fc(x, 1), 1))"
+    found = convert(SCRIPT.replace("fluid.layers.mean(costs)", layer)).findings
+    assert "FL302" not in {finding.code for finding in found}

@@ -151,6 +151,24 @@ def test_wrap_looks_for_layers_that_a_pass_does_without(name: str) -> None:
     assert ("find_unused_parameters=True" in text) is left_out
 
 
+#: Those of the cases in which each pass of a step may do without other layers.
+VARYING = {name for name, (_, _, _, left_out) in CASES.items() if left_out} - {
+    "way around",
+    "one of several",
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_of_passes_that_vary_are_averaged_by_hand(name: str) -> None:
+    """The wrap stops where a pass does without what another one of the same step uses."""
+    made, forward, model, _ = CASES[name]
+    script = HEAD.format(made=made, forward=forward, model=model)
+    twice = " + nn.functional.mse_loss(model(0.9 * x), y)\n"
+    text = convert(script.replace("mse_loss(model(x), y)\n", f"mse_loss(model(x), y){twice}")).text
+    assert ("average_gradients(optimizer)" in text) is (name in VARYING)
+    assert ("= DistributedDataParallel(" in text) is (name not in VARYING)
+
+
 CARRIED = """\
 import torch
 from torch import nn

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from data_way import convert
 
 from transpile import Level, Options, Outcome, Result
+from transpile import convert as automatic
+from transpile.verify import Auditor
+from transpile.verify.table import format_report
 
 SCRIPT = """\
 import torch
@@ -153,3 +158,51 @@ def test_data_drawn_in_another_way_beside_the_noise_is_refused(draw: str) -> Non
 def test_data_that_is_the_same_everywhere_may_stand_beside_the_noise(draw: str) -> None:
     found = convert(DRAWN_BESIDE.format(draw=draw))
     assert found.outcome is Outcome.CONVERTED
+
+
+FLOW = """\
+import torch
+import torch.nn as nn
+from torch import distributions
+
+torch.manual_seed(0)
+
+
+class Flow(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(1, 2))
+        self.u = nn.Parameter(torch.randn(1, 2))
+        self.b = nn.Parameter(torch.zeros(1))
+
+    def forward(self, z):
+        inner = torch.tanh(z @ self.w.t() + self.b)
+        slope = (1 - inner.pow(2)) * (self.w @ self.u.t())
+        return z + self.u * inner, torch.log(torch.abs(1 + slope) + 1e-6).squeeze(1)
+
+
+base = distributions.MultivariateNormal(torch.zeros(2), torch.eye(2))
+flow = Flow()
+opt = torch.optim.SGD(flow.parameters(), lr=0.05)
+for step in range(6):
+    z = base.sample((12,))
+    x, log_det = flow(z)
+    loss = (0.5 * ((x.norm(dim=1) - 2) / 0.4) ** 2 - log_det).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    print(loss.item())
+torch.save(flow.state_dict(), "model.pt")
+"""
+
+
+def test_what_a_distribution_draws_is_another_batch_in_each_step(
+    tmp_path: Path, auditor: Auditor
+) -> None:
+    result = automatic(FLOW, path="train.py")
+    assert result.outcome is Outcome.CONVERTED and "SplitCalls(flow" in result.text
+    original, output = tmp_path / "train.py", tmp_path / "train_dist.py"
+    original.write_text(FLOW, "utf-8")
+    output.write_text(result.text, "utf-8")
+    report = auditor.audit(original, output, world_sizes=(1, 2, 3), tolerance=1e-5)
+    assert report.passed, format_report(report)

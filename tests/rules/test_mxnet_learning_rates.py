@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 from data_way import convert
-from mxnet_scripts import FIT, GLUON, HEAD, LOADER, LOOP, STEP, SYMBOL, codes
+from mxnet_scripts import FIT, GLUON, HEAD, LOADER, LOOP, STEP, SYMBOL, TRAINER, codes
 
-from transpile import Options, Outcome
+from transpile import Options, Outcome, Result
 
 LINEAR = Options(batch_size="per-device", scale_lr="linear")
 ROOT = Options(batch_size="per-device", scale_lr="sqrt")
@@ -141,3 +141,44 @@ def test_counts_of_batches_that_stay_are_said() -> None:
     )
     assert "MX234" not in codes(convert(trained(trainer), LINEAR))
     assert "MX234" not in codes(convert(trained(trainer.replace("len(loader)", "9"))))
+
+
+SPLIT = """\
+for data, label in loader:
+    parts = gluon.utils.split_and_load(data, ctx), gluon.utils.split_and_load(label, ctx)
+    with autograd.record():
+        losses = [loss_fn(net(x), y) for x, y in zip(*parts)]
+    autograd.backward(losses)
+    trainer.step(@)
+"""
+
+
+def on_devices(ctx: str, options: Options, size: str = "8", step: str = "batch_size") -> Result:
+    loader = LOADER.replace("batch_size = 8", f"ctx = {ctx}\nbatch_size = {size}")
+    return convert(HEAD + loader + TRAINER + SPLIT.replace("@", step), options)
+
+
+@pytest.mark.parametrize("ctx", ["[mx.gpu(0), mx.gpu(1)]", "[mx.gpu(i) for i in range(2)]"])
+def test_each_device_takes_the_batch_of_the_script(ctx: str) -> None:
+    result = on_devices(ctx, LINEAR, step="8")
+    assert "batch_size = times_devices(8, 2)\n" in result.text
+    assert "trainer.step(times_devices(8 * get_num_workers(), 2))" in result.text
+    assert '"learning_rate": scale_learning_rate(times_devices(0.1, 2))' in result.text
+    assert "scale_learning_rate_by_root(times_devices(0.1, 2**0.5))" in on_devices(ctx, ROOT).text
+    assert "times_devices" not in on_devices(ctx, Options()).text
+
+
+def test_devices_that_are_counted_already_count_once() -> None:
+    result = on_devices("[mx.gpu(i) for i in range(2)]", LINEAR, "8 * len(ctx)")
+    assert "times_devices" not in result.text
+    assert "MX217" not in codes(result)
+
+
+def test_devices_that_only_a_run_can_count_are_told() -> None:
+    result = on_devices("[mx.gpu(i) for i in range(mx.context.num_gpus())]", LINEAR)
+    assert "times_devices" not in result.text
+    assert "MX217" in codes(result)
+
+
+def test_one_device_takes_the_batch_of_the_script() -> None:
+    assert "times_devices" not in on_devices("[mx.gpu(0)]", LINEAR).text

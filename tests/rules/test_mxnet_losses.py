@@ -109,3 +109,15 @@ def test_samples_less_their_mean_are_warned_of() -> None:
         assert changed != text and "MX314" in warned(changed)
     apart = text.replace("net(data)", "net(data - data.mean(axis=1, keepdims=True))")
     assert "MX314" not in warned(apart)
+
+
+def test_a_penalty_beside_a_sum_is_refused() -> None:
+    """The store adds up what every worker has: the penalty as often as there are workers."""
+    penalty = "0.1 * (net.weight.data() ** 2).sum()"
+    text = script("F.abs(prediction - label)", "data.shape[0]")
+    given = text.replace(
+        "loss_fn(net(data), label)", f"loss_fn(net(data), label).sum() + {penalty}"
+    )
+    assert given != text
+    assert "MX308" in codes(convert(given))
+    assert "MX308" not in codes(convert(given.replace(f" + {penalty}", "")))

@@ -52,11 +52,12 @@ REFUSED = {
         HEAD + SYMBOL.replace('name="softmax"', 'normalization="batch"') + FIT,
         "MX303",
     ),
-    "a module bound to other shapes": (
-        HEAD
+    "a module bound to other shapes, with settings that are not seen": (
+        "import json\n"
+        + HEAD
         + SYMBOL
         + 'module.bind(data_shapes=[("data", (16, 4))], label_shapes=[("softmax_label", (8,))])\n'
-        + "module.init_params()\nmodule.init_optimizer()\n"
+        + "module.init_params()\nmodule.init_optimizer(**json.load(open('o.json')))\n"
         + "for batch in train:\n    module.forward_backward(batch)\n    module.update()\n",
         "MX303",
     ),

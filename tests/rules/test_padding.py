@@ -218,3 +218,60 @@ def test_outputs_as_long_as_their_longest_are_not_put_together() -> None:
         ("PT413", Level.NOTE),
     }
     assert "SplitCalls" not in result.text
+
+
+UNMASKED = """\
+import torch
+import torch.nn as nn
+from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import DataLoader
+from samples import samples
+
+
+def collate(batch):
+    return pad_sequence([x for x, _ in batch], True), torch.tensor([y for _, y in batch])
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(4, 4, batch_first=True)
+        self.attention = nn.MultiheadAttention(4, 2, batch_first=True)
+
+    def forward(self, x):
+        h, _ = self.rnn(x)
+        {forward}
+
+
+loader = DataLoader(samples, batch_size=8, collate_fn=collate)
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(x), y{loss}).backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("forward", "loss", "level"),
+    [
+        ("return h[:, -1]", "", Level.WARNING),
+        ("return self.attention(h, h, h, key_padding_mask=None)[0].mean(1)", "", Level.WARNING),
+        ("return self.attention(h, h, h, x[..., 0] == 0)[0].mean(1)", "", Level.NOTE),
+        ("return self.attention(h, h, h, key_padding_mask=x[..., 0].bool())[0]", "", Level.NOTE),
+        ("return (h * (x != 0)).sum(1)", "", Level.NOTE),
+        ("return h.masked_fill(x.bool(), 0).sum(1)", "", Level.NOTE),
+        ("return h.transpose(1, 2)", ", ignore_index=0", Level.NOTE),
+    ],
+)
+def test_padding_that_nothing_leaves_out_is_warned_of(
+    forward: str, loss: str, level: Level
+) -> None:
+    found = convert(UNMASKED.format(forward=forward, loss=loss)).findings
+    assert {one.level for one in found if one.code == "PT217"} == {level}
+
+
+def test_where_nothing_leaves_padding_out_calls_are_shared() -> None:
+    result = convert_on_any_way(UNMASKED.format(forward="return h[:, -1]", loss=""))
+    assert "SplitCalls(" in result.text

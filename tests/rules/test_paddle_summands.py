@@ -153,3 +153,12 @@ def test_targets_that_some_versions_leave_out_are_warned_of() -> None:
     (said,) = (f.message for f in result(loss.format(-100)).findings if f.code == "PD403")
     assert "writes -100" in said
     assert "PD403" not in {one.code for one in result(loss.format(-7)).findings}
+
+
+def test_noise_for_each_sample_of_the_share_is_summed_over_the_share() -> None:
+    loss = "noise = paddle.rand([{}, 3]).sum() * model.weight.sum()\n"
+    loss += "    loss = nn.functional.mse_loss(model(x), y) + noise"
+    size = 12
+    own, other = result(loss.format(size)), result(loss.format(size + 1))
+    assert f"+ noise * {WORLD}" in own.text and f"split_batch({size})" in own.text
+    assert f"* {WORLD}" not in other.text

@@ -81,6 +81,21 @@ fixed = L.fill_constant([16, 3], "float32", 1.0)
 {body}
 fluid.optimizer.SGD(0.1).minimize(L.mean(out))
 """,
+    "singa": """\
+import numpy as np
+from singa import autograd, layer, opt, tensor
+
+data, target = np.zeros((48, 4), "float32"), np.zeros((48, 3), "float32")
+weight = tensor.Tensor(shape=(3, 3), stores_grad=True)
+linear, batch_norm = layer.Linear(3), layer.BatchNorm2d(3)
+sgd = opt.SGD(lr=0.1)
+for start in range(0, 48, 12):
+    x = tensor.from_numpy(data[start : start + 12])
+    m = tensor.from_numpy(target[start : start + 12])
+    out = linear(x)
+{body}
+    sgd(autograd.mse_loss(out, m))
+""",
 }
 #: How deep the body of the training step stands.
 DEPTH = {"mxnet": 8, "fluid": 0}
@@ -106,6 +121,14 @@ EXPRESSIONS: list[tuple[str, str | dict[str, str]]] = [
         {
             "pytorch": "F.cross_entropy(out, y, reduction='none')",
             "paddle": "F.cross_entropy(out, y, reduction='none')",
+        },
+    ),
+    (
+        "sum",
+        {
+            "pytorch": "torch.zeros(3) + out.sum(0)",
+            "paddle": "paddle.zeros([3]) + out.sum(0)",
+            "mxnet": "nd.zeros((3,)) + out.sum(axis=0)",
         },
     ),
     ("samples", {"pytorch": "x.t().t()", "paddle": "x.transpose([1, 0]).transpose([1, 0])"}),
@@ -215,6 +238,16 @@ EXPRESSIONS: list[tuple[str, str | dict[str, str]]] = [
 COMMON = ("pytorch", "paddle")
 #: The same for frameworks whose words are all others.
 OWN: dict[str, list[tuple[str, str]]] = {
+    "pytorch": [
+        ("unknown", "np.cumsum(out.detach().numpy())"),
+        ("samples", "np.cumsum(out.detach().numpy(), axis=1)"),
+    ],
+    "paddle": [
+        ("unknown", "paddle.matmul(out, out, False, True)"),
+        ("unknown", "out.matmul(m, True)"),
+        ("samples", "paddle.matmul(x, model.weight, False, False)"),
+        ("unknown (the script writes", "m[m > 0.5] = -100\nF.cross_entropy(out, y)"),
+    ],
     "mxnet": [
         ("independent", "fixed.mean()"),
         ("independent", "fixed.shape[0]"),
@@ -284,6 +317,8 @@ OWN: dict[str, list[tuple[str, str]]] = {
         ("unknown", "nd.topk(out, 0, 2)"),
         ("unknown", "nd.norm(out)"),
         ("unknown", "nd.dot(out, out, transpose_b=True)"),
+        ("mean", "nd.add_n(fixed.mean(), out.mean())"),
+        ("mean and sum", "nd.add_n(out.mean(), out.sum())"),
         ("unknown", "nd.concat(x, fixed[:, :4], dim=0)"),
         ("unknown", "nd.slice_axis(out, axis=0, begin=0, end=2)"),
         ("unknown", "nd.split(out, 2, axis=0)[0]"),
@@ -359,6 +394,48 @@ OWN: dict[str, list[tuple[str, str]]] = {
         ("unknown", "L.clip(L.mean(out), 0.0, 1.0)"),
         ("unknown", "L.reshape(out, [6, -1])"),
     ],
+    "singa": [
+        ("independent", "weight"),
+        ("independent", "autograd.reduce_sum(autograd.mul(weight, weight))"),
+        ("count", "x.shape[0]"),
+        ("samples", "x"),
+        ("samples", "out"),
+        ("samples", "batch_norm(out)"),
+        ("samples", "layer.Flatten()(out)"),
+        ("samples", "layer.Cat(1)([out, m])"),
+        ("samples", "layer.Dropout(0.5)(out)"),
+        ("samples", "autograd.matmul(out, weight)"),
+        ("samples", "autograd.softmax(out)"),
+        ("samples", "autograd.add_bias(out, weight)"),
+        ("samples", "autograd.cat([out, m], 1)"),
+        ("samples", "autograd.reduce_sum(out, axes=[1])"),
+        ("samples", "autograd.reduce_mean(out, axes=[1])"),
+        ("samples", "autograd.reshape(out, (-1, 3))"),
+        ("samples", "autograd.reshape(out, (x.shape[0], 3))"),
+        ("samples", "autograd.transpose(autograd.transpose(out, (1, 0)), (1, 0))"),
+        ("mean", "autograd.softmax_cross_entropy(out, m)"),
+        ("mean", "layer.MeanSquareError()(out, m)"),
+        ("mean", "autograd.reduce_mean(out)"),
+        ("mean", "autograd.reduce_mean(out, axes=[0, 1])"),
+        ("mean", "autograd.mse_loss(out, m) * 2.0"),
+        ("mean", "autograd.add(autograd.mse_loss(out, m), autograd.mse_loss(x, m))"),
+        ("mean", "autograd.reduce_sum(out) / x.shape[0]"),
+        ("sum", "autograd.reduce_sum(out)"),
+        ("sum", "autograd.reduce_sum(autograd.abs(out), axes=[0, 1])"),
+        ("sum", "autograd.mse_loss(out, m) * x.shape[0]"),
+        ("unknown", "autograd.mse_loss(out, m) * autograd.mse_loss(out, m)"),
+        ("unknown", "autograd.exp(autograd.mse_loss(out, m))"),
+        ("unknown", "autograd.softmax(out, 0)"),
+        ("unknown", "autograd.matmul(out, autograd.transpose(out, (1, 0)))"),
+        ("unknown", "autograd.cat([out, weight], 0)"),
+        ("unknown", "layer.Cat(0)([out, weight])"),
+        ("unknown", "autograd.gather(out, 0, [1, 0])"),
+        ("unknown", "autograd.reshape(out, (6, -1))"),
+        ("unknown", "autograd.quaver(out)"),
+        ("unknown", "layer.Quaver()(out)"),
+        ("unknown", "layer.LSTM(3, 4)(out)"),
+        ("unknown", "out[0]"),
+    ],
 }
 CASES = [
     (framework, expected, expression if isinstance(expression, str) else expression[framework])
@@ -407,6 +484,7 @@ def test_what_no_table_knows_is_named(framework: str, expression: str, word: str
 
 @pytest.mark.parametrize("framework", SCRIPTS)
 def test_a_long_sum_is_told_in_time(framework: str) -> None:
-    mean = "L.mean(out)" if framework == "fluid" else "out.mean()"
+    own = {"fluid": "L.mean(out)", "singa": "autograd.mse_loss(out, m)"}
+    mean = own.get(framework, "out.mean()")
     lines = [f"a = {mean}", *["a = a + a"] * 40, "a"]
     assert describe(measured(framework, "\n".join(lines))) == "mean"

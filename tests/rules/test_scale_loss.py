@@ -405,7 +405,7 @@ class Double(torch.autograd.Function):
         torch.autograd.backward(ctx.a.sum(), grad)
         return grad
 """
-    found = scaled("Double.apply(out).mean().backward()", top=top)
+    found = scaled("(out.mean() + Double.apply(torch.ones(1)).sum()).backward()", top=top)
     assert ("PT401", Verdict.ALREADY_DONE) in found.verdicts
     assert {verdict for _, verdict in found.verdicts} == {Verdict.ALREADY_DONE}
     assert found.after == found.before

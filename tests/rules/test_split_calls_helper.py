@@ -31,3 +31,12 @@ def test_what_may_hold_tensors_unseen_is_not_passed_over() -> None:
     law = torch.distributions.Categorical(logits=torch.zeros(2, 3))
     helper.each_tensor(lambda value, axis: seen.append(value), (law, "name", 3, None), 0)
     assert seen == [law]
+
+
+def test_a_mean_that_is_nearly_that_of_all_rows_has_no_rows() -> None:
+    """Losses of a model that has learned nothing yet hardly differ from row to row."""
+    differences: list[bool] = []
+    whole = {"loss": torch.tensor(1.0986), "scale": torch.tensor(0.07)}
+    rows = {"loss": torch.tensor(1.0987), "scale": torch.tensor(0.07)}
+    assert helper.axes_of(rows, whole, 0, differences) == {"loss": None, "scale": None}
+    assert differences == [True, False]

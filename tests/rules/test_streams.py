@@ -122,3 +122,11 @@ def test_other_pieces_are_refused(parts: dict[str, str], why: str) -> None:
     found = result(**parts)
     assert found.outcome is Outcome.REFUSED
     assert why in errors(found)
+
+
+def test_a_number_that_is_written_again_is_not_taken_for_another() -> None:
+    """The state for all streams would not fit those that a process has."""
+    text = SCRIPT.format(**PARTS).replace("zeros(1, batch_size", "zeros(1, 8")
+    found = convert(text.replace("fold(symbols, batch_size)", "fold(symbols, 8)"))
+    assert found.outcome is Outcome.REFUSED
+    assert "'8' is the number of streams" in errors(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from transpile import Options, Outcome, convert
+from transpile import Options, convert
 
 TRAINING = """\
 import tensorflow as tf
@@ -30,9 +30,13 @@ def test_a_batch_that_the_script_does_not_name_cannot_be_that_of_each_worker() -
 
 
 def test_another_framework_comes_before_tensorflow() -> None:
-    script = "import tensorflow as tf\nimport torch\n" + TRAINING
-    assert convert(script, Options()).plan.get("framework") != "tensorflow"
-    assert convert(script, Options(framework="tensorflow")).outcome is Outcome.CONVERTED
+    steps = (
+        "net = torch.nn.Linear(2, 1)\noptimizer = torch.optim.SGD(net.parameters(), 0.1)\n"
+        "for x in torch.utils.data.DataLoader(torch.zeros(8, 2), 4):\n"
+        "    net(x).mean().backward()\n    optimizer.step()\n"
+    )
+    script = "import tensorflow as tf\nimport torch\n" + steps
+    assert convert(script, Options()).plan.get("framework") == "pytorch"
 
 
 @pytest.mark.parametrize(
@@ -101,3 +105,58 @@ def test_a_summary_writer_writes_on_one_worker() -> None:
     script = TRAINING + 'writer = tf.summary.create_file_writer("logs")\n'
     text = convert(script, Options()).data.decode()
     assert 'create_file_writer(path_of_this_worker("logs"))' in text
+
+
+TAPED = """\
+import tensorflow as tf
+@
+optimizer = tf.keras.optimizers.SGD()
+for x in tf.data.Dataset.from_tensor_slices(tf.zeros((8, 2))).batch(4):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x))
+    grads = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(grads, model.trainable_variables))
+"""
+
+
+def test_what_a_library_made_is_a_model_by_its_use() -> None:
+    script = TAPED.replace("@", "from somewhere import build\nmodel = build(3)")
+    assert "split_calls(model)(x)" in convert(script, Options()).data.decode()
+
+
+def test_a_module_of_tensorflow_that_is_called_is_followed() -> None:
+    module = (
+        "class Line(tf.Module):\n    def __init__(self):\n        self.w = tf.Variable(5.0)\n"
+        "    def __call__(self, x):\n        return self.w * x\n"
+        "model = Line()"
+    )
+    assert codes(TAPED.replace("@", module)) == ["TF302"]
+
+
+def test_a_step_of_a_model_that_the_script_calls_is_training() -> None:
+    own = (
+        "class Own(tf.keras.Sequential):\n    def train_step(self, data):\n"
+        "        with tf.GradientTape() as tape:\n            loss = self.loss(self(data), data)\n"
+        "        grads = tape.gradient(loss, self.trainable_variables)\n"
+        "        self.optimizer.apply_gradients(zip(grads, self.trainable_variables))\n"
+        "        return {}\n"
+    )
+    script = TRAINING.replace("tf.keras.Sequential(", "Own(").replace("\nmodel", own + "model", 1)
+    text = script.rpartition("model.fit")[0] + "model.train_step(tf.zeros((8, 2)))\n"
+    assert "split_fit(model).train_step(" in convert(text, Options()).data.decode()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['os.environ["KERAS_BACKEND"] = "{}"\n', 'os.environ.setdefault("KERAS_BACKEND", "{}")\n'],
+)
+def test_another_backend_of_keras_is_refused(line: str) -> None:
+    script = "import os\n@import jax, keras\n" + TRAINING
+    assert codes(script.replace("@", line.format("jax"))) == ["TF412"]
+    assert codes(script.replace("@", line.format("tensorflow"))) == []
+
+
+def test_a_script_that_trains_with_its_second_framework_is_one_of_that() -> None:
+    script = "import torch\n" + TRAINING
+    assert "split_fit(model).fit(" in convert(script, Options()).data.decode()
+    assert codes("import torch\nimport tensorflow as tf\nprint(tf.zeros(3))\n") == ["DT004"]

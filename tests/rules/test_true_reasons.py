@@ -6,6 +6,7 @@ import pytest
 from data_way import convert
 
 from transpile import Options, Outcome
+from transpile import convert as automatic
 
 HEAD = """\
 import torch
@@ -211,3 +212,84 @@ def test_the_method_next_draws_a_batch() -> None:
     )
     assert result.outcome is Outcome.CONVERTED
     assert "DistributedSampler(" in result.text
+
+
+HOOKED = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+loader = DataLoader(TensorDataset(torch.randn(36, 5)), batch_size=12)
+model, judge, kept = nn.Linear(5, 5), nn.Sequential(nn.Linear(5, 6), nn.Tanh()), []
+{hooked}.register_forward_hook(lambda module, inputs, output: kept.append(output))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, in loader:
+    kept.clear()
+    judge(model(x)), judge(x)
+    loss = {loss}
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_what_hooks_keep_is_told_once_and_where_they_are() -> None:
+    kept = HOOKED.format(hooked="judge[0]", loss="nn.functional.mse_loss(kept[0], kept[1])")
+    (finding,) = [one for one in convert(kept).findings if one.code == "PT203"]
+    assert "forward hook in line 7" in finding.message
+    shown = HOOKED.format(hooked="model", loss="nn.functional.mse_loss(judge(model(x)), judge(x))")
+    codes = [one.code for one in convert(shown).findings]
+    assert "PT415" in codes and "PT414" not in codes
+
+
+FAST_WEIGHTS = """\
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+model = nn.Linear(1, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(20):
+    x = torch.rand(8, 1)
+    weights = list(model.parameters())
+    inner = F.mse_loss(F.linear(x, *weights), x)
+    gradients = torch.autograd.grad(inner, weights, create_graph=True)
+    fast = [weight - 0.1 * gradient for weight, gradient in zip(weights, gradients)]
+    loss = F.mse_loss(F.linear(torch.rand(8, 1), *fast), x)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_rows_that_meet_parameters_past_the_model_are_no_fixed_ones() -> None:
+    found = automatic(FAST_WEIGHTS, path="train.py").findings
+    assert not [one for one in found if "the same rows" in one.message]
+
+
+LIBRARY_OF_BATCHES = """\
+import torch
+from torch import nn
+
+from digits import read_data_sets
+
+mnist = read_data_sets("data")
+model = nn.Sequential(nn.Linear(784, 5), nn.Sigmoid(), nn.Linear(5, 784))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(20):
+    {draw}
+    loss = nn.functional.mse_loss(model(x), x)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    "draw",
+    ["x, _ = mnist.train.next_batch(32)", "x = torch.from_numpy(mnist.train.next_batch(32)[0])"],
+)
+def test_a_part_of_a_librarys_object_draws_batches(draw: str) -> None:
+    result = automatic(LIBRARY_OF_BATCHES.format(draw=draw), path="train.py")
+    assert result.outcome is Outcome.CONVERTED
+    assert not [one for one in result.findings if "the same rows" in one.message]

@@ -7,8 +7,10 @@ import pytest
 from transpile import Options, convert
 
 SCRIPT = """\
-import torch
+import copy
+import torch, torchvision
 from torch import nn
+from torch.optim.swa_utils import AveragedModel
 from torch.utils.data import DataLoader, TensorDataset
 
 
@@ -56,6 +58,14 @@ CASES = {
     "batch norm in a row": ("None", 1, NORMED, True),
     "batch norm in evaluation": ("nn.BatchNorm1d(5)", 1, "Teacher().eval()", False),
     "row in evaluation": ("None", 1, f"{NORMED}.eval()", False),
+    "copy in training": ("None", 1, "copy.deepcopy(student)", True),
+    "copy of a copy": ("None", 1, "copy.deepcopy(AveragedModel(student))", True),
+    "of a library": ("None", 1, "torchvision.models.resnet18(num_classes=3)", True),
+    "of a library in evaluation": (
+        "None", 1, "torchvision.models.resnet18(num_classes=3).eval()", False
+    ),
+    "of a library without norms": ("None", 1, "torchvision.models.vgg11(num_classes=3)", False),
+    "copy in evaluation": ("None", 1, "copy.deepcopy(student).eval()", False),
 }  # fmt: skip
 
 
@@ -63,7 +73,20 @@ CASES = {
 def test_teachers_that_mix_their_samples_are_not_taken_for_others(name: str) -> None:
     norm, axis, teacher, mixes = CASES[name]
     source = SCRIPT.format(norm=norm, axis=axis, teacher=teacher)
+    if name.startswith("copy"):
+        # The student goes on in training mode, whatever its copy is in.
+        source = source.replace("nn.ReLU()", "nn.BatchNorm1d(8)")
+        source = source.replace("    with torch.no", "    student.train()\n    with torch.no")
     found = {each.code for each in convert(source, Options(shard="data")).findings}
     assert found.isdisjoint({"PT403", "PT413"}) is not mixes, found
     split = "split_calls" in convert(source).text or "SplitCalls" in convert(source).text
     assert split is mixes
+
+
+def test_a_copy_is_seen_where_its_forward_is_called() -> None:
+    source = SCRIPT.format(norm="None", axis=1, teacher="copy.deepcopy(student)")
+    source = source.replace("nn.ReLU()", "nn.BatchNorm1d(8)").replace(
+        "teacher(x)", "teacher.forward(x)"
+    )
+    found = {each.code for each in convert(source, Options(shard="data")).findings}
+    assert "PT413" in found

@@ -2,7 +2,7 @@
 
 What:
     A loader whose collate function pads, or whose tokenizer pads to the longest sample, is named
-    in a note.
+    in a note; in a warning where nothing says what is padding.
 
 Why:
     Each process pads its share of the global batch to the longest sample in that share. A model
@@ -17,7 +17,7 @@ After:
     $padded_alike
 
 Refuses when:
-    never: it is a note.
+    never: it is a note, or a warning.
 
 Source:
     $padding_source
@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.backends.backend import Backend
-from transpile.plan.data.collation import pads
+from transpile.plan.data.collation import leaves_padding_out, pads
 from transpile.plan.data.sources import sites
 from transpile.plan.model import Plan
 from transpile.rule import Remark
@@ -39,10 +39,11 @@ CODES = {"217": "each process pads its batches to the longest sample of its own 
 
 
 def decide(backend: Backend, plan: Plan) -> Iterator[Remark]:
-    """One note for each place that makes a padding loader."""
+    """One remark for each place that makes a padding loader."""
     for site in sites(plan):
         if pads(plan, site.loader, backend.padding):
-            yield Remark.note(
+            known = leaves_padding_out(plan, backend.padding)
+            yield (Remark.note if known else Remark.warn)(
                 f"{backend.prefix}217",
                 site,
                 "each process pads its share of a batch to the longest sample in that share: what "

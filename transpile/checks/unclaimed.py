@@ -110,7 +110,8 @@ def met_by_some(plan: Plan, asked: Asked) -> Iterator[Remark]:
             entered.setdefault(id(node), set()).add(id(split.node))
     if not meeting:
         return
-    for event in plan.facts.events:
+    stacks = {id(event.stack): event for event in plan.facts.events}
+    for event in stacks.values():
         functions: set[int] = set()
         for call in reversed(list(event.calls())):
             functions.add(id(call.function.node))

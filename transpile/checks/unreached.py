@@ -62,7 +62,7 @@ def calls_in(module: Module) -> Iterator[tuple[cst.Call, cst.CSTNode | None]]:
 
 def is_reached(facts: Facts, call: cst.Call) -> bool:
     """Whether some run comes to a call."""
-    return bool(facts.values_of(call)) or any(event.node is call for event in facts.calls)
+    return bool(facts.values_of(call)) or id(call) in facts.called
 
 
 def follows_loop(facts: Facts, module: Module, call: cst.Call) -> bool:

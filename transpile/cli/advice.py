@@ -1,7 +1,5 @@
 """The manual of the engine's own findings: why they matter, and what to do about them."""
 
-from __future__ import annotations
-
 ADVICE = {
     "DT001": """\
 What:
@@ -359,6 +357,25 @@ After:
 
 When to ignore:
     Where that module is known to do nothing of the kind: --allow-partial.
+""",
+    "DT019": """\
+What:
+    Where calls of models are split, every process evaluates everything; --eval shard was given.
+
+Why:
+    The numbers are those of one process, but evaluations take as long as in one process.
+
+How to fix:
+    Leave --eval shard out, or choose --shard data where batches can be sharded.
+
+Before:
+    disttranspile train.py --shard calls --eval shard
+
+After:
+    disttranspile train.py --shard calls
+
+When to ignore:
+    Where evaluations take little of the time.
 """,
     "DT020": """\
 What:

@@ -29,8 +29,11 @@ _LOOK = 1
 _FAILED = 2
 _REFUSED = 3
 _LONGEST_ERROR = 200
-# The beginnings of the codes that a conversion looks for in full.
-_LOOKED_FOR = ("DT0", "FL", "MX", "PD", "PT")
+#: The beginnings of the codes that a conversion looks for in full.
+LOOKED_FOR = ("DT0", "FL", "MX", "PD", "PT")
+
+# Why a script that trains is left as it is; without them a folder would seem to hold none.
+_SAID_IN_FOLDERS = (codes.CONVERTED_BESIDE, codes.LEFT_ALONE)
 
 
 @dataclass(frozen=True)
@@ -45,15 +48,18 @@ def run(job: Job) -> int:
     """Convert everything, report everything, and return the exit status."""
     files = []
     delivery = Delivery(job)
-    progress = Progress(len(job.tasks))
-    for task, answer in zip(job.tasks, _convert_all(job), strict=True):
+    progress = Progress(len(job.tasks), "converting")
+    try:
+        for task, answer in zip(job.tasks, _convert_all(job), strict=True):
+            progress.clear()
+            file = _sort(job, task, answer, delivery)
+            if not (task.script.from_folder and _has_nothing_to_say(file)):
+                files.append(file)
+                if job.output_format == "text":
+                    _tell_file(job, file)
+            progress.step()
+    finally:
         progress.clear()
-        file = _sort(job, task, answer, delivery)
-        if not (task.script.from_folder and _has_nothing_to_say(file)):
-            files.append(file)
-            if job.output_format == "text":
-                _tell_file(job, file)
-        progress.step()
     tell(job.accepted.finish())
     _tell_end(job, files)
     return max((_status(job.mode, file) for file in files), default=_DONE)
@@ -87,7 +93,7 @@ def _sort(job: Job, task: Task, answer: _Converted | FileReport, delivery: Deliv
         task.settings,
         contents,
         errors=not job.mode.writes,
-        complete=_LOOKED_FOR if file.outcome is Outcome.CONVERTED else (),
+        complete=LOOKED_FOR if file.outcome is Outcome.CONVERTED else (),
     )
 
 
@@ -206,7 +212,9 @@ def _describe(error: Exception) -> str:
 
 
 def _has_nothing_to_say(file: FileReport) -> bool:
-    """In a folder: a file that does not train, or needs nothing."""
+    """In a folder: a file that does not train, or is distributed already."""
+    if any(finding.code in _SAID_IN_FOLDERS for finding in file.findings):
+        return False
     return file.outcome is Outcome.UNCHANGED and _level(file.findings) is Level.NOTE
 
 
@@ -240,10 +248,11 @@ def _tell_findings(job: Job, findings: Sequence[Finding]) -> None:
 
 def _tell_end(job: Job, files: Sequence[FileReport]) -> None:
     if job.output_format == "text":
-        from transpile.report.text import summary
+        from transpile.report.text import summary, table
 
         preview = job.mode.is_preview or job.mode is Mode.NUMBERS
         if not job.quiet:
+            tell(table(files, preview=preview))
             tell(summary(files, preview=preview) + "\n")
         return
     from importlib import import_module

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
+from transpile.facts.extent import MOST_NAMED, Extent
 from transpile.records import dataclass
 
 #: How far names are followed from module to module.
@@ -133,12 +134,19 @@ class Names:
         self.find = find
         self.foreign = foreign
         self.known: dict[str, Named | None] = {}
+        self.extent = Extent(MOST_NAMED)
         self.entry = read(entry)
 
     def module(self, name: str) -> Named | None:
-        """The project's module of a dotted name."""
+        """The project's module of a dotted name.
+
+        Raises:
+            TooLarge: the modules so far hold more than is read.
+        """
         if name not in self.known:
             source = self.find(name) if not self.is_foreign(name) else None
+            if source is not None:
+                self.extent.add(source.path, len(source.text))
             self.known[name] = read(source) if source is not None else None
         return self.known[name]
 

@@ -68,6 +68,9 @@ def look(entry: Text, find: Callable[[str], Text | None], table: Table) -> Verdi
         entry: the script.
         find: a module of its project by its name from the script's folder.
         table: the words of its framework.
+
+    Raises:
+        TooLarge: the modules that it comes to hold more than is read.
     """
     words = words_of(table)
     if words is None or not any(words.search(text.text) for text in texts(entry, find)):

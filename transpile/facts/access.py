@@ -37,6 +37,9 @@ class Access(Containers):
 
     def attribute(self, base: Values, name: str, node: cst.CSTNode) -> Values:
         """The values of ``base.name``."""
+        if len(base) == 1:
+            only = self.attribute_of(base[0], name, node)
+            return only if len(only) < 2 else join(only)
         found: list[Value] = []
         for value in base:
             found.extend(self.attribute_of(value, name, node))
@@ -127,7 +130,16 @@ class Access(Containers):
         if not isinstance(made, Opaque):
             made = Opaque("attribute", node, self.module, name, operands=((value,),))
             self.nodes[key] = made
-        return (made,)
+        return join(self.asked_for(value, name, node), (made,))
+
+    def asked_for(self, value: Instance, name: str, node: cst.CSTNode) -> Values:
+        """What ``__getattr__`` of an object gives for an attribute that it does not have."""
+        if name.startswith("__"):
+            return ()
+        method = self.class_attribute(value.cls, "__getattr__", value, value.cls, node)
+        if method is None:
+            return ()
+        return self.invoke(method, Arguments((Argument((Constant(name),), node),)), node)
 
     def class_attribute(
         self,
@@ -204,7 +216,7 @@ class Access(Containers):
             if isinstance(value, Unknown):
                 found.append(value)
             elif isinstance(value, Mapping):
-                if value.makes_lists:
+                if value.makes_lists or value.factory:
                     self.make_missing(value, index, node)
                 if constant is not None and constant.value in value.entries:
                     found.extend(join(value.entries[constant.value].values, value.rest))
@@ -239,7 +251,9 @@ class Access(Containers):
             return value.every()
         if isinstance(value, Mapping):
             keys: tuple[Value, ...] = tuple(Constant(key) for key in value.entries)
-            return keys if not value.open_because else join(keys, unknown("a key of a dict"))
+            if not value.open_because:
+                return keys
+            return join(keys, value.computed, unknown("a key of a dict"))
         if isinstance(value, Generator):
             return value.yields
         if isinstance(value, Constant):

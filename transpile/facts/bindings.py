@@ -63,17 +63,23 @@ class Bindings(Calls):
         """Unpack values into several targets."""
         targets = list(target.elements)
         parts: list[list[Value]] = [[] for _ in targets]
-        starred = [isinstance(element, cst.StarredElement) for element in targets]
+        star = next(
+            (at for at, one in enumerate(targets) if isinstance(one, cst.StarredElement)), None
+        )
+        taken: list[Values] | None = None
         for value in values:
-            if (
-                isinstance(value, Sequence)
-                and not value.rest
-                and len(value.elements) == len(targets)
-                and not any(starred)
-            ):
-                for part, element_values in zip(parts, value.elements, strict=True):
-                    part.extend(element_values)
-                continue
+            if isinstance(value, Sequence) and not value.rest:
+                spread = value.elements
+                if star is not None and len(spread) >= len(targets) - 1:
+                    behind = len(spread) - (len(targets) - star - 1)
+                    # Only where there is one way to come here the list is known entry by entry.
+                    taken = spread[star:behind] if len(values) == 1 else None
+                    parts[star].extend(one for each in spread[star:behind] for one in each)
+                    spread = [*spread[:star], (), *spread[behind:]]
+                if len(spread) == len(targets):
+                    for part, element_values in zip(parts, spread, strict=True):
+                        part.extend(element_values)
+                    continue
             if isinstance(value, Sequence):
                 for part in parts:
                     part.extend(value.every())
@@ -83,16 +89,21 @@ class Bindings(Calls):
                     part.append(value)
                 continue
             if isinstance(value, (Mapping, Generator)):
-                spread = self.elements((value,), target)
+                held = self.elements((value,), target)
                 for part in parts:
-                    part.extend(spread)
+                    part.extend(held)
                 continue
             for position, part in enumerate(parts):
-                part.append(self.unpacked(value, position, target))
+                after_star = star is not None and position > star
+                at = position - len(targets) if after_star else position
+                part.append(self.unpacked(value, at, target))
         for element, part in zip(targets, parts, strict=True):
-            self.bind_target(
-                element if isinstance(element, cst.StarredElement) else element.value, join(part)
-            )
+            if isinstance(element, cst.StarredElement):
+                found = taken if taken is not None else []
+                rest = () if taken is not None else join(part)
+                self.bind_target(element, (self.made_sequence(element, "list", found, rest),))
+            else:
+                self.bind_target(element.value, join(part))
 
     def unpacked(self, value: Value, position: int, node: cst.CSTNode) -> Opaque:
         """The element at a position of something that is unpacked."""
@@ -141,9 +152,21 @@ class Bindings(Calls):
                 for bound in (element.slice.lower, element.slice.upper):
                     if bound is not None:
                         self.evaluate(bound)
-        for value in base:
+        if isinstance(target.value, cst.Attribute) and target.value.attr.value == "__dict__":
+            self.store_named(self.evaluate(target.value.value), keys, values)
+        for value in self.as_containers(base, "__setitem__"):
+            self.ask_object(value, "__setitem__", (keys, values), target)
             if isinstance(value, Mapping):
                 self.store_item(value, keys, values, None)
             elif isinstance(value, Sequence):
                 self.store_element(value, keys, values)
         self.record("store", target, base, result=values, name="[]")
+
+    def store_named(self, owners: Values, names: Values, values: Values) -> None:
+        """``owner.__dict__[name] = value``: an attribute of an object."""
+        for owner in owners:
+            if not isinstance(owner, Instance):
+                continue
+            for name in names:
+                if isinstance(name, Constant) and isinstance(name.value, str):
+                    self.set_attribute(owner.attributes, name.value, values, False)

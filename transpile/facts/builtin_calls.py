@@ -12,9 +12,8 @@ from transpile.facts.values import (
     Class,
     Constant,
     External,
-    Generator,
+    Function,
     Instance,
-    Mapping,
     Opaque,
     Sequence,
     Super,
@@ -26,7 +25,7 @@ from transpile.facts.values import (
 
 
 class BuiltinCalls(Expressions):
-    """The part of the interpreter that knows builtins and container methods."""
+    """The part of the interpreter that knows builtins."""
 
     def builtin_call(
         self, callee: External, arguments: Arguments, node: cst.CSTNode
@@ -43,6 +42,10 @@ class BuiltinCalls(Expressions):
             first = arguments.get("iterable", 0)
             given = (Argument(first.values, first.node),) if first is not None else ()
             return self.copied(Arguments(given), node, "list", keep_order=True)
+        if name in ("dataclasses.asdict", "builtins.vars") and len(arguments.items) == 1:
+            given_one, *others = arguments.items[0].values or (None,)
+            if isinstance(given_one, Instance) and not others:
+                return (self.attributes_of(given_one, node),)
         if not name.startswith("builtins."):
             return None
         word = name[len("builtins.") :]
@@ -52,7 +55,7 @@ class BuiltinCalls(Expressions):
                 self.compare(chosen_from.values, arguments, node)
         method = getattr(self, f"builtin_{word}", None)
         if method is None:
-            return self.container_method(word, arguments, node)
+            return self.other_builtin(word, arguments, node)
         found: Values | None = method(arguments, node)
         return found
 
@@ -247,12 +250,16 @@ class BuiltinCalls(Expressions):
         return (made,)
 
     def dict_of_lists(self, arguments: Arguments, node: cst.CSTNode) -> Values | None:
-        """``defaultdict(list)``, empty as it is made; None for any other."""
+        """``defaultdict(list)`` or of objects of the project, empty as it is made; else None."""
         given = [item.values for item in arguments.items]
-        if arguments.unknown_because or given != [external("builtins.list")]:
+        if arguments.unknown_because or len(given) != 1:
+            return None
+        own = all(isinstance(value, (Class, Function)) for value in given[0])
+        if not own and given[0] != external("builtins.list"):
             return None
         made = self.new_mapping(node)
-        made.makes_lists = True
+        made.makes_lists = not own
+        made.factory = given[0] if own else ()
         return (made,)
 
     def builtin_super(self, arguments: Arguments, node: cst.CSTNode) -> Values:
@@ -318,150 +325,44 @@ class BuiltinCalls(Expressions):
         known = self.known_elements(values)
         if known is not None and isinstance(values[0], Sequence) and values[0].kind == "tuple":
             return (Constant(len(known)),)
-        if len(values) == 1 and isinstance(values[0], Instance):
-            method = self.class_attribute(values[0].cls, "__len__", values[0], values[0].cls, node)
-            if method is not None:
-                self.invoke(method, Arguments(), node)
-        return (self.opaque("operation", node, "len", (values,)),)
+        made = self.opaque("operation", node, "len", (values,))
+        if len(values) == 1:
+            told = self.ask_object(values[0], "__len__", (), node)
+            made.inner = join(made.inner, told or ())
+        return (made,)
 
-    # Methods of containers.
+    # Those that are not modelled.
 
-    def container_method(self, word: str, arguments: Arguments, node: cst.CSTNode) -> Values | None:
+    def other_builtin(self, word: str, arguments: Arguments, node: cst.CSTNode) -> Values | None:
         """Other builtins: a node of the value graph over their arguments."""
         if word in ("print", "open", "input", "exec", "eval", "compile", "__import__"):
             return None
+        first = arguments.positional()[0].values if arguments.positional() else ()
+        if word in ("float", "int") and len(first) == 1:
+            number = self.ask_object(first[0], f"__{word}__", (), node)
+            if number is not None:
+                return number
+        if word in ("sum", "max", "min", "any", "all"):
+            arguments = self.with_elements(arguments, node)
         self.escape(arguments, node)
         return (
             self.opaque("call", node, callee=external(f"builtins.{word}"), arguments=arguments),
         )
 
+    def with_elements(self, arguments: Arguments, node: cst.CSTNode) -> Arguments:
+        """Arguments with lists of their elements in place of objects that are iterated over."""
+        items = []
+        for item in arguments.items:
+            if len(item.values) == 1 and isinstance(item.values[0], Instance):
+                key = ("elements of", id(node), self.context, id(item.node))
+                held = self.nodes.get(key)
+                if not isinstance(held, Sequence):
+                    held = Sequence("list", node, [])
+                    self.nodes[key] = held
+                held.rest = join(held.rest, self.elements(item.values, node))
+                item = Argument((held,), item.node, item.keyword)
+            items.append(item)
+        return Arguments(tuple(items), arguments.unknown_because, arguments.rest)
+
     def escape(self, arguments: Arguments, node: cst.CSTNode) -> None:
         """Functions given to the outside; the part that knows calls runs them."""
-
-    def attribute_of(self, value: Value, name: str, node: cst.CSTNode) -> Values:
-        """Methods of lists and dicts of the script become callables that are modelled here."""
-        if isinstance(value, (Sequence, Mapping)):
-            key = ("container-method", id(value), name)
-            made = self.nodes.get(key)
-            if not isinstance(made, Opaque):
-                made = Opaque("attribute", node, self.module, name, operands=((value,),))
-                self.nodes[key] = made
-            return (made,)
-        if isinstance(value, Generator):
-            return unknown("an attribute of a generator")
-        return super().attribute_of(value, name, node)
-
-    def call_container_method(
-        self, callee: Opaque, arguments: Arguments, node: cst.CSTNode
-    ) -> Values | None:
-        """``list.append`` and friends; None where the receiver is no known container."""
-        if callee.kind != "attribute" or len(callee.operands) != 1:
-            return None
-        receivers = callee.operands[0]
-        if len(receivers) != 1:
-            return None
-        receiver = receivers[0]
-        if isinstance(receiver, Mapping):
-            return self.mapping_method(receiver, callee.name, arguments, node)
-        if isinstance(receiver, Sequence):
-            return self.sequence_method(receiver, callee.name, arguments, node)
-        if callee.name in ("next", "__next__") and is_iterator(receiver):
-            return self.builtin_next(Arguments((Argument((receiver,), None),)), node)
-        return None
-
-    def mapping_method(
-        self, mapping: Mapping, name: str, arguments: Arguments, node: cst.CSTNode
-    ) -> Values | None:
-        """The methods of a dict."""
-        ordered = arguments.positional()
-        if name == "update":
-            for argument in arguments.items:
-                if argument.keyword is None:
-                    self.update_mapping(mapping, argument.values)
-                else:
-                    self.store_item(
-                        mapping, (Constant(argument.keyword),), argument.values, argument.node
-                    )
-            return (Constant(None),)
-        if name in ("get", "pop", "setdefault") and ordered:
-            constant = only_constant(ordered[0].values)
-            default: Values = ordered[1].values if len(ordered) > 1 else (Constant(None),)
-            if constant is not None and constant.value in mapping.entries:
-                entry = mapping.entries[constant.value]
-                found = join(entry.values, default) if entry.maybe else entry.values
-                if name == "pop":
-                    del mapping.entries[constant.value]
-                    self.heap_version += 1
-                return found
-            if name == "setdefault":
-                self.store_item(mapping, ordered[0].values, default, ordered[-1].node)
-                return default
-            if constant is not None and not mapping.open_because and not mapping.rest:
-                return default
-            return join(mapping.every(), default)
-        if name == "items":
-            pairs: list[Values] = []
-            for key, entry in mapping.entries.items():
-                pair_key = ("pair", id(mapping), key)
-                pair = self.nodes.get(pair_key)
-                if not isinstance(pair, Sequence):
-                    pair = Sequence("tuple", node, [(Constant(key),), entry.values])
-                    self.nodes[pair_key] = pair
-                pair.elements[1] = entry.values
-                pairs.append((pair,))
-            return (self.builtin_sequence(node, "list", pairs, self.other_pairs(mapping, node)),)
-        if name == "values":
-            return (
-                self.builtin_sequence(
-                    node, "list", [entry.values for entry in mapping.entries.values()], mapping.rest
-                ),
-            )
-        if name == "keys":
-            return (self.builtin_sequence(node, "list", [(Constant(k),) for k in mapping.entries]),)
-        if name == "copy":
-            made = self.new_mapping(node)
-            self.update_mapping(made, (mapping,))
-            return (made,)
-        return None
-
-    def other_pairs(self, mapping: Mapping, node: cst.CSTNode) -> Values:
-        """The pairs of keys that are not known and what is kept under them."""
-        if not mapping.rest:
-            return unknown("an entry of a dict") if mapping.open_because else ()
-        key = ("pairs", id(mapping))
-        pair = self.nodes.get(key)
-        if not isinstance(pair, Sequence):
-            pair = Sequence("tuple", node, [unknown("a key of a dict"), mapping.rest])
-            self.nodes[key] = pair
-        pair.elements[1] = mapping.rest
-        return (pair,)
-
-    def sequence_method(
-        self, sequence: Sequence, name: str, arguments: Arguments, node: cst.CSTNode
-    ) -> Values | None:
-        """The methods of a list."""
-        ordered = arguments.positional()
-        if name in ("append", "add", "insert", "appendleft") and ordered:
-            added = ordered[-1].values
-            new = join(sequence.rest, added)
-            if new != sequence.rest:
-                sequence.rest = new
-                self.heap_version += 1
-            return (Constant(None),)
-        if name == "extend" and ordered:
-            new = join(sequence.rest, self.elements(ordered[0].values, node))
-            if new != sequence.rest:
-                sequence.rest = new
-                self.heap_version += 1
-            return (Constant(None),)
-        if name == "sort":
-            self.compare((sequence,), arguments, node)
-            return (Constant(None),)
-        if name == "pop":
-            return sequence.every() or unknown("an element of a list")
-        return None
-
-
-def is_iterator(value: Value) -> bool:
-    """Whether a value is what ``iter`` made of something."""
-    return isinstance(value, Opaque) and value.kind == "operation" and value.name == "iterate"

@@ -22,6 +22,7 @@ from transpile.facts.values import (
     Opaque,
     Partial,
     Sequence,
+    Settled,
     Unknown,
     Value,
     Values,
@@ -39,8 +40,9 @@ class Calls(ProjectCalls):
         results: list[Value] = []
         for callee in callees or (Unknown("nothing is known of what is called"),):
             results.extend(self.invoke_one(callee, arguments, node))
-            self.run_each(self.commands.get(id(callee), ()), node)
-        result = join(results)
+            if id(callee) in self.commands:
+                self.run_each(self.commands[id(callee)], node)
+        result = tuple(results) if len(results) < 2 else join(results)
         event.result = join(event.result, result)
         return result
 
@@ -223,6 +225,8 @@ class Calls(ProjectCalls):
         """Run functions given to the outside, which may call them, with unknown arguments."""
         for argument in arguments.items:
             for value in argument.values:
+                if type(value) in NEVER_CALLED:
+                    continue
                 given = Arguments()
                 if isinstance(value, Partial):
                     given = value.arguments
@@ -246,6 +250,10 @@ class Calls(ProjectCalls):
             if any(frame.function is callee for frame in call_frames(self.stack)):
                 return
         self.call_function(callee, given, node, None)
+
+
+#: Kinds of values that hold no function of the project to be called.
+NEVER_CALLED = frozenset({Opaque, External, Constant, Settled, Unknown, Sequence, Mapping})
 
 
 def override_keywords(arguments: Arguments) -> Arguments:

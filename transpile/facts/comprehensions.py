@@ -6,15 +6,15 @@ from typing import Any
 
 import libcst as cst
 
-from transpile.facts.access import Access
 from transpile.facts.events import Branch, Loop
+from transpile.facts.inherited import Inherited
 from transpile.facts.values import Constant, Scope, Sequence, Values, join
 
 #: Loops over literal sequences of up to so many elements are followed element by element.
 MOST_UNROLLED = 4
 
 
-class Comprehensions(Access):
+class Comprehensions(Inherited):
     """The part of the interpreter that knows comprehensions."""
 
     def comprehension(self, node: Any) -> Values:

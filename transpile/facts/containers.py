@@ -6,6 +6,7 @@ import libcst as cst
 
 from transpile.facts.state import State
 from transpile.facts.values import (
+    Arguments,
     Constant,
     Entry,
     Generator,
@@ -32,9 +33,12 @@ class Containers(State):
         return made
 
     def make_missing(self, mapping: Mapping, keys: Values, node: cst.CSTNode) -> None:
-        """Put a list where a key is looked up, as ``defaultdict(list)`` does."""
+        """Put something where a key is looked up, as ``defaultdict`` does."""
         constant = only_constant(keys)
         if constant is not None and constant.value in mapping.entries:
+            return
+        if mapping.factory:
+            self.store_item(mapping, keys, self.made_item(mapping, constant, node), node)
             return
         key = ("made list", id(mapping), constant)
         made = self.nodes.get(key)
@@ -42,6 +46,15 @@ class Containers(State):
             made = Sequence("list", node, [])
             self.nodes[key] = made
         self.store_item(mapping, keys, (made,), node)
+
+    def made_item(self, mapping: Mapping, key: Constant | None, node: cst.CSTNode) -> Values:
+        """What the factory of a dict gives for a key, or for all that are not known."""
+        name = ("made item", id(mapping), key)
+        found = self.made_items.get(name)
+        if found is None:
+            self.made_items[name] = ()
+            found = self.made_items[name] = self.invoke(mapping.factory, Arguments(), node)
+        return found
 
     def store_item(
         self, mapping: Mapping, keys: Values, values: Values, node: cst.CSTNode | None
@@ -52,6 +65,7 @@ class Containers(State):
             if mapping.open_because is None:
                 mapping.open_because = "a key that is computed is set"
                 self.heap_version += 1
+            self.compute_keys(mapping, keys)
             mapping.rest = join(mapping.rest, values)
             return
         branches = self.branches()
@@ -104,8 +118,10 @@ class Containers(State):
                 if value.open_because and not mapping.open_because:
                     mapping.open_because = value.open_because
                 mapping.rest = join(mapping.rest, value.rest)
+                self.compute_keys(mapping, value.computed)
                 continue
-            held = join(mapping.rest, self.paired(value, mapping.node))
+            self.compute_keys(mapping, self.paired(value, mapping.node, 0))
+            held = join(mapping.rest, self.paired(value, mapping.node, 1))
             if held != mapping.rest:
                 mapping.rest = held
                 self.heap_version += 1
@@ -113,15 +129,22 @@ class Containers(State):
                 mapping.open_because = "it is updated from something that is not known here"
                 self.heap_version += 1
 
-    def paired(self, value: Value, node: cst.CSTNode) -> Values:
-        """What stands behind the keys in pairs of keys and values."""
+    def compute_keys(self, mapping: Mapping, keys: Values) -> None:
+        """Note keys of a mapping that are computed."""
+        computed = join(mapping.computed, keys)
+        if computed != mapping.computed:
+            mapping.computed = computed
+            self.heap_version += 1
+
+    def paired(self, value: Value, node: cst.CSTNode, side: int) -> Values:
+        """What stands on one side in pairs of keys and values."""
         pairs = isinstance(value, (Sequence, Generator)) or (
             isinstance(value, Opaque) and value.kind == "operation"
         )
         found: Values = ()
         for pair in self.elements((value,), node) if pairs else ():
             if isinstance(pair, Sequence) and not pair.rest and len(pair.elements) == 2:
-                found = join(found, pair.elements[1])
+                found = join(found, pair.elements[side])
             else:
                 found = join(found, self.elements((pair,), node))
         if not pairs:

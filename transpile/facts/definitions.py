@@ -47,7 +47,10 @@ class Definitions(Imports):
             for group in groups_of(decorators):
                 self.commands.setdefault(id(group), []).append(made)
         self.bind_name(node.name.value, (made,))
-        self.hand_to_decorators(made, node.decorators, decorators)
+        given_back = self.hand_to_decorators(made, node.decorators, decorators)
+        if given_back != (made,):
+            self.bind_name(node.name.value, given_back)
+            self.replaced.setdefault(id(self.activation.scope), []).append(made)
         return True
 
     def generators(self) -> set[int]:
@@ -77,25 +80,33 @@ class Definitions(Imports):
             self.execute_body(node.body)
         finally:
             self.activation.scope = before
-        for values in made.scope.names.values():
-            for value in values:
-                if isinstance(value, Function) and value.owner is None:
-                    value.owner = made
+        kept = (value for values in made.scope.names.values() for value in values)
+        for value in (*kept, *self.replaced.pop(id(made.scope), ())):
+            if isinstance(value, Function) and value.owner is None:
+                value.owner = made
         self.bind_name(node.name.value, (made,))
         self.hand_to_decorators(made, node.decorators, tuple(decorators))
         return True
 
     def hand_to_decorators(
         self, made: Value, nodes: SequenceOf[cst.Decorator], decorators: tuple[Values, ...]
-    ) -> None:
+    ) -> Values:
         """Call the project's own decorators, which may note down what they are given.
 
-        What they give back is taken for what they were given.
+        Functions of the project that they give back stand for what they were given, unless others
+        decorate it, too; whatever else they give is taken for it.
         """
+        found: Values = (made,)
+        alone = True
         for node, values in zip(reversed(nodes), reversed(decorators), strict=True):
             own = tuple(value for value in values if isinstance(value, (Function, BoundMethod)))
             if own:
-                self.invoke(own, Arguments((Argument((made,), None),)), node)
+                given = self.invoke(own, Arguments((Argument(found, None),)), node)
+                functions = tuple(one for one in given if isinstance(one, Function))
+                found = functions if functions and len(functions) == len(given) else found
+            else:
+                alone = False
+        return found if alone else (made,)
 
 
 def groups_of(decorators: tuple[Values, ...]) -> list[Value]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from transpile.facts.values import Arguments, Function, Values
+from transpile.facts.values import Arguments, Function, Values, join
 from transpile.records import dataclass
 
 if TYPE_CHECKING:
@@ -109,3 +109,42 @@ class Event:
             if isinstance(frame, Call):
                 innermost = frame.function
         return innermost
+
+
+def merge_arguments(old: Arguments, new: Arguments) -> Arguments:
+    """The arguments of two passes over one call."""
+    if old is new or not old.items:
+        return new
+    if len(old.items) != len(new.items):
+        return new
+    if are_the_same(old, new):
+        return new
+    items = []
+    for before, after in zip(old.items, new.items, strict=True):
+        if before.keyword != after.keyword:
+            return new
+        values = join(before.values, after.values)
+        items.append(
+            type(after)(
+                values, after.node, after.keyword, after.mapping, before.maybe or after.maybe
+            )
+        )
+    return Arguments(
+        tuple(items), old.unknown_because or new.unknown_because, join(old.rest, new.rest)
+    )
+
+
+def are_the_same(old: Arguments, new: Arguments) -> bool:
+    """Whether two passes over one call give it the very same objects, one for each argument."""
+    if old.rest or new.rest:
+        return False
+    if (old.unknown_because or new.unknown_because) != new.unknown_because:
+        return False
+    for before, after in zip(old.items, new.items, strict=True):
+        if before.keyword != after.keyword or (before.maybe and not after.maybe):
+            return False
+        if len(before.values) != 1 or len(after.values) != 1:
+            return False
+        if before.values[0] is not after.values[0]:
+            return False
+    return True

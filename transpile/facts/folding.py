@@ -1,10 +1,52 @@
-"""Arithmetic and comparisons of constants."""
+"""Constants, and the arithmetic and comparisons of them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from transpile.facts.values import Constant
+
+class Constant:
+    """A literal: a number, string, byte string, bool or None."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Constant)
+            and type(self.value) is type(other.value)
+            and self.value == other.value
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
+
+    def __repr__(self) -> str:
+        return f"Constant({self.value!r})"
+
+
+class Settled(Constant):
+    """A constant that is one because the run is that of a known process, such as its rank.
+
+    It never equals a literal: where a literal stands in for what a process is only told when it is
+    one of several, both are kept, and the settled one counts.
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Settled) and super().__eq__(other)
+
+    def __hash__(self) -> int:
+        return hash((Settled, type(self.value), self.value))
+
+
+class WorldSize(Settled):
+    """The number of processes, or its text, taken as one of several."""
+
+    __slots__ = ()
 
 
 def fold(word: str, left: Any, right: Any) -> Constant | None:

@@ -8,6 +8,7 @@ from functools import cached_property
 import libcst as cst
 
 from transpile.facts.events import Event
+from transpile.facts.extent import MOST_RUN, Extent
 from transpile.facts.module import Module
 from transpile.facts.state import MOST_STEPS, Activation, Dialect, TooComplex
 from transpile.facts.statements import Statements
@@ -52,6 +53,11 @@ class Facts:
     def calls(self) -> tuple[Event, ...]:
         """The calls, in order."""
         return self._of("call")
+
+    @cached_property
+    def called(self) -> frozenset[int]:
+        """The identities of the nodes of all calls."""
+        return frozenset(id(event.node) for event in self.calls)
 
     @cached_property
     def reached_calls(self) -> tuple[Event, ...]:
@@ -153,10 +159,17 @@ FEW_DETACHED = 60
 class Interpreter(Statements):
     """Runs modules abstractly; see :func:`interpret`."""
 
+    @cached_property
+    def extent(self) -> Extent:
+        """How much of the project was run."""
+        return Extent(MOST_RUN)
+
     def import_module(self, module: Module) -> None:
         """Run a project module once; a module that is running already is left alone."""
         if module.scope is not None:
             return
+        if not module.is_entry:
+            self.extent.add(module.source.path, len(module.source.text))
         module.scope = Scope({}, None, module)
         self.modules[module.name] = module
         saved = (self.stack, self.context)

@@ -6,7 +6,7 @@ from itertools import islice
 
 import libcst as cst
 
-from transpile.facts.builtin_calls import BuiltinCalls
+from transpile.facts.container_methods import ContainerMethods
 from transpile.facts.events import Call, Event
 from transpile.facts.state import DEEPEST_CALLS, Activation, call_frames, unknown
 from transpile.facts.values import (
@@ -30,7 +30,7 @@ from transpile.facts.values import (
 )
 
 
-class ProjectCalls(BuiltinCalls):
+class ProjectCalls(ContainerMethods):
     """The part of the interpreter that binds parameters, runs bodies and makes instances."""
 
     def call_function(
@@ -192,6 +192,7 @@ class ProjectCalls(BuiltinCalls):
             made = Instance(cls, node, self.module)
             self.nodes[key] = made
         made.arguments = arguments
+        self.give_items(made, arguments, node)
         initialiser = self.class_attribute(cls, "__init__", made, cls, node)
         if initialiser is not None:
             self.invoke(initialiser, arguments, node)
@@ -243,6 +244,8 @@ class ProjectCalls(BuiltinCalls):
         way = self.dispatch(receiver)
         if way is None or way.method != callee.function.name or way.package:
             return False
+        if way.method == "__call__":
+            return False  # a call of the object is a call of this method and no more
         return not any(receiver in frame.receiver for frame in call_frames(self.stack))
 
     def outputs(self, made: Opaque, inner: Sequence, node: cst.CSTNode) -> Sequence:

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import libcst as cst
 
 from transpile.facts.buffers import Buffers, BufferWords
-from transpile.facts.events import Branch, Call, Event, Frame, Stack
+from transpile.facts.events import Branch, Call, Event, Frame, Stack, merge_arguments
 from transpile.facts.module import Module
 from transpile.facts.values import (
     Arguments,
@@ -144,6 +144,9 @@ class State(ABC):
         self.buffers = Buffers(dialect.buffers)
         self.event_table: dict[tuple[object, ...], Event] = {}
         self.nodes: dict[tuple[object, ...], Value] = {}
+        #: By their scopes, the functions in whose place decorators put others.
+        self.replaced: dict[int, list[Function]] = {}
+        self.made_items: dict[tuple[object, ...], Values] = {}
         self.values: dict[int, Values] = {}
         self.context: tuple[int, ...] = ()
         self.stack: Stack = ()
@@ -247,9 +250,13 @@ class State(ABC):
                 found.operands = tuple(
                     join(old, new) for old, new in zip(found.operands, operands, strict=True)
                 )
-            found.callee = join(found.callee, callee)
-            found.inner = join(found.inner, inner)
-            found.index = join(found.index, index)
+            # Most often what is there comes again.
+            if found.callee is not callee or len(callee) > 1:
+                found.callee = join(found.callee, callee)
+            if found.inner is not inner or len(inner) > 1:
+                found.inner = join(found.inner, inner)
+            if found.index is not index or len(index) > 1:
+                found.index = join(found.index, index)
             if arguments is not None:
                 found.arguments = merge_arguments(found.arguments, arguments)
             return found
@@ -329,27 +336,6 @@ def has_method(instance: Instance, name: str) -> bool:
     return name in instance.attributes or any(
         isinstance(ancestor, Class) and name in ancestor.scope.names
         for ancestor in instance.cls.ancestry()
-    )
-
-
-def merge_arguments(old: Arguments, new: Arguments) -> Arguments:
-    """The arguments of two passes over one call."""
-    if old is new or not old.items:
-        return new
-    if len(old.items) != len(new.items):
-        return new
-    items = []
-    for before, after in zip(old.items, new.items, strict=True):
-        if before.keyword != after.keyword:
-            return new
-        values = join(before.values, after.values)
-        items.append(
-            type(after)(
-                values, after.node, after.keyword, after.mapping, before.maybe or after.maybe
-            )
-        )
-    return Arguments(
-        tuple(items), old.unknown_because or new.unknown_because, join(old.rest, new.rest)
     )
 
 

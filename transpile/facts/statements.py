@@ -1,4 +1,4 @@
-"""Execution of statements."""
+"""Execution of statements that hold others."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import libcst as cst
 
-from transpile.facts.definitions import Definitions
 from transpile.facts.events import Branch, Loop, Within
+from transpile.facts.small_statements import SmallStatements
 from transpile.facts.state import truth, unknown
 from transpile.facts.values import (
     Arguments,
@@ -16,7 +16,6 @@ from transpile.facts.values import (
     Generator,
     Instance,
     Scope,
-    Sequence,
     Value,
     Values,
     join,
@@ -27,8 +26,8 @@ from transpile.facts.walk import children
 LOOP_PASSES = 3
 
 
-class Statements(Definitions):
-    """The part of the interpreter that knows statements."""
+class Statements(SmallStatements):
+    """The part of the interpreter that knows compound statements."""
 
     def execute_body(self, body: cst.CSTNode) -> bool:
         """Run a suite; whether control may leave it at its end."""
@@ -50,92 +49,6 @@ class Statements(Definitions):
             self.unfollowed.append((self.module, statement, type(statement).__name__))
             return True
         return handler(self, statement)
-
-    def execute_small(self, smalls: Any) -> bool:
-        """Run the small statements of one line."""
-        for small in smalls:
-            kind = type(small)
-            if kind in EXITS:
-                if isinstance(small, cst.Return):
-                    values = (
-                        self.evaluate(small.value) if small.value is not None else (Constant(None),)
-                    )
-                    self.activation.returns = join(self.activation.returns, values)
-                elif isinstance(small, cst.Raise) and small.exc is not None:
-                    self.evaluate(small.exc)
-                elif self.activation.loop_exits:
-                    self.activation.loop_exits[-1].append(dict(self.activation.scope.names))
-                self.record("exit", small, (), name=EXITS[kind])
-                return False
-            handler = SMALL.get(kind)
-            if handler is not None:
-                handler(self, small)
-        return True
-
-    # Small statements.
-
-    def expression_statement(self, node: cst.Expr) -> None:
-        """An expression on its own."""
-        self.evaluate(node.value)
-
-    def assign(self, node: cst.Assign) -> None:
-        """``target = other = value``."""
-        values = self.evaluate(node.value)
-        for target in node.targets:
-            self.bind_target(target.target, values)
-
-    def annotated_assign(self, node: cst.AnnAssign) -> None:
-        """``target: type = value``."""
-        if node.value is not None:
-            self.bind_target(node.target, self.evaluate(node.value))
-
-    def augmented_assign(self, node: cst.AugAssign) -> None:
-        """``target += value``."""
-        old = self.evaluate(node.target)
-        added = self.evaluate(node.value)
-        word = type(node.operator).__name__.replace("Assign", "")
-        if word == "Add" and len(old) == 1 and isinstance(old[0], Sequence):
-            old[0].rest = join(old[0].rest, self.elements(added, node))
-            self.record("operate", node, old, result=added, name="extend")
-            return
-        made = self.opaque("operation", node, word, (old, added))
-        self.record("operate", node, old, result=added, name=word)
-        self.bind_target(node.target, (made,))
-
-    def assertion(self, node: cst.Assert) -> None:
-        """``assert test, message``."""
-        test = self.evaluate(node.test)
-        if truth(test) is None:
-            self.record("test", node.test, test, name="assert")
-        if node.msg is not None:
-            self.evaluate(node.msg)
-
-    def delete(self, node: cst.Del) -> None:
-        """``del base[key]``; names and attributes are kept for what may still read them."""
-        targets: list[cst.CSTNode] = [node.target]
-        while targets:
-            target = targets.pop()
-            if isinstance(target, (cst.Tuple, cst.List)):
-                targets.extend(element.value for element in target.elements)
-            elif isinstance(target, cst.Subscript):
-                base = self.evaluate(target.value)
-                for value in base:
-                    if isinstance(value, Sequence) and value.elements:
-                        # What is at which place is no longer known.
-                        value.rest = join(value.rest, *value.elements)
-                        value.elements.clear()
-                        self.heap_version += 1
-                self.record("delete", target, base)
-
-    def declare_global(self, node: cst.Global) -> None:
-        """``global name``."""
-        self.activation.scope.globals_declared.update(item.name.value for item in node.names)
-
-    def declare_nonlocal(self, node: cst.Nonlocal) -> None:
-        """``nonlocal name``."""
-        self.activation.scope.nonlocals_declared.update(item.name.value for item in node.names)
-
-    # Control flow.
 
     def branch(self, node: cst.CSTNode, arm: str, run: Callable[[], bool]) -> bool:
         """Run one arm with a frame that says so."""
@@ -331,6 +244,8 @@ class Statements(Definitions):
             return self.execute_body(node.body)
         finally:
             self.stack = before
+            for value in (one for values in reversed(managers) for one in values):
+                self.ask_object(value, "__exit__", ((Constant(None),),) * 3, node)
 
     def entered_values(self, values: Values, node: cst.CSTNode) -> Values:
         """What ``as`` binds: the object itself, unless its class or generator says otherwise."""
@@ -401,28 +316,6 @@ def captured_names(pattern: cst.CSTNode) -> list[str]:
     for child in children(pattern):
         found.extend(captured_names(child))
     return found
-
-
-EXITS: dict[type[cst.CSTNode], str] = {
-    cst.Return: "return",
-    cst.Raise: "raise",
-    cst.Break: "break",
-    cst.Continue: "continue",
-}
-
-
-SMALL: dict[type[cst.CSTNode], Callable[[Any, Any], None]] = {
-    cst.Expr: Statements.expression_statement,
-    cst.Assign: Statements.assign,
-    cst.AnnAssign: Statements.annotated_assign,
-    cst.AugAssign: Statements.augmented_assign,
-    cst.Assert: Statements.assertion,
-    cst.Del: Statements.delete,
-    cst.Global: Statements.declare_global,
-    cst.Nonlocal: Statements.declare_nonlocal,
-    cst.Import: Statements.import_names,
-    cst.ImportFrom: Statements.import_from,
-}
 
 
 COMPOUND: dict[type[cst.CSTNode], Callable[[Any, Any], bool]] = {

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any, Union
 
 import libcst as cst
 
+from transpile.facts.folding import Constant as Constant
+from transpile.facts.folding import Settled as Settled
+from transpile.facts.folding import WorldSize as WorldSize
 from transpile.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -26,50 +29,6 @@ MOST_ALTERNATIVES = 64
 MOST_FOLLOWED = 12
 #: Alternatives that are compared with each other faster than by their hashes.
 _FEW = 4
-
-
-class Constant:
-    """A literal: a number, string, byte string, bool or None."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Constant)
-            and type(self.value) is type(other.value)
-            and self.value == other.value
-        )
-
-    def __hash__(self) -> int:
-        return hash((type(self.value), self.value))
-
-    def __repr__(self) -> str:
-        return f"Constant({self.value!r})"
-
-
-class Settled(Constant):
-    """A constant that is one because the run is that of a known process, such as its rank.
-
-    It never equals a literal: where a literal stands in for what a process is only told when it is
-    one of several, both are kept, and the settled one counts.
-    """
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Settled) and super().__eq__(other)
-
-    def __hash__(self) -> int:
-        return hash((Settled, type(self.value), self.value))
-
-
-class WorldSize(Settled):
-    """The number of processes, or its text, taken as one of several."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -184,7 +143,10 @@ class Entry:
 class Mapping:
     """A dict with the keys that are known, and the reason why others may be there.
 
-    With `makes_lists`, a list is put where a key is looked up that is not there.
+    Of those, `computed` are what they may be, and `rest` is what is kept under them.
+
+    With `makes_lists`, a list is put where a key is looked up that is not there, and what its
+    `factory` gives where it has one.
     """
 
     node: cst.CSTNode
@@ -194,6 +156,8 @@ class Mapping:
     open_because: str | None = None
     rest: Values = ()
     makes_lists: bool = False
+    factory: Values = ()
+    computed: Values = ()
     uses: list[cst.CSTNode] = field(default_factory=list)
 
     def every(self) -> Values:
@@ -397,9 +361,7 @@ def told_apart(values: list[Value]) -> Values:
                 continue
             others -= 1
         kept.append(value)
-    if len(kept) == len(values):
-        return tuple(kept)
-    return tuple(kept) if _REST in kept else (*kept, _REST)
+    return tuple(kept) if len(kept) == len(values) or _REST in kept else (*kept, _REST)
 
 
 def only_constant(values: Values) -> Constant | None:

@@ -13,6 +13,10 @@ from transpile.options import Options
 from transpile.prelude import HelperSource
 from transpile.records import replace
 
+#: What a helper is in its file, and how long the word before its name.
+Definition = ast.FunctionDef | ast.ClassDef | ast.Assign
+_KEYWORDS: dict[type[ast.stmt], int] = {ast.FunctionDef: 4, ast.ClassDef: 6, ast.Assign: 0}
+
 #: Where helpers stand, whose imports of each other are none of the output's.
 _EMITTED = ".emitted."
 
@@ -45,17 +49,24 @@ def helpers_in(package: str) -> dict[str, HelperSource]:
 
 
 def templates(text: str) -> dict[str, HelperSource]:
-    """The functions and classes of a module's text, as templates for the prelude.
+    """The functions, classes and variables of a module's text, as templates for the prelude.
 
-    Names of imports and of other helpers become placeholders.
+    Names of imports and of other helpers become placeholders. A function that is called below its
+    definition is called there in outputs, too.
     """
     modules: dict[str, str] = {}
     helpers: list[str] = []
-    definitions: dict[str, ast.FunctionDef | ast.ClassDef] = {}
+    definitions: dict[str, Definition] = {}
+    called: set[str] = set()
     for statement in ast.parse(text).body:
         if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
             definitions[statement.name] = statement
             helpers.append(statement.name)
+        elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            definitions[statement.targets[0].id] = statement
+            helpers.append(statement.targets[0].id)
+        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            called.add(ast.unparse(statement.value.func))
         elif isinstance(statement, ast.ImportFrom) and _EMITTED in f"{statement.module}.":
             helpers.extend(alias.name for alias in statement.names)
         else:
@@ -65,6 +76,8 @@ def templates(text: str) -> dict[str, HelperSource]:
     for name, definition in definitions.items():
         names = {*modules, *helpers}
         code = marked(lines, definition, names)
+        if name in called:
+            code += f"\n\n\n${name}()"
         used = {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)}
         found[name] = HelperSource(
             code,
@@ -83,11 +96,12 @@ def imports_of(statement: ast.stmt) -> dict[str, str]:
     return {}
 
 
-def marked(lines: list[str], definition: ast.FunctionDef | ast.ClassDef, names: set[str]) -> str:
+def marked(lines: list[str], definition: Definition, names: set[str]) -> str:
     """The text of a definition with a ``$`` before each of some names of values, and its own."""
-    first = min([definition.lineno, *(each.lineno for each in definition.decorator_list)])
+    above = [] if isinstance(definition, ast.Assign) else definition.decorator_list
+    first = min([definition.lineno, *(each.lineno for each in above)])
     own = lines[first - 1 : definition.end_lineno]
-    column = definition.col_offset + (4 if isinstance(definition, ast.FunctionDef) else 6)
+    column = definition.col_offset + _KEYWORDS[type(definition)]
     places = {(definition.lineno - first, column)}
     for line, column in places_of(definition, names):
         places.add((line - first, column))

@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from itertools import pairwise
 
 #: Lengths that people limit their lines to.
@@ -39,9 +42,10 @@ def with_short_lines(before: str, after: str) -> str:
     limit = limit_of([line.rstrip("\r\n") for line in old])
     if limit is None or all(width_of(line) <= limit for line in new):
         return after
-    whole = whole_lines(after)
+    grown = list(grown_lines(old, new, limit))
+    whole = whole_lines(after, {number + 1 for number in grown})
     split: dict[int, str] = {}
-    for number in grown_lines(old, new, limit):
+    for number in grown:
         divide = split_line if number + 1 in whole else split_at_comma
         shorter = divide(new[number], limit)
         if shorter is not None:
@@ -56,17 +60,90 @@ def grown_lines(old: list[str], new: list[str], limit: int) -> Iterator[int]:
         # No long line was there before: to compare all of two long texts takes far longer.
         yield from (number for number, line in enumerate(new) if width_of(line) > limit)
         return
+    for (first, last), (start, end) in between_anchors(old, new):
+        yield from grown_between(old[first:last], new[start:end], start, limit)
+
+
+def grown_between(old: list[str], new: list[str], shift: int, limit: int) -> Iterator[int]:
+    """The same for a part of two files; positions are counted from `shift`."""
     from difflib import SequenceMatcher
 
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     for tag, first, last, start, end in matcher.get_opcodes():
         if tag in ("replace", "insert"):
             if all(width_of(line) <= limit for line in old[first:last]):
-                yield from range(start, end)
+                yield from range(shift + start, shift + end)
 
 
-def whole_lines(text: str) -> frozenset[int]:
-    """The numbers of lines that hold a statement, or its header, from beginning to end."""
+def between_anchors(
+    old: list[str], new: list[str]
+) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """The parts of two files between lines that both have once: where they differ alone.
+
+    What a conversion leaves is most of a file, and to compare all of it takes the longer the more
+    lines are alike.
+    """
+    counts = Counter(old), Counter(new)
+    places = {line: number for number, line in enumerate(old) if counts[0][line] == 1}
+    pairs = [
+        (places[line], number)
+        for number, line in enumerate(new)
+        if counts[1][line] == 1 and line in places
+    ]
+    before = (0, 0)
+    for first, start in (*in_order(pairs), (len(old), len(new))):
+        if first > before[0] or start > before[1]:
+            yield (before[0], first), (before[1], start)
+        before = (first + 1, start + 1)
+
+
+def in_order(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest row of pairs, sorted by their second numbers, whose first numbers ascend."""
+    ends: list[int] = []
+    last: list[int] = []
+    before: list[int] = []
+    for number, (first, _) in enumerate(pairs):
+        length = bisect_left(ends, first)
+        before.append(last[length - 1] if length else -1)
+        ends[length : length + 1] = [first]
+        last[length : length + 1] = [number]
+    found: list[tuple[int, int]] = []
+    number = last[-1] if last else -1
+    while number >= 0:
+        found.append(pairs[number])
+        number = before[number]
+    return found[::-1]
+
+
+def whole_lines(text: str, asked: Collection[int]) -> frozenset[int]:
+    """The numbers of those lines, and of others, that hold a statement, or its header, whole.
+
+    Args:
+        text: a module.
+        asked: the numbers of the lines that matter; others are looked at beside them at most.
+    """
+    lines = io.StringIO(text).readlines()
+    found: set[int] = set()
+    for first, last in blocks(text) if asked else ():
+        if any(first <= number <= last for number in asked):
+            inside = lines_of_tokens("".join(lines[first - 1 : last]))
+            found.update(first - 1 + number for number in inside)
+    return frozenset(found)
+
+
+def blocks(text: str) -> Iterator[tuple[int, int]]:
+    """The first and last lines of the statements of a module; those that share lines are one."""
+    found: list[tuple[int, int]] = []
+    for statement in statements_of(text) or ():
+        first, last = begins(statement), statement.end_lineno or statement.lineno
+        if found and first <= found[-1][1]:
+            first = found.pop()[0]
+        found.append((first, last))
+    yield from found
+
+
+def lines_of_tokens(text: str) -> Iterator[int]:
+    """The numbers of the lines that begin and end a statement, or its header; none on errors."""
     found, first = set(), 0
     try:
         for each in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -77,8 +154,8 @@ def whole_lines(text: str) -> frozenset[int]:
             elif not first and each.type not in _BETWEEN:
                 first = each.start[0]
     except (tokenize.TokenError, IndentationError):
-        return frozenset()
-    return frozenset(found)
+        return
+    yield from found
 
 
 _BETWEEN = (tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT)
@@ -111,9 +188,8 @@ def means_the_same(one: str, other: str, changed: Collection[int]) -> bool:
         other: the second, which differs from the first by how some lines are broken.
         changed: the positions of those lines in the first, from 0.
     """
-    try:
-        first, second = ast.parse(one).body, ast.parse(other).body
-    except (SyntaxError, ValueError):
+    first, second = statements_of(one), statements_of(other)
+    if first is None or second is None:
         return False
     # Only statements with such lines: to compare all of a long script takes longer than to edit it.
     return len(first) == len(second) and all(
@@ -121,6 +197,15 @@ def means_the_same(one: str, other: str, changed: Collection[int]) -> bool:
         for before, after in zip(first, second, strict=True)
         if any(number in changed for number in range(begins(before) - 1, before.end_lineno or 0))
     )
+
+
+@lru_cache(maxsize=2)
+def statements_of(text: str) -> list[ast.stmt] | None:
+    """The statements of a module; None where Python cannot read it."""
+    try:
+        return ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return None
 
 
 def begins(statement: ast.stmt) -> int:

@@ -33,15 +33,15 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.layout import guard, insert_before
+from transpile.layout import guard
+from transpile.layout.moves import header_above
 from transpile.once.shared import agreed_on, once_of, parts
 from transpile.plan.effects.effects import Kind
 from transpile.plan.effects.treatment import Preparation
-from transpile.plan.flow.places import statement_of
+from transpile.plan.flow.places import insertion_place
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.text.changes import Insert
 
 #: What the findings say, by their numbers.
 CODES = {
@@ -113,12 +113,10 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     header = f"with {plan.names_in(preparation.module).fresh('main_process_first')}():"
     moved = moved_above(preparation, rulings)
     if moved is not None:
-        statement = statement_of(preparation.module, moved)
-        above = insert_before(source, statement, ["pass"])[0]  # type: ignore[arg-type]
-        assert isinstance(above, Insert)
-        indentation = source.indentation_of(source.span(statement).start)  # type: ignore[arg-type]
-        text = f"{indentation}{header}{source.newline}{source.indent}"
-        yield In(preparation.module, Insert(above.offset, text, order=-1))
+        statement = insertion_place(preparation.module, moved)
+        assert statement is not None
+        for edit in header_above(source, statement, header):
+            yield In(preparation.module, edit)
         return
     for part in parts(preparation, preparation.statements, agreed_on(rulings)):
         for edit in guard(source, part[0], part[-1], header):

@@ -34,6 +34,7 @@ import libcst as cst
 
 from transpile.layout import guard
 from transpile.layout.calls import LINE_LENGTH
+from transpile.layout.lines import statement_indentation
 from transpile.once.open_once import elsewhere_nowhere
 from transpile.once.shared import (
     agreed_on,
@@ -92,7 +93,11 @@ def decide(plan: Plan) -> Iterator[Answer]:
             f"{effect.word} {effect.kind.value} in every process: {why}",
             "do it on rank 0 alone",
         )
-    yield from waiting(plan, once.effects.values())
+    early = {id(effect.node) for effect in once.early}
+    passed_over = once.idle - early
+    yield from waiting(
+        plan, (one for one in once.effects.values() if id(one.node) not in passed_over)
+    )
 
 
 def waiting(plan: Plan, effects: object) -> Iterator[Remark]:
@@ -186,7 +191,7 @@ def names_first(
     """Bind the arguments that do more than read, in every process."""
     source = run.module.source
     start = source.span(statement).start
-    indentation = source.indentation_of(start)
+    indentation = statement_indentation(source, statement)
     for position, node in enumerate(bound):
         span = source.span(node)
         name = plan.names_in(run.module).fresh(name_for(run, node), f"argument at {span.start}")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from transpile.facts.events import Event
 from transpile.facts.values import (
     BoundMethod,
+    Constant,
     External,
     Generator,
     Instance,
@@ -50,6 +51,25 @@ def parents(value: Value) -> Iterator[Values]:
         yield value.yields
 
 
+def behind(value: Value) -> list[Value]:
+    """The values that one value is made of, as :func:`parents` groups them."""
+    found: list[Value] = []
+    if isinstance(value, Opaque):
+        for group in value.operands:
+            found += group
+        if value.kind == "call":
+            found += value.callee
+            for argument in value.arguments.items:
+                found += argument.values
+            found += value.arguments.rest
+        found += value.inner
+        found += value.index
+    elif not isinstance(value, (Constant, External)):
+        for group in parents(value):
+            found += group
+    return found
+
+
 def walk_back(
     values: Values, enter: Callable[[Value], bool] = lambda value: True
 ) -> Iterator[Value]:
@@ -68,8 +88,7 @@ def walk_back(
         seen.add(id(value))
         yield value
         if enter(value):
-            for group in parents(value):
-                stack.extend(group)
+            stack += behind(value)
 
 
 class Search:
@@ -99,8 +118,7 @@ class Search:
             if self.fits(value):
                 return True
             walked[id(value)] = value
-            for group in parents(value):
-                stack.extend(group)
+            stack += behind(value)
         self.without.update(walked)
         return False
 
@@ -110,6 +128,18 @@ def called_names(value: Value) -> tuple[str, ...]:
     if not isinstance(value, Opaque) or value.kind != "call":
         return ()
     return tuple(callee.name for callee in value.callee if isinstance(callee, External))
+
+
+def made_by(value: Value) -> Iterator[str]:
+    """The external names that make a value, here or in the project's code that returned it."""
+    seen: set[int] = set()
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, Opaque) and id(one) not in seen:
+            seen.add(id(one))
+            yield from called_names(one)
+            stack.extend(one.inner)
 
 
 def method_calls(value: Value) -> tuple[tuple[str, Values], ...]:

@@ -119,6 +119,8 @@ class Optimizer:
         event: the call that makes it.
         modules: the objects whose parameters it was given.
         steps: the calls that update.
+        unknown_because: why it is not known what it updates; empty where it is.
+        tensors: what it updates that belongs to no model.
     """
 
     value: Opaque | Instance
@@ -126,6 +128,7 @@ class Optimizer:
     modules: tuple[Value, ...] = ()
     steps: list[Event] = field(default_factory=list)
     unknown_because: str = ""
+    tensors: tuple[Value, ...] = ()
 
 
 @dataclass(eq=False)
@@ -137,6 +140,7 @@ class Backward:
         loss: what it is called on.
         loaders: the loaders whose batches the loss depends on.
         models: the models that the loss went through.
+        tensors: the optimizers that hold tensors without a model that the loss is made of.
         batch_loop: the loop that draws the batches.
         epoch_loops: the loops around the batch loop, outermost first.
         cuts: without loaders, where the script cuts the batches out of its data.
@@ -147,6 +151,7 @@ class Backward:
     loss: Values
     loaders: tuple[Loader, ...] = ()
     models: tuple[Model, ...] = ()
+    tensors: tuple[Optimizer, ...] = ()
     batch_loop: Loop | None = None
     epoch_loops: tuple[Loop, ...] = ()
     iteration: Event | None = None

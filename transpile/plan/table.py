@@ -36,7 +36,9 @@ class Table:
         optimizer_packages: dotted prefixes of optimizer classes.
         not_optimizers: dotted prefixes below those that are something else.
         parameters_keyword: the argument of an optimizer that takes the parameters.
+        learns_tensors: whether optimizers may hold tensors that belong to no model.
         parameter_groups: the attribute of an optimizer that holds its groups of parameters.
+        group_methods: methods of an optimizer that give it more parameters.
         parameters_first: it stands first among the positional ones; else whichever argument gives
             a model's parameters counts.
         parameter_methods: methods of a model that give its parameters.
@@ -107,7 +109,9 @@ class Table:
     optimizer_packages: tuple[str, ...] = ()
     not_optimizers: tuple[str, ...] = ()
     parameters_keyword: str = "params"
+    learns_tensors: bool = False
     parameter_groups: str = "param_groups"
+    group_methods: frozenset[str] = frozenset()
     parameters_first: bool = True
     parameter_methods: frozenset[str] = frozenset()
     backward_methods: frozenset[str] = frozenset()

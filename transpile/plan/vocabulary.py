@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from transpile.records import dataclass, field
 
 if TYPE_CHECKING:
+    from transpile.facts.values import Opaque
     from transpile.plan.model import Plan
 
 
@@ -69,6 +70,49 @@ class Batching:
     chains: frozenset[str] = frozenset()
 
 
+class Head(NamedTuple):
+    """What a model of a library that is given labels computes its loss from.
+
+    Args:
+        mean_over: ``samples``, ``labels`` (those that are not left out), ``next labels`` (the same
+            behind the first of each row), or empty where that is not known.
+    """
+
+    mean_over: str
+
+
+@dataclass(frozen=True)
+class LayerOperation:
+    """The function that a layer applies.
+
+    Args:
+        word: what the analysis calls it.
+        when_made: its arguments are given where the layer is made, not where it is called.
+        order: the parameters of the layer, where they are not those of the function.
+        default: the dimension of the layer where none is given, where it is not the function's.
+    """
+
+    word: str
+    when_made: bool = True
+    order: tuple[str, ...] = ()
+    default: int | None = None
+
+
+@dataclass(frozen=True)
+class TimeFirst:
+    """When a layer takes the first dimension for time, and the second for samples.
+
+    Args:
+        keyword: the setting that says so.
+        value: what it is then.
+        otherwise: whether it does so where that is not given.
+    """
+
+    keyword: str
+    value: object
+    otherwise: bool
+
+
 @dataclass(frozen=True)
 class Layers:
     """The layers and models of a framework, as far as their outputs need telling apart.
@@ -85,8 +129,13 @@ class Layers:
         parameterless: layers without parameters of their own.
         containers: layers that hold others, and have parameters where those have.
         along_first: layers that go along the first dimension unless they are told otherwise.
+        time_first: layers of sequences, to when they take the first dimension for time.
         stacks: layers that repeat the one that they are given.
-        heads: whether a model, by the name of what makes it, may compute losses by itself.
+        rows: all layers that take each sample by itself, where others count as unknown; None where
+            other rules know them.
+        operations: layers that may go along any dimension, to what they do.
+        by_name: layers that apply the function of which they are given the name.
+        heads: the head of a model that may compute losses by itself, by the name of what makes it.
     """
 
     packages: tuple[str, ...] = ()
@@ -100,8 +149,12 @@ class Layers:
     parameterless: frozenset[str] = frozenset()
     containers: frozenset[str] = frozenset()
     along_first: frozenset[str] = frozenset()
+    time_first: Mapping[str, TimeFirst] = field(default_factory=dict)
     stacks: frozenset[str] = frozenset()
-    heads: Callable[[str], bool] | None = None
+    rows: frozenset[str] | None = None
+    operations: Mapping[str, LayerOperation] = field(default_factory=dict)
+    by_name: frozenset[str] = frozenset()
+    heads: Callable[[str], Head | None] | None = None
 
     def makes(self, name: str) -> bool:
         """Whether a dotted name is a layer of the framework."""
@@ -143,8 +196,10 @@ class Vocabulary:
         scaling: ends of names of functions that give a loss back, scaled against underflow.
         searching: ends of names of optimizers that do not hand on the loss of a closure as it is.
         samples: functions that give the samples of a batch.
+        parameter: whether what such a function gave is a parameter instead.
         means: functions that give a mean over the samples.
         layer_functions: dotted prefixes of functions that make and apply a layer.
+        layer_words: those of them that take each sample by itself; empty where all do.
         operations_first: a function whose word is one of the operations is no layer.
         weights: functions that make parameters.
         flattening: operations that go along all elements where they are given no axis.
@@ -173,8 +228,10 @@ class Vocabulary:
     scaling: tuple[str, ...] = ()
     searching: tuple[str, ...] = ()
     samples: frozenset[str] = frozenset()
+    parameter: Callable[[Opaque], bool] | None = None
     means: frozenset[str] = frozenset()
     layer_functions: tuple[str, ...] = ()
+    layer_words: frozenset[str] = frozenset()
     operations_first: bool = False
     weights: frozenset[str] = frozenset()
     flattening: frozenset[str] = frozenset()

@@ -22,14 +22,16 @@ from transpile.plan.model import Plan
 from transpile.plan.roles.backwards import enters_wrapper
 from transpile.records import replace
 
-from . import domain
+from . import algebra, domain
 from .calls import Calls
-from .domain import Kind, Quantity
+from .domain import Duty, Kind, Pending, Quantity
+from .heads import heads_of, is_beginning
+from .joined import is_joined
 from .operations import CUTS, NEUTRAL_ATTRIBUTES
-from .orders import takes_several
-from .pieces import BY_PLACE, is_plain_size, picks_values, takes_by_place
-from .shapes import PIECES, SOME_SIZE, Given, indexed, piece, reshaped
-from .uses import gives_tensors, tensors_by_use
+from .sample_axis.orders import takes_several
+from .sample_axis.pieces import BY_PLACE, is_plain_size, picks_values, takes_by_place
+from .sample_axis.shapes import PIECES, SOME_SIZE, Given, indexed, piece, reshaped
+from .uses import gives_tensors, is_masked, tensors_by_use
 
 #: Methods of dicts that give their entries.
 VIEWS = frozenset({"items", "keys", "values"})
@@ -117,6 +119,8 @@ class Accesses(Calls):
                     return False
                 if behind is not value or self.is_used_as_tensor(behind):
                     return False
+                if is_masked(behind.node):
+                    return False
                 within = behind.inner or behind.operands[0]
                 if not self.recurrent_part(behind).is_tensor and self.is_collection(within, seen):
                     continue
@@ -162,7 +166,7 @@ class Accesses(Calls):
         if inner:
             return self.look(inner)
         if name == "loss" and any(map(self.may_give_loss, base)):
-            return domain.unknown(IN_LIBRARY, whole=True)
+            return self.loss_given(base)
         found = self.look(base)
         if name == "shape" and picks_values(found):
             return found.number()
@@ -191,12 +195,12 @@ class Accesses(Calls):
 
         What it gives first is a mean over the targets that are not left out, whose number differs.
         """
-        heads = self.vocabulary.layers.heads
-        if heads is None or not isinstance(value, Opaque) or value.inner:
+        if is_beginning(value):
+            assert isinstance(value, Opaque)
+            return any(map(self.may_give_loss, value.operands[0]))
+        if not isinstance(value, Opaque) or value.inner or not self.is_model_call((value,)):
             return False
-        if not self.is_model_call((value,)) or not any(
-            heads(name) for callee in value.callee for name in called_names(origin(callee))
-        ):
+        if not heads_of(value, self.vocabulary.layers):
             return False
         given = value.arguments
         labels = [item.values for item in given.items if item.keyword == "labels"]
@@ -206,6 +210,31 @@ class Accesses(Calls):
         if not labels:
             return bool(given.unknown_because)
         return any(not self.look(values).independent for values in labels)
+
+    def loss_given(self, calls: Values) -> Quantity:
+        """The loss that a library's model gives, as far as it is known what it is a mean over."""
+        found = domain.NOTHING
+        for call in calls:
+            if is_beginning(call):
+                assert isinstance(call, Opaque)
+                one = self.loss_given(call.operands[0])
+            else:
+                one = self.loss_of_head(call) if self.may_give_loss(call) else self.look((call,))
+            found = algebra.join(found, one)
+        return found
+
+    def loss_of_head(self, call: Value) -> Quantity:
+        """The loss that one call of a library's model gives."""
+        assert isinstance(call, Opaque)
+        over = {head.mean_over for head in heads_of(call, self.vocabulary.layers)}
+        mean = domain.part(0, gradient=True)
+        if over == {"samples"}:
+            return mean
+        if over in ({"labels"}, {"next labels"}) and isinstance(call.node, cst.Call):
+            shifted = over == {"next labels"}
+            weighed = Pending(Duty.LABELS, call.node, call.module, shifted=shifted)
+            return replace(mean, pending=frozenset({weighed}))
+        return domain.unknown(IN_LIBRARY, whole=True)
 
     def is_whole(self, bound: Values) -> bool:
         """Whether a bound is the number of samples of a batch."""
@@ -222,8 +251,8 @@ class Accesses(Calls):
         inner = inner_entries(value.operands[0], position)
         if inner:
             return self.look(inner)
-        if position == 0 and any(map(self.may_give_loss, value.operands[0])):
-            return domain.unknown(IN_LIBRARY, whole=True)
+        if position in (0, "loss") and any(map(self.may_give_loss, value.operands[0])):
+            return self.loss_given(value.operands[0])
         if position == 0 and value.operands[0] and all(map(is_pair, value.operands[0])):
             return domain.equal(tensor=False)
         base = self.look(value.operands[0])
@@ -244,7 +273,9 @@ class Accesses(Calls):
                 if index.kind is Kind.SAMPLE:
                     return replace(domain.sample(base.gradient), dim=index.dim)
             return base
-        if takes_by_place(base, value, self.plan, self.is_whole) and not self.in_model(value):
+        if takes_by_place(
+            base, value, self.plan, self.is_whole, self.is_joined
+        ) and not self.in_model(value):
             return domain.unknown(BY_PLACE, certain=True)
         index = self.look(value.index)
         picked = (
@@ -317,11 +348,19 @@ def inner_entries(base: Values, key: object) -> Values:
     found: list[Value] = []
     for value in base:
         for inside in value.inner if isinstance(value, Opaque) else ():
-            if isinstance(inside, Mapping) and key in inside.entries:
-                found.extend(inside.entries[key].values)
-            elif isinstance(inside, Sequence) and isinstance(key, int) and not inside.rest:
-                if -len(inside.elements) <= key < len(inside.elements):
-                    found.extend(inside.elements[key])
-            elif isinstance(inside, Instance) and isinstance(key, str) and key in inside.attributes:
-                found.extend(inside.attributes[key])
+            found.extend(entry_of(inside, key))
     return tuple(found)
+
+
+def entry_of(inside: Value, key: object) -> Values:
+    """What stands under a key, a place or an attribute; empty where that is not known."""
+    if isinstance(inside, Mapping) and key in inside.entries:
+        return inside.entries[key].values
+    if isinstance(inside, Sequence) and isinstance(key, int) and not inside.rest:
+        if -len(inside.elements) <= key < len(inside.elements):
+            return inside.elements[key]
+    if isinstance(inside, Instance) and isinstance(key, str) and key in inside.attributes:
+        return inside.attributes[key]
+    if isinstance(inside, Opaque) and is_joined(inside) and isinstance(key, int) and key >= 0:
+        return tuple(one for first in inside.operands[0] for one in entry_of(first, key))
+    return ()

@@ -14,7 +14,7 @@ from transpile.records import replace
 from .algebra import PAIRS, STATISTIC
 from .analysis import Supposing
 from .domain import Duty, Kind, Pending, Quantity, WeightedLoss, describe
-from .shapes import PIECES
+from .sample_axis.shapes import PIECES
 
 __all__ = [
     "Analysis",
@@ -40,7 +40,10 @@ class Analysis(Supposing):
         # Statistics of the batch, and samples that meet others or stand alone, are told with the
         # model.
         apart = self.vocabulary.apart
-        if found.reason in (STATISTIC, PAIRS, PIECES) or apart is None or apart(self.plan):
+        if apart is None:
+            # No rule looks at models by themselves.
+            return replace(found, certain=True)
+        if found.reason in (STATISTIC, PAIRS, PIECES) or apart(self.plan):
             return super().in_model_code(value, found)
         return replace(found, certain=True)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import libcst as cst
 
 from transpile.facts.values import (
+    Arguments,
     BoundMethod,
     Class,
     Constant,
@@ -20,6 +21,7 @@ from transpile.facts.values import (
     Unknown,
     Value,
     Values,
+    only_constant,
 )
 from transpile.facts.walk import returned
 from transpile.plan.graph import called_names, is_instance_of, origin
@@ -28,10 +30,11 @@ from transpile.plan.vocabulary import Loss
 from transpile.records import replace
 
 from . import algebra, domain
+from .chains import chain, is_time_first
 from .domain import Kind, Quantity
 from .losses.calls import Losses
 from .numbers import guarded
-from .shapes import Given
+from .sample_axis.shapes import Given
 from .tensors import Tensors
 
 BUILTIN_NUMBERS = frozenset({"float", "int", "round", "complex"})
@@ -94,9 +97,8 @@ class Calls(Tensors, Losses):
             return self.look(given_back(value, self.plan))
         receiver = self.look(receivers)
         if any(isinstance(one, (Class, Instance)) for one in receivers):
-            if word == "apply":
-                return self.from_model(domain.NOTHING, value)
-            return self.nothing_known(value, f"'{word}'")
+            owner = next((f"{one.name}." for one in receivers if isinstance(one, Class)), "")
+            return self.nothing_known(value, f"'{owner}{word}'")
         if all(isinstance(one, (Sequence, Mapping)) for one in receivers) and receivers:
             return receiver if word not in ("index", "count") else domain.equal(tensor=False)
         if receiver.independent and not any(self.is_tensor(one) for one in receivers):
@@ -127,14 +129,6 @@ class Calls(Tensors, Losses):
             name in self.vocabulary.loss_classes for name in called_names(behind)
         )
 
-    def given_to(self, value: Opaque, offset: int, word: str) -> Given:
-        """The arguments of an operation behind its tensor."""
-        own = word.rstrip("_")
-        words = self.vocabulary
-        return Given(
-            value.arguments, offset, words.parameters.get(own, ()), words.defaults.get(own)
-        )
-
     def is_plain_optimizer(self, values: Values) -> bool:
         """Whether values are optimizers that hand on the loss of a closure as it is."""
         names = [name for one in values for name in called_names(origin(one))]
@@ -150,7 +144,10 @@ class Calls(Tensors, Losses):
             if signature is not None and isinstance(behind, Opaque):
                 return self.loss(value, signature, behind)
         if self.is_layer(behind):
-            return self.from_model(domain.NOTHING, value)
+            unknown = self.unknown_part(behind)
+            if unknown:
+                return replace(self.nothing_known(value, unknown), certain=True)
+            return self.layer(value, behind)
         names = called_names(behind)
         if any(name.endswith(".namedtuple") for name in names):
             found = domain.NOTHING
@@ -158,6 +155,52 @@ class Calls(Tensors, Losses):
                 found = algebra.join(found, one)
             return found
         return self.nothing_known(value, names[0] if names else "what is called")
+
+    def layer(self, value: Opaque, made: Value) -> Quantity:
+        """A call of a layer of a library."""
+        items = value.arguments.items
+        found = self.through(value, made, self.look(items[0].values if items else ()))
+        return self.from_model(domain.NOTHING, value) if found is None else found
+
+    def through(self, value: Opaque, made: Value, tensor: Quantity) -> Quantity | None:
+        """What a layer makes of a tensor; None where it leaves samples as they are."""
+        layers = self.vocabulary.layers
+        for name in called_names(made):
+            if not layers.makes(name):
+                continue
+            word = name.rpartition(".")[2]
+            operation = layers.operations.get(word)
+            if operation is not None and isinstance(made, Opaque):
+                source, offset = (made, 0) if operation.when_made else (value, 1)
+                said = self.given_to(source, offset, operation.word)
+                if operation.order:
+                    said = replace(said, order=operation.order)
+                if operation.default is not None:
+                    said = replace(said, default=operation.default)
+                return self.applied(operation.word, tensor, value, said, name)
+            if word in layers.by_name and isinstance(made, Opaque) and made.arguments.items:
+                called = only_constant(made.arguments.items[0].values)
+                if called is not None and isinstance(called.value, str):
+                    return self.applied(called.value, tensor, value, Given(Arguments(), 0))
+            when = layers.time_first.get(word)
+            if when is not None and tensor.dim == 0 and is_time_first(made, when):
+                return domain.unknown(f"'{word}' takes the samples for time")
+            if word in layers.containers:
+                return self.chained(value, made, tensor)
+            if layers.rows is not None and word not in layers.rows:
+                return self.nothing_known(value, name)
+        return None
+
+    def chained(self, value: Opaque, made: Value, tensor: Quantity) -> Quantity | None:
+        """What layers make of a tensor one after the other; None where all leave samples alone."""
+        last: Quantity | None = None
+        for part in chain(self.plan, made):
+            found = self.through(value, part, tensor)
+            if found is not None and found.kind is not Kind.SAMPLE:
+                return found
+            if found is not None:
+                last = tensor = found
+        return last
 
     def external(self, value: Opaque, name: str) -> Quantity:
         """A call of something outside the project by its name."""
@@ -182,6 +225,8 @@ class Calls(Tensors, Losses):
             return domain.equal(gradient=True)
         known = vocabulary.operations_first and vocabulary.operation(word)
         if name.startswith(vocabulary.layer_functions) and not known:
+            if vocabulary.layer_words and word not in vocabulary.layer_words:
+                return self.nothing_known(value, name)
             return self.from_model(domain.NOTHING, value)
         if name.startswith(vocabulary.distributions):
             return algebra.nonlinear("a distribution", *self.given(value))

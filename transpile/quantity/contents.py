@@ -22,6 +22,12 @@ PLACING = frozenset({"add", "discard", "remove", "subtract", "update"})
 GROWING = frozenset(
     {"add", "append", "appendleft", "extend", "extendleft", "insert", "put", "push"}
 )
+#: Those of them that take all entries of another one.
+TAKING_OVER = frozenset({"extend", "extendleft", "update"})
+#: Functions that give a container of the entries of another one.
+COPIERS = tuple(
+    External(f"builtins.{word}") for word in ("list", "tuple", "set", "sorted", "reversed")
+)
 #: Makers of containers, besides displays and comprehensions.
 MAKERS = ("collections.", "builtins.set", "builtins.list", "builtins.dict", "queue.")
 #: Functions that write at places of their first argument.
@@ -55,7 +61,72 @@ def places(plan: Plan) -> dict[int, list[Placed]]:
                 found.setdefault(id(cell), []).append(Placed(by, line))
     for cell, placed in picked(plan):
         found.setdefault(id(cell), []).append(placed)
+    return handed_on(found, list(taken_over(plan))) if found else found
+
+
+def handed_on(
+    found: dict[int, list[Placed]], pairs: list[tuple[Value, Values]]
+) -> dict[int, list[Placed]]:
+    """The same, and for what takes over all entries of a container, what decides on those."""
+    grows = True
+    while grows:
+        grows = False
+        for cell, given in pairs:
+            known = found.get(id(cell), [])
+            new = [
+                placed
+                for one in given
+                if one is not cell
+                for placed in found.get(id(one), ())
+                if not any(placed is other for other in known)
+            ]
+            if new:
+                found[id(cell)] = [*known, *new]
+                grows = True
     return found
+
+
+def taken_over(plan: Plan) -> Iterator[tuple[Value, Values]]:
+    """Containers, each with others all of whose entries it takes: ``+``, ``extend``, ``list``."""
+    for event in plan.facts.events:
+        given = tuple(value for item in event.arguments.items for value in item.values)
+        if event.kind == "operate" and event.name == "extend":
+            yield from ((cell, event.result) for cell in event.callee)
+        for callee in event.callee if event.kind == "call" else ():
+            if isinstance(callee, Opaque) and callee.name in TAKING_OVER and callee.operands:
+                yield from ((cell, given) for cell in callee.operands[0])
+    for module in plan.facts.modules.values():
+        for addition in module.source.nodes_of(cst.BinaryOperation):
+            given = tuple(
+                value
+                for operand in (addition.left, addition.right)
+                for value in plan.facts.values_of(operand)
+                if isinstance(value, Sequence)
+            )
+            for value in plan.facts.values_of(addition) if given else ():
+                if isinstance(value, Sequence):
+                    yield value, given
+        displays: list[cst.List | cst.Tuple | cst.Set] = [
+            *module.source.nodes_of(cst.List),
+            *module.source.nodes_of(cst.Tuple),
+            *module.source.nodes_of(cst.Set),
+        ]
+        for display in displays:
+            given = tuple(
+                value
+                for element in display.elements
+                if isinstance(element, cst.StarredElement)
+                for value in plan.facts.values_of(element.value)
+            )
+            for value in plan.facts.values_of(display) if given else ():
+                yield value, given
+        for call in module.source.nodes_of(cst.Call):
+            if any(value in COPIERS for value in plan.facts.values_of(call.func)):
+                given = tuple(
+                    value for item in call.args[:1] for value in plan.facts.values_of(item.value)
+                )
+                for value in plan.facts.values_of(call):
+                    yield value, given
 
 
 def written(plan: Plan, event: Event) -> Iterator[tuple[Value, Values]]:
@@ -87,7 +158,7 @@ def written(plan: Plan, event: Event) -> Iterator[tuple[Value, Values]]:
 
 
 def picked(plan: Plan) -> Iterator[tuple[Value, Placed]]:
-    """The containers and streams that comprehensions fill on conditions, each with one of those."""
+    """Containers and streams that take on conditions what they go over, each with one of those."""
     for module in plan.facts.modules.values():
         for kind in (cst.GeneratorExp, cst.ListComp, cst.SetComp, cst.DictComp):
             for node in module.source.nodes_of(kind):
@@ -99,6 +170,11 @@ def picked(plan: Plan) -> Iterator[tuple[Value, Placed]]:
                         for cell in plan.facts.values_of(node) if by else ():
                             yield cell, Placed(by, line)
                     loop = loop.inner_for_in
+        for call in module.source.nodes_of(cst.Call):
+            for cell in plan.facts.values_of(call):
+                if isinstance(cell, Opaque) and cell.kind == "operation" and cell.name == "filter":
+                    line, _ = module.source.position(module.source.span(call).start)
+                    yield cell, Placed(cell.inner, line)
 
 
 def conditions(event: Event, cell: Value) -> Iterator[cst.CSTNode]:

@@ -52,6 +52,8 @@ class Duty(Enum):
     """Divide the sum of selected samples by how many they are on average over the processes."""
     NUMBER = "number"
     """Reduce a tensor over the processes before it becomes a number."""
+    LABELS = "labels"
+    """Weigh the loss that a model gives by how many of its labels are this process's."""
     FACTOR = "factor"
     """Multiply or divide a summand by the number of processes."""
 
@@ -62,10 +64,12 @@ class Pending:
 
     Args:
         duty: what must be done.
-        node: the denominator, the call of the loss or mean, or the call that makes a number.
+        node: the denominator, the call of the loss, mean or model, or the call that makes a
+            number.
         module: where it stands.
         loss: what the call of a loss divides by.
         factor: what a summand is put together with the number of processes by: ``*`` or ``/``.
+        shifted: whether the first label of each row is none that a model's loss is a mean over.
     """
 
     duty: Duty
@@ -73,6 +77,7 @@ class Pending:
     module: Module
     loss: WeightedLoss | None = None
     factor: str = ""
+    shifted: bool = False
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Pending) and self.node is other.node and self.duty is other.duty

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Set
 
 import libcst as cst
 
@@ -47,6 +48,10 @@ class Looking(ABC):
         """The quantity of alternatives, as far as it is settled."""
 
     @abstractmethod
+    def look_one(self, value: Value) -> Quantity:
+        """The quantity of one value, as far as it is settled."""
+
+    @abstractmethod
     def is_batch_size(self, values: Values) -> bool:
         """Whether a size is what a training loader is given as its batch size."""
 
@@ -63,7 +68,7 @@ class Looking(ABC):
         """A container whose contents samples decide on; None for others."""
 
     @abstractmethod
-    def known_models(self) -> set[int]:
+    def known_models(self) -> Set[int]:
         """The class definitions of models."""
 
     def given(self, value: Opaque) -> list[Quantity]:

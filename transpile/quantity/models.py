@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from transpile.facts.values import Constant, Instance, Mapping, Opaque, Sequence, Value, Values
 from transpile.plan.graph import called_names, is_instance_of, method_calls, origin
+from transpile.plan.models.parts import walk_parts
 from transpile.records import replace
 
 from . import algebra, domain
@@ -67,6 +68,9 @@ class Models(Looking):
         # What a model does to a batch statistic that it is given is not known to be linear.
         coupled = any(one.coupled or one.pending for one in samples)
         if inside.kind is Kind.SAMPLE:
+            if self.vocabulary.apart is None:
+                # What models do with statistics of the batch is told with the loss alone.
+                coupled = coupled or inside.coupled
             return replace(inside, dim=inside.dim or 0, coupled=coupled)
         if samples:
             selection = any(one.selection for one in samples)
@@ -79,6 +83,21 @@ class Models(Looking):
             if one.kind is Kind.PART:
                 return domain.unknown(algebra.STATISTIC)
         return domain.equal(gradient=True)
+
+    def unknown_part(self, model: Value) -> str:
+        """The name of a part of a model that is of no known library, where no rule looks at them.
+
+        Nothing says of it that it keeps the samples of a batch apart.
+        """
+        if self.vocabulary.apart is not None:
+            return ""
+        layers = self.vocabulary.layers
+        known = (*self.plan.table.layer_packages, *layers.models, *layers.packages, "builtins.")
+        for part in walk_parts(model):
+            names = called_names(part)
+            if names and not any(name.startswith(known) for name in names):
+                return names[0]
+        return ""
 
     def keeps_dimensions(self, value: Value) -> bool:
         """Whether a call is one of a single layer, which leaves the samples where they are."""

@@ -88,6 +88,8 @@ DIM_POSITION = {
     "cosine_similarity": 1, "logsumexp": 0, "renorm": 1, "nanquantile": 1, "percentile": 1,
     "unique": 3,
 }  # fmt: skip
+#: Have a flag between their dimensions and the one that keeps these.
+DEVIATIONS = words("std var std_mean var_mean")
 #: Count all elements, whatever numbers they are given.
 COUNTED_ALL = words("histc bincount")
 #: Give integers that say where something is.

@@ -8,7 +8,7 @@ from transpile.records import replace
 from . import algebra, domain
 from .domain import Kind, Quantity
 from .operations import BATCHED_PRODUCTS
-from .shapes import Given, Look
+from .sample_axis.shapes import Given, Look
 
 
 def product(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 import libcst as cst
 
 from transpile.facts.values import Constant, Opaque, Sequence, Value, Values, only_constant
-from transpile.plan.graph import called_names, identity
+from transpile.plan.graph import called_names, identity, method_calls
+from transpile.plan.models.widths import layer_widths
 from transpile.records import replace
 
 from . import algebra, domain
@@ -15,8 +17,9 @@ from .algebra import multiply
 from .domain import Kind, Quantity
 from .looking import Looking
 from .operations import COUNTING, LIKE, POSITIONS, SIZES_ONLY
-from .pieces import handed, is_joined
-from .shapes import SOME_SIZE, Given, integer, layer_widths, regroups
+from .sample_axis.joins import Joins
+from .sample_axis.pieces import handed
+from .sample_axis.shapes import SOME_SIZE, Given, integer, regroups
 from .starts import FILLED
 
 #: Where the sizes begin, of what takes other numbers first.
@@ -136,9 +139,37 @@ class Sizes(Looking):
     def regroups(self, tensor: Quantity, given: Given, value: Opaque) -> bool:
         """Whether a view may put several samples of a batch into one row."""
         shape = given.positional()
-        if is_joined(handed(value)) or any(self.is_batch_size(values) for values in shape):
+        batches = self.joins.batches_in(handed(value))
+        if batches is None or any(self.is_batch_size(values) for values in shape):
+            return False
+        first = integer(shape[0]) if shape else None
+        if batches > 1 and (first is None or first < 1 or batches % first == 0):
             return False
         return regroups(tensor, shape, layer_widths(self.plan), self.look)
+
+    def is_joined(self, values: Values) -> bool:
+        """Whether a tensor holds several batches, one behind the other, or may hold them."""
+        return self.joins.batches_in(values) != 1
+
+    @cached_property
+    def joins(self) -> Joins:
+        """What counts the batches in tensors."""
+        return Joins(self.look, self.read, self.is_batch_size)
+
+    def read(self, value: Opaque) -> Given:
+        """The arguments of a function or method of tensors."""
+        methods = method_calls(value)
+        names = [*(word for word, _ in methods), *called_names(value)]
+        word = names[0].rpartition(".")[2] if names else ""
+        return self.given_to(value, 0 if methods else 1, word)
+
+    def given_to(self, value: Opaque, offset: int, word: str) -> Given:
+        """The arguments of an operation behind its tensor."""
+        own = word.rstrip("_")
+        words = self.vocabulary
+        return Given(
+            value.arguments, offset, words.parameters.get(own, ()), words.defaults.get(own)
+        )
 
     def follows_size(self, values: Values) -> bool:
         """Whether a number is computed from how many samples this process has."""

@@ -7,19 +7,6 @@ from transpile.plan.graph import called_names, method_calls
 from transpile.records import replace
 
 from . import algebra, domain
-from .dimensions import (
-    ACROSS,
-    along,
-    concatenated,
-    couples,
-    is_elementwise_pair,
-    is_plain_mean,
-    reduced_over,
-    reordered,
-    scattered,
-    selected_mean,
-    split,
-)
 from .domain import Duty, Kind, Pending, Quantity
 from .numbers import Numbers, guarded
 from .operations import (
@@ -56,9 +43,22 @@ from .operations import (
     TENSOR_TYPES,
     TEXTS,
 )
-from .pieces import handed, is_joined
 from .products import pairwise, product
-from .shapes import GROUPED, RESHAPES, SPREADING, Given, integer, reshaped, spread
+from .sample_axis.dimensions import (
+    ACROSS,
+    along,
+    concatenated,
+    couples,
+    is_elementwise_pair,
+    is_plain_mean,
+    reduced_over,
+    reordered,
+    scattered,
+    selected_mean,
+    split,
+)
+from .sample_axis.pieces import handed
+from .sample_axis.shapes import GROUPED, RESHAPES, SPREADING, Given, integer, reshaped, spread
 from .sizes import Sizes
 
 SEVERAL = "it holds numbers that grow with the batch beside others that do not"
@@ -138,7 +138,7 @@ class Tensors(Numbers, Sizes):
         if word in TEXTS and tensor.kind is Kind.SAMPLE:
             return tensor
         if plain in SPLITS:
-            return split(plain, tensor, given, is_joined(handed(value)))
+            return split(plain, tensor, given, lambda: self.joins.are_batches(plain, value))
         if plain in GUARDS:
             return self.clamped(plain, tensor, given)
         if plain in ADDITIONS:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
+from transpile.facts.module import Module
 from transpile.facts.values import External, Opaque, Sequence, Value, Values
 from transpile.plan.graph import called_names, origin
 from transpile.plan.model import Loader, Plan
@@ -20,6 +23,18 @@ OF_TENSORS = words("""
     """)
 
 
+#: Operators that join lists, too.
+JOINING = (cst.Add, cst.Multiply, cst.Modulo, cst.BitOr)
+COMPARING = (
+    cst.Equal,
+    cst.NotEqual,
+    cst.LessThan,
+    cst.LessThanEqual,
+    cst.GreaterThan,
+    cst.GreaterThanEqual,
+)
+
+
 @query
 def tensors_by_use(plan: Plan) -> set[int]:
     """The identities of the values that the script uses as tensors somewhere."""
@@ -29,6 +44,8 @@ def tensors_by_use(plan: Plan) -> set[int]:
         for node in module.source.nodes_of(cst.Attribute):
             if node.attr.value.rstrip("_") in OF_TENSORS:
                 found.update(id(value) for value in plan.facts.values_of(node.value))
+        for operand in calculated(module):
+            found.update(id(value) for value in plan.facts.values_of(operand))
     for event in plan.facts.calls:
         if any(
             (isinstance(one, External) and one.name.startswith(layers.functional))
@@ -38,6 +55,34 @@ def tensors_by_use(plan: Plan) -> set[int]:
             for item in event.arguments.items:
                 found.update(id(value) for value in item.values)
     return found
+
+
+def calculated(module: Module) -> Iterator[cst.BaseExpression]:
+    """The expressions of a module that are calculated with as no list or dict is.
+
+    Operands of operators and of comparisons by size or entry by entry, and what a condition is
+    put into the brackets of.
+    """
+    for operation in module.source.nodes_of(cst.BinaryOperation):
+        if not isinstance(operation.operator, JOINING):
+            yield from (operation.left, operation.right)
+    for comparison in module.source.nodes_of(cst.Comparison):
+        compares = [part for part in comparison.comparisons if isinstance(part.operator, COMPARING)]
+        if compares:
+            yield from (comparison.left, *(part.comparator for part in compares))
+    for subscript in module.source.nodes_of(cst.Subscript):
+        if is_masked(subscript):
+            yield subscript.value
+
+
+def is_masked(node: cst.CSTNode | None) -> bool:
+    """Whether ``base[...]`` takes what a condition written there holds of."""
+    return isinstance(node, cst.Subscript) and any(
+        isinstance(element.slice, cst.Index)
+        and isinstance(element.slice.value, (cst.Comparison, cst.UnaryOperation))
+        and not isinstance(getattr(element.slice.value, "operator", None), (cst.Minus, cst.Not))
+        for element in node.slice
+    )
 
 
 def gives_tensors(loader: Loader, words: Batching) -> bool:

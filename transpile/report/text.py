@@ -10,6 +10,9 @@ from transpile.report.escape import log_line
 from transpile.result import Outcome
 
 _COLOURS = {Level.ERROR: "31", Level.WARNING: "33", Level.NOTE: "36"}
+_NONE = "no training script found"
+#: From so many scripts on a table says what became of each.
+_MANY = 5
 _OUTCOMES: dict[Outcome | None, str] = {
     Outcome.CONVERTED: "converted",
     Outcome.UNCHANGED: "unchanged",
@@ -19,10 +22,12 @@ _OUTCOMES: dict[Outcome | None, str] = {
 }
 
 
-def render(files: Sequence[FileReport], describe: Describe = nothing_known) -> str:
-    """Return all findings and the summary line."""
+def render(
+    files: Sequence[FileReport], describe: Describe = nothing_known, *, none: str = _NONE
+) -> str:
+    """Return all findings and the summary line, which says `none` where there is no file."""
     findings = "".join(render_findings(file.findings) for file in files)
-    return findings + summary(files) + "\n"
+    return f"{findings}{table(files)}{summary(files, none=none)}\n"
 
 
 def render_findings(findings: Iterable[Finding], *, colour: bool = False) -> str:
@@ -35,19 +40,43 @@ def render_findings(findings: Iterable[Finding], *, colour: bool = False) -> str
     return "".join(_finding(finding, colour) for finding in findings)
 
 
-def summary(files: Sequence[FileReport], *, preview: bool = False) -> str:
-    """Return one line that counts outcomes and findings.
+def table(files: Sequence[FileReport], *, preview: bool = False) -> str:
+    """Return what became of each script, one below the other; nothing where there are few.
 
     Args:
         files: all of the run.
         preview: nothing was written, so what is converted would be.
     """
+    if len(files) < _MANY:
+        return ""
+    levels = sorted(Level, reverse=True)
+    rows: list[tuple[str, ...]] = [("", "", *(f"{level.label}s" for level in levels))]
+    for file in files:
+        counts = count_levels([file])
+        shown = [str(counts[level] or "") for level in levels]
+        rows.append((log_line(file.path), _outcome(file.outcome, preview), *shown))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for name, outcome, *numbers in rows:
+        cells = [name.ljust(widths[0]), outcome.ljust(widths[1])]
+        cells += (text.rjust(width) for text, width in zip(numbers, widths[2:], strict=True))
+        lines.append("  ".join(cells).rstrip())
+    return "\n" + "\n".join(lines) + "\n\n"
+
+
+def summary(files: Sequence[FileReport], *, preview: bool = False, none: str = _NONE) -> str:
+    """Return one line that counts outcomes and findings.
+
+    Args:
+        files: all of the run.
+        preview: nothing was written, so what is converted would be.
+        none: what is said where there is no file.
+    """
     outcomes = []
-    for outcome, word in _OUTCOMES.items():
+    for outcome in _OUTCOMES:
         number = sum(file.outcome is outcome for file in files)
         if number:
-            would = "would be " if preview and outcome is Outcome.CONVERTED else ""
-            outcomes.append(f"{number} {would}{word}")
+            outcomes.append(f"{number} {_outcome(outcome, preview)}")
     levels = [
         f"{number} {level.label}{'' if number == 1 else 's'}"
         for level, number in count_levels(files).items()
@@ -55,9 +84,12 @@ def summary(files: Sequence[FileReport], *, preview: bool = False) -> str:
     ]
     accepted = sum(len(file.accepted) for file in files)
     levels += [f"{accepted} accepted"] if accepted else []
-    return (", ".join(outcomes) or "no training script found") + (
-        f" ({', '.join(levels)})" if levels else ""
-    )
+    return (", ".join(outcomes) or none) + (f" ({', '.join(levels)})" if levels else "")
+
+
+def _outcome(outcome: Outcome | None, preview: bool) -> str:
+    would = "would be " if preview and outcome is Outcome.CONVERTED else ""
+    return f"{would}{_OUTCOMES[outcome]}"
 
 
 def _finding(finding: Finding, colour: bool) -> str:

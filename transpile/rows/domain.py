@@ -138,7 +138,7 @@ class Problem:
         rank: of how many axes the tensor is, where that is known.
         cause: ``samples``, ``state``, ``count``, ``noise`` or ``layout``;
             ``arguments`` where a call unpacks what it is given; ``object`` for one of a library's
-            that no table knows.
+            that no table knows, ``bundle`` for one that holds tensors and has no rows itself.
     """
 
     reason: str

@@ -97,8 +97,11 @@ def is_cut_short(outcome: Outcome) -> bool:
 def judged_one(outcome: Outcome) -> Judgement:
     """What is shown by one run."""
     run = outcome.run
-    problems: list[Problem] = [*state_problems(run), *run.problems, *hook_problems(run)]
-    problems.extend(one for one in run.deep(outcome.result) if isinstance(one, Problem))
+    within: list[Problem] = [*state_problems(run), *run.problems, *hook_problems(run)]
+    # A distribution that stays within the model needs no rows.
+    within = [replace(one, cause="object") if one.cause == "bundle" else one for one in within]
+    given = [one for one in run.deep(outcome.result) if isinstance(one, Problem)]
+    problems = sorted([*within, *given], key=lambda one: one.cause != "bundle")
     axes: Axes = 0
     try:
         axes = axes_of(run, outcome.result)
@@ -107,7 +110,7 @@ def judged_one(outcome: Outcome) -> Judgement:
     for kind, verdict in ((Coupled, "coupled"), (Unknown, "check")):
         for problem in problems:
             if isinstance(problem, kind):
-                mixing = tuple(one.node for one in problems if isinstance(one, Coupled))
+                mixing = tuple(one.node for one in problems if is_mixing(one))
                 return Judgement(
                     verdict,  # type: ignore[arg-type]
                     axes,
@@ -117,6 +120,11 @@ def judged_one(outcome: Outcome) -> Judgement:
                     mixing=(mixing,) if mixing else (),
                 )
     return Judgement("apart", axes, None, run.noise, run.batch_norm)
+
+
+def is_mixing(problem: Problem) -> bool:
+    """Whether a problem is an operation on several samples, not the shape of an output."""
+    return isinstance(problem, Coupled) and problem.cause != "layout"
 
 
 def axes_of(run: Run, value: Known) -> Axes:

@@ -50,6 +50,7 @@ class Insert:
         side: ``open`` and ``close`` are the halves of a wrap, ``before`` and ``after`` stand
             outside their anchor and everything that wraps or guards it, ``plain`` has no anchor.
         anchor: the span that the insertion belongs to.
+        opener: of a closer, what opens: two wraps of one span may be closed by the same text.
     """
 
     offset: int
@@ -57,6 +58,7 @@ class Insert:
     order: int = 0
     side: Side = "plain"
     anchor: Span | None = None
+    opener: str = ""
 
     def __post_init__(self) -> None:
         if (self.side == "plain") != (self.anchor is None):
@@ -168,5 +170,5 @@ def wrap(span: Span, before: str, after: str, order: int = 0) -> tuple[Edit, Edi
         raise ValueError("an empty span cannot be wrapped")
     return (
         Insert(span.start, before, order, "open", span),
-        Insert(span.end, after, order, "close", span),
+        Insert(span.end, after, order, "close", span, before),
     )

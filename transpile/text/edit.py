@@ -254,7 +254,9 @@ def _insertion_key(insert: Insert) -> tuple[int | str, ...]:
         return (2, 0, insert.order, insert.text)
     extent = insert.anchor.end - insert.anchor.start
     if insert.side == "close":
-        return (1, extent, 0, -insert.order, insert.text)
+        # The other way round than openers, of which the first stands outside; without one, inside.
+        opened = (*(-ord(letter) for letter in insert.opener), 1)
+        return (1, extent, 0, -insert.order, len(insert.opener) > 0, *opened)
     if insert.side == "after":
         return (1, extent, 1, insert.order, insert.text)
     return (3, -extent, 0 if insert.side == "before" else 1, insert.order, insert.text)

@@ -144,6 +144,14 @@ class Source:
             yield outer
             outer = around[id(outer)]
 
+    def parents_of(self, identity: int) -> Iterator[libcst.CSTNode]:
+        """The nodes around the one of an identity, as :meth:`parents`; none of another source's."""
+        around = self.places.around
+        outer = around.get(identity)
+        while outer is not None:
+            yield outer
+            outer = around[id(outer)]
+
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column, both 1-based and in characters, of an offset into the text."""
         line = bisect_right(self._line_starts, offset)

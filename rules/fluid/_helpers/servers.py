@@ -79,6 +79,41 @@ ALONE = """\
         return
 """
 
+SEVERAL = '''
+def $transpile_programs(programs, startup_program=None):
+    """Make each program that of a trainer; every parameter server serves one of them."""
+    if not $get_role() or $get_trainer_count() == 1:
+        $transpile_program(programs[0], startup_program)
+        return
+    servers = $get_pservers().split(",")
+    if len(servers) < len(programs):
+        raise SystemExit(
+            "%d programs are trained, each with servers of its own: start %d servers or more, "
+            "not %d" % (len(programs), len(programs), len(servers))
+        )
+    programs = [program or $fluid.default_main_program() for program in programs]
+    updating = int($fluid.core.op_proto_and_checker_maker.OpRole.Optimize)
+    trained = [
+        name
+        for program in programs
+        for name in set(
+            op.input("Param")[0]
+            for op in program.global_block().ops
+            if op.attr("op_role") == updating and "Param" in op.input_names
+        )
+    ]
+    twice = sorted(name for name in set(trained) if trained.count(name) > 1)
+    if twice:
+        raise SystemExit("servers of one program alone can train %s, which several do" % twice[0])
+    for number, program in enumerate(programs):
+        serving = servers[number :: len(programs)]
+        if $get_role() == "TRAINER" or $get_current_endpoint() in serving:
+            # What tells servers apart is the list that they are looked up in.
+            $os.environ["PADDLE_PSERVERS_IP_PORT_LIST"] = ",".join(serving)
+            $transpile_program(program, startup_program)
+    $os.environ["PADDLE_PSERVERS_IP_PORT_LIST"] = ",".join(servers)
+'''
+
 SERVE = '''
 def $serve_parameters():
     """Serve the parameters as they are now, until this parameter server is ended."""
@@ -187,6 +222,8 @@ def $save_whole_state(executor, dirname, main_program=None, filename=None):
         path = $os.path.join(dirname, name)
         if $os.path.exists(path) and name != "@LR_DECAY_COUNTER@":
             continue
+        if ".of_all_trainers" in name:  # a number that is averaged, no part of the model
+            continue
         fetching.global_block().append_op(
             type="recv_save",
             attrs={
@@ -265,4 +302,12 @@ SERVERS: dict[str, HelperTemplate] = {
     "save_whole_state": HelperSource(SAVE, (FLUID, OS), ("get_trainer_id", "serve_parameters")),
     "serve_parameters": serve_helper,
     "transpile_program": transpile_helper,
+    "transpile_programs": HelperSource(
+        SEVERAL,
+        (FLUID, OS),
+        (
+            "get_role", "get_trainer_count", "get_pservers", "get_current_endpoint",
+            "transpile_program",
+        ),  # fmt: skip
+    ),
 }

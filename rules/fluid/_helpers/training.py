@@ -33,6 +33,53 @@ def $scale_loss(loss):
         (FLUID,),
         ("get_trainer_count",),
     ),
+    "add_averages": HelperSource(
+        '''
+def $add_averages(variables, sums=(), program=None, startup_program=None):
+    """Have the servers average numbers of the trainers, as parameters that they update to them."""
+    if not $get_role() or $get_trainer_count() == 1:
+        return
+    program = program or $fluid.default_main_program()
+    startup_program = startup_program or $fluid.default_startup_program()
+    block = program.global_block()
+    $averages_of.block = block
+    for variable in variables:
+        if tuple(variable.shape) != (1,) or variable.dtype != $fluid.core.VarDesc.VarType.FP32:
+            continue
+        name = variable.name + ".of_all_trainers"
+        own = variable
+        if any(variable is each for each in sums):
+            with $fluid.program_guard(program, startup_program):
+                own = $fluid.layers.scale(variable, scale=float($get_trainer_count()))
+        with $fluid.program_guard(program, startup_program):
+            average = $fluid.layers.create_global_var([1], 0.0, "float32", True, name=name)
+            rate = $fluid.layers.create_global_var([1], 1.0, "float32", True, name=name + ".rate")
+        with program._backward_role_guard():
+            slope = block.create_var(name=name + "@GRAD", shape=[1], dtype="float32")
+            inputs = {"X": average, "Y": own}
+            block.append_op(type="elementwise_sub", inputs=inputs, outputs={"Out": slope})
+        with program._optimized_guard([average, slope]):
+            inputs = {"Param": average, "Grad": slope, "LearningRate": rate}
+            block.append_op(type="sgd", inputs=inputs, outputs={"ParamOut": average})
+        $averages_of.names[variable.name] = name
+''',
+        (FLUID,),
+        ("get_role", "get_trainer_count", "averages_of"),
+    ),
+    "averages_of": HelperSource(
+        '''
+def $averages_of(fetched):
+    """Return what to fetch for the averages over all trainers."""
+    for name in $averages_of.names.values():
+        # They are no part of the model: nothing saves them.
+        for each in (name, name + ".rate"):
+            $averages_of.block.vars.pop(each, None)
+    return [$averages_of.names.get(getattr(each, "name", each), each) for each in fetched]
+
+
+$averages_of.names = {}
+''',
+    ),
     "has_remote_table": HelperSource(
         '''
 def $has_remote_table():

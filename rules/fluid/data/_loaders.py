@@ -84,9 +84,10 @@ class Loaders:
 
     def in_program(self, event: Event) -> bool:
         """Whether a loader stands in the program that is trained."""
-        minimize = roles_of(self.plan).minimize
+        roles = roles_of(self.plan)
         program = programs_of(self.plan).current(event.stack, 0)
-        return minimize is not None and program == minimize.program
+        trained = (roles.minimize,) if roles.minimize is not None else roles.several
+        return any(program == minimize.program for minimize in trained)
 
     def filled(self, run: Run, loader: Value) -> Iterator[Answer]:
         """The calls that give a loader its reader."""

@@ -66,6 +66,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if roles.transpiles:
             yield Ruling.done("FL606", event, "the script transpiles its program itself")
         elif is_of_training(plan, event):
+            if roles.minimize is None:
+                yield Ruling.refuse(
+                    "FL606",
+                    event,
+                    "each of several programs has servers of its own, and what they keep is not "
+                    "saved here",
+                    "save the parameters with fluid.io.save_params",
+                )
+                continue
             yield from saved(event)
 
 
@@ -83,7 +92,8 @@ def saved(event: Event) -> Iterator[Answer]:
 
 def is_of_training(plan: Plan, event: Event) -> bool:
     """Whether the program that is saved is the one that is trained."""
-    minimize = roles_of(plan).minimize
+    roles = roles_of(plan)
+    trained = (roles.minimize,) if roles.minimize is not None else roles.several
     given = event.arguments.get("main_program", 2)
     programs = programs_of(plan)
     if given is None or given.values == (Constant(None),):
@@ -92,10 +102,8 @@ def is_of_training(plan: Plan, event: Event) -> bool:
         program = programs.of(given.values)
     return (
         program is not None
-        and minimize is not None
-        and minimize.program is not None
-        and program.key == minimize.program.key
         and not program.testing
+        and any(each.program is not None and each.program.key == program.key for each in trained)
     )
 
 

@@ -77,9 +77,21 @@ def minimized(
 ) -> Minimize:
     """What is minimised by a call, the loss being given to `backward`."""
     loss = loss_of(backward)
-    program = programs_of(plan).current(event.stack, 0)
     values = loss.values if loss is not None else ()
+    program = program_of(plan, values) or programs_of(plan).current(event.stack, 0)
     return Minimize(event, optimizer, values, program, startup, backward)
+
+
+def program_of(plan: Plan, loss: Values) -> Program | None:
+    """The program in which a loss was made, which may not be the current one any more."""
+    wanted = {id(value) for value in loss}
+    found = [
+        programs_of(plan).current(event.stack, 0)
+        for event in plan.facts.reached_calls
+        if any(id(value) in wanted for value in event.result)
+    ]
+    keys = {program.key if program is not None else None for program in found}
+    return found[0] if len(keys) == 1 else None
 
 
 def is_backward(event: Event) -> bool:

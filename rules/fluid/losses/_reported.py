@@ -10,6 +10,7 @@ from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.rules.fluid._events import names_of
 from transpile.rules.fluid._roles import roles_of
+from transpile.rules.fluid.losses._averages import averaged
 from transpile.rules.fluid.programs._runs import Run
 
 #: What counts numbers to show them later, or draws them.
@@ -42,12 +43,13 @@ SHOWN = "this shows what is fetched in line %d: it is of trainer 0's share of th
 def reported(plan: Plan) -> Iterator[tuple[Event, str]]:
     """Where numbers of a training batch are used that do not mean the whole of it any more."""
     seen: set[int] = set()
+    shared = {id(each.event.node) for each in averaged(plan)}
     for run in roles_of(plan).training:
         if run.whole:
             if shows_itself(run):
                 yield run.event, PRINTED
             continue
-        if run.event.arguments.get("fetch_list", 2) is None:
+        if run.event.arguments.get("fetch_list", 2) is None or id(run.event.node) in shared:
             continue
         for event, what in uses(plan, {id(value) for value in run.event.result}):
             if id(event.node) not in seen:

@@ -31,6 +31,7 @@ from transpile.facts.values import Constant
 from transpile.layout import wrap_expression
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
+from transpile.quantity.asking import quantity
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.fluid._events import calls_method, names_of
 from transpile.rules.fluid._roles import roles_of
@@ -109,11 +110,13 @@ def answers(plan: Plan, minimize: Minimize) -> Iterator[Answer]:
             data=loss.node,
         )
     elif kind is not Kind.MEAN:
+        reason = quantity(plan, minimize.loss).reason
+        why = f", as {reason}" if reason else ""
         yield remark(
             event,
             "FL302",
-            "this loss is not recognised as a mean or a sum over the samples: with equal shares, "
-            "the average of the trainers' gradients is that of the batch for a mean only",
+            f"this loss is not recognised as a mean or a sum over the samples{why}: with equal "
+            "shares, the average of the trainers' gradients is that of the batch for a mean only",
             "make sure that it is a mean over the samples",
         )
     chosen = chosen_rows(minimize.loss)

@@ -6,7 +6,7 @@ import libcst as cst
 
 from transpile.facts.events import Branch, Event, Loop
 from transpile.facts.values import Opaque
-from transpile.plan.flow.places import Statement, function_of, start, statement_of
+from transpile.plan.flow.places import Statement, function_of, insertion_place, start
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.plan.query import query
@@ -30,6 +30,7 @@ class Place:
         program_text: how the program is written there; empty for the default one.
         startup_text: how the startup program is written there; empty for the default one.
         condition: when there is something to transpile, as the script asks; empty for always.
+        others: how further programs that are trained are written there.
     """
 
     minimize: Minimize
@@ -39,6 +40,7 @@ class Place:
     program_text: str
     startup_text: str
     condition: str = ""
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +68,19 @@ def find_place(plan: Plan) -> Place | NoPlace:
     """See :func:`place_of`."""
     roles = roles_of(plan)
     minimize = roles.minimize
+    several = roles.several if minimize is None else ()
+    if several:
+        obstacle = no_place_for(plan, several)
+        if obstacle is not None:
+            return obstacle
+        minimize = several[-1]
     if minimize is None:
         second = roles.minimizes[1].event if roles.minimizes else None
         return NoPlace(
             second,
-            "several losses are minimised here, and a parameter server serves one program",
-            "train one program with the servers, or add the losses up",
+            "several losses are minimised in one program, or with several startup programs",
+            "give each loss a program of its own and all of them one startup program, or add the "
+            "losses up",
         )
     if minimize.program is None or minimize.startup is None:
         return NoPlace(
@@ -99,8 +108,36 @@ def find_place(plan: Plan) -> Place | NoPlace:
             "the startup program is not run exactly once behind minimize()",
             "run the startup program once, behind minimize() and before the training",
         )
-    event = min([behind[0].event, *users(plan, minimize)], key=lambda each: each.order)
-    return settled(plan, minimize, event, behind[0])
+    using = [event for each in several or (minimize,) for event in users(plan, each)]
+    event = min([behind[0].event, *using], key=lambda each: each.order)
+    if event.order < minimize.event.order:
+        return NoPlace(
+            event,
+            "this is made of a program while another one that is trained is still to be built",
+            "build all programs first",
+        )
+    return settled(plan, minimize, event, behind[0], several[:-1])
+
+
+def no_place_for(plan: Plan, several: tuple[Minimize, ...]) -> NoPlace | None:
+    """Why several programs cannot be trained with servers; None where they can."""
+    options = plan.options
+    event = several[-1].event
+    if options.mode == "nccl2" or options.async_mode or options.distributed_embedding:
+        return NoPlace(
+            event,
+            "several programs are trained here, which synchronous servers without distributed "
+            "tables alone can do",
+            "convert with --mode pserver, without --async-mode and --distributed-embedding",
+        )
+    for each in several:
+        if any(isinstance(frame, (Loop, Branch)) for frame in each.event.stack):
+            return NoPlace(
+                each.event,
+                "one of several programs is made in a loop, or on some ways through the script",
+                "make it on every way, once",
+            )
+    return None
 
 
 def users(plan: Plan, minimize: Minimize) -> list[Event]:
@@ -127,7 +164,9 @@ def users(plan: Plan, minimize: Minimize) -> list[Event]:
     return found
 
 
-def settled(plan: Plan, minimize: Minimize, event: Event, startup: Run) -> Place | NoPlace:
+def settled(
+    plan: Plan, minimize: Minimize, event: Event, startup: Run, others: tuple[Minimize, ...] = ()
+) -> Place | NoPlace:
     """The place in front of an event, where a call can stand there."""
     training = roles_of(plan).training
     for each in (minimize.event, event):
@@ -143,7 +182,7 @@ def settled(plan: Plan, minimize: Minimize, event: Event, startup: Run) -> Place
             "the startup program runs in another module of the project",
             "run it in the script itself",
         )
-    statement = statement_of(plan.entry, event.node)
+    statement = insertion_place(plan.entry, event.node)
     assert statement is not None
     arms = [frame for frame in event.stack if isinstance(frame, Branch)]
     for run in training:
@@ -161,7 +200,9 @@ def settled(plan: Plan, minimize: Minimize, event: Event, startup: Run) -> Place
             )
     assert minimize.program is not None and minimize.startup is not None
     texts = []
-    for program, default in ((minimize.program, MAIN), (minimize.startup, STARTUP)):
+    programs = [(minimize.program, MAIN), (minimize.startup, STARTUP)]
+    programs += [(each.program, MAIN) for each in others if each.program is not None]
+    for program, default in programs:
         text = "" if program.key == default else written(plan, program, statement)
         if text is None:
             return NoPlace(
@@ -177,7 +218,8 @@ def settled(plan: Plan, minimize: Minimize, event: Event, startup: Run) -> Place
             "the program that is trained is made on some ways through the script only",
             "make it on every way, or train in a script of its own",
         )
-    return Place(minimize, event, statement, startup, texts[0], texts[1], condition)
+    further = tuple(text or "None" for text in texts[2:])
+    return Place(minimize, event, statement, startup, texts[0], texts[1], condition, further)
 
 
 def condition_of(plan: Plan, minimize: Minimize, event: Event) -> str | None:

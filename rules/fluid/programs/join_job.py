@@ -35,8 +35,9 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.layout import insert_before
 from transpile.layout.imports import last_import
+from transpile.layout.lines import Statement
+from transpile.layout.statements import body_statements
 from transpile.plan.flow import entering
-from transpile.plan.flow.places import Statement
 from transpile.plan.flow.start import is_main_guard
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
@@ -107,12 +108,7 @@ def beginning(plan: Plan) -> Statement | None:
     behind = next((i + 1 for i, each in enumerate(statements) if each is last), 0)
     for statement in statements[behind:]:
         if isinstance(statement, cst.If) and is_main_guard(statement):
-            body = statement.body.body
-            return (
-                body[0]
-                if isinstance(body[0], (cst.SimpleStatementLine, cst.If, cst.With, cst.Try))
-                else None
-            )
+            return body_statements(statement)[0]
         if not is_preliminary(statement):
             return statement
     return None

@@ -43,6 +43,7 @@ from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.fluid._events import names_of
 from transpile.rules.fluid._roles import Roles, roles_of
 from transpile.rules.fluid.effects._once import VOCABULARY
+from transpile.rules.fluid.losses._averages import averaged
 from transpile.rules.fluid.losses._losses import normalisers
 from transpile.rules.fluid.losses._reported import asks_for_failure
 from transpile.rules.fluid.programs._serving import loaded, parted, serving_after, shares_loop
@@ -80,7 +81,13 @@ def decide(plan: Plan) -> Iterator[Answer]:
 def exits(plan: Plan, roles: Roles) -> Iterator[Ruling]:
     """Ways out of training loops that not all trainers take together."""
     loops = {id(loop.node) for run in roles.training for loop in run.event.loops()}
-    own = {id(value) for run in roles.training for value in run.event.result}
+    shared = {id(each.event.node) for each in averaged(plan)}
+    own = {
+        id(value)
+        for run in roles.training
+        if id(run.event.node) not in shared
+        for value in run.event.result
+    }
     evaluated = set()
     if normalisers(plan):
         evaluated = {

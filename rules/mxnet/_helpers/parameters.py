@@ -61,6 +61,18 @@ def share_and_vary(own: bool, augmentations: bool) -> HelperSource:
 
 
 PARAMETER_HELPERS: dict[str, HelperTemplate] = {
+    "divide_by_bound_batch": HelperSource(
+        '''
+def $divide_by_bound_batch(module, optimizer_params=(("learning_rate", 0.01),)):
+    """Return settings of an optimizer that divide by the batch that a module was bound to."""
+    settings = dict(optimizer_params)
+    if $store is not None:
+        settings.setdefault("rescale_grad", 1.0 / module._exec_group.batch_size)
+    return settings
+''',
+        (),
+        ("store",),
+    ),
     "vary_random_numbers": HelperSource(
         '''
 def $vary_random_numbers():

@@ -135,6 +135,15 @@ def $split_batch(batch_size):
         (),
         ("get_num_workers",),
     ),
+    "times_devices": HelperSource(
+        '''
+def $times_devices(number, devices):
+    """Return a number that counts for each device of a worker, for all of them together."""
+    return number * devices if $store is not None else number
+''',
+        (),
+        ("store",),
+    ),
     "scale_learning_rate": HelperSource(
         '''
 def $scale_learning_rate(learning_rate):

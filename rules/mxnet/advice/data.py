@@ -53,6 +53,39 @@ After:
 When to ignore:
     Never: nothing is written.
 """,
+    "MX217": """\
+Why:
+    Each device shall take the batch of the script, and a worker may have any number of them.
+
+How to fix:
+    Multiply the batch size by the number of devices where the script says it.
+
+Before:
+    batch_size = 64
+
+After:
+    batch_size = 64 * len(ctx)
+
+When to ignore:
+    Where the batch size of the script is meant for all devices of a worker together.
+""",
+    "MX218": """\
+Why:
+    The batch size shall be multiplied by the number of devices, and is not found.
+
+How to fix:
+    Give it a name that is assigned once, as a literal or from the command line.
+
+Before:
+    data = gluon.data.DataLoader(train_set, sizes[stage])
+
+After:
+    batch_size = 64
+    data = gluon.data.DataLoader(train_set, batch_size)
+
+When to ignore:
+    Never: nothing is written.
+""",
     "MX214": """\
 Why:
     Something else than the data takes the batch size, and would not fit one worker's.

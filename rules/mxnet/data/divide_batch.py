@@ -3,7 +3,7 @@
 What:
     The batch size of the training data becomes this worker's share of it; data for evaluation
     keeps its own, but where ``FeedForward`` wants one size for both. With
-    ``--batch-size per-device`` each worker takes the script's batch.
+    ``--batch-size per-device`` each worker, or each of its devices, takes the script's batch.
 
 Why:
     N workers with the script's batch size train with an N times larger batch: other gradients,
@@ -40,6 +40,7 @@ from transpile.records import dataclass
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import fits
 from transpile.rules.mxnet.data._batch_shapes import Inferred, Share, batch_size, other_uses
+from transpile.rules.mxnet.data._devices import count_of_devices
 from transpile.rules.mxnet.data._loaders import (
     ARRAYS,
     Site,
@@ -84,8 +85,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
             yield Remark.note(
                 "MX213",
                 site,
-                "each worker takes the batch size of the script: the global batch is that times "
-                "the number of workers",
+                f"each {taker(plan)} takes the batch size of the script: the global batch is that "
+                f"times the number of {taker(plan)}s",
             )
         elif counts_workers(plan):
             yield from shared_where_parsed(plan, site, argument, parsed)
@@ -93,6 +94,11 @@ def decide(plan: Plan) -> Iterator[Answer]:
             yield share_of(site, argument)
             if argument is not None:
                 yield from other_uses(plan, site, argument)
+
+
+def taker(plan: Plan) -> str:
+    """What takes the batch size of the script where each device or worker takes it."""
+    return "device" if (count_of_devices(plan) or 1) > 1 else "worker"
 
 
 def shared_where_parsed(

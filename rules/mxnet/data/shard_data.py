@@ -38,8 +38,10 @@ import libcst as cst
 from transpile.facts.values import Argument, Constant
 from transpile.layout import add_argument, insert_before, replace_argument_value, wrap_expression
 from transpile.layout.calls import written_call
+from transpile.layout.lines import statement_indentation
+from transpile.layout.moves import bind_above
 from transpile.plan.data.sources import constant_of
-from transpile.plan.flow.places import Statement, statement_of
+from transpile.plan.flow.places import insertion_place
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.records import dataclass
@@ -61,7 +63,6 @@ from transpile.rules.mxnet.data._loaders import (
 from transpile.rules.mxnet.data._shares import way
 from transpile.rules.mxnet.data._slices import NOT_SEEN, cuts_of
 from transpile.rules.mxnet.data._unknown_data import unknown_sources
-from transpile.text.changes import Edit, Insert, Move
 
 CODES = {
     "MX201": "each worker draws its own part of the training data",
@@ -248,7 +249,7 @@ def gluon_edits(plan: Plan, data: Shard) -> Iterator[Change]:
     """The sampler above the call, and the call's arguments."""
     site = data.site
     module, source = site.module, site.module.source
-    statement = statement_of(module, site.node)
+    statement = insertion_place(module, site.node)
     dataset = site.loader.argument("dataset")
     assert statement is not None and dataset is not None
     assert isinstance(dataset.node, cst.BaseExpression)
@@ -257,7 +258,7 @@ def gluon_edits(plan: Plan, data: Shard) -> Iterator[Change]:
     text = source.code(dataset.node)
     if not is_simple(dataset.node):
         text = plan.names_in(site.module).fresh("train_dataset", f"dataset {id(site.node)}")
-        for edit in bind_above(site, statement, dataset.node, text):
+        for edit in bind_above(source, statement, dataset.node, text):
             yield In(module, edit)
     shuffle, last = site.loader.argument("shuffle"), site.loader.argument("last_batch")
     arguments = [f"len({text})"]
@@ -269,7 +270,7 @@ def gluon_edits(plan: Plan, data: Shard) -> Iterator[Change]:
     elif constant_of(last, "keep") is ...:
         assert last is not None
         arguments.append(f'drop_last={source.code(last.node)} == "discard"')
-    columns = len(source.indentation_of(source.span(statement).start)) + 4
+    columns = len(statement_indentation(source, statement)) + 4
     names = plan.names_in(module)
     head = f"{data.sampler} = {names.fresh('ShardSampler')}"
     lines = [f"{data.sampler} = None", f"if {names.fresh('get_num_workers')}() > 1:"]
@@ -277,21 +278,6 @@ def gluon_edits(plan: Plan, data: Shard) -> Iterator[Change]:
     for edit in insert_before(source, statement, lines, order=10):
         yield In(module, edit)
     yield from sampler_arguments(site, data.sampler, shuffle)
-
-
-def bind_above(
-    site: Site, statement: Statement, node: cst.BaseExpression, name: str
-) -> Iterator[Edit]:
-    """Move an expression above the statement, and put a name in its place."""
-    source = site.module.source
-    span = source.span(node)
-    indentation = source.indentation_of(source.span(statement).start)
-    above = insert_before(source, statement, ["pass"])[0]
-    offset = above.offset if isinstance(above, Insert) else source.span(statement).start
-    yield Insert(offset, f"{indentation}{name} = ", order=0)
-    yield Move(span, offset, order=1)
-    yield Insert(offset, source.newline, order=2)
-    yield Insert(span.start, name)
 
 
 def sampler_arguments(site: Site, sampler: str, shuffle: Argument | None) -> Iterator[Change]:

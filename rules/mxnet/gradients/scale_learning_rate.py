@@ -38,7 +38,9 @@ from transpile.layout import add_argument, wrap_expression
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.mxnet.data._loaders import from_store
+from transpile.rules.mxnet.data._batch_shapes import batch_size
+from transpile.rules.mxnet.data._devices import count_of_devices, counts_devices
+from transpile.rules.mxnet.data._loaders import from_store, sites
 from transpile.rules.mxnet.gradients._rates import ADAPTIVE, OPTIMIZERS, Rate, counts, rates, set_up
 
 CODES = {
@@ -141,6 +143,14 @@ def answer(rate: Rate) -> Answer:
     )
 
 
+def grown_by(plan: Plan) -> int:
+    """How many times larger the batch of a worker is than that of the script."""
+    sizes = [argument.values for site in sites(plan) if (argument := batch_size(site)) is not None]
+    if any(counts_devices(plan, size) for size in sizes):
+        return 1
+    return count_of_devices(plan) or 1
+
+
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The rate, scaled in its place."""
     rate: Rate = ruling.data
@@ -149,15 +159,22 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         helper = "scale_learning_rate_by_root"
     yield Helper(helper, rate.module)
     scale = plan.names_in(rate.module).fresh(helper)
+    opening, closing = f"{scale}(", ")"
+    devices = grown_by(plan)
+    if devices > 1:
+        yield Helper("times_devices", rate.module)
+        factor = devices if plan.options.scale_lr == "linear" else f"{devices}**0.5"
+        opening += plan.names_in(rate.module).fresh("times_devices") + "("
+        closing = f", {factor}))"
     source = rate.module.source
     if rate.default:
         assert isinstance(rate.node, cst.Call)
-        text = f"{scale}({rate.default})"
+        text = f"{opening}{rate.default}{closing}"
         if rate.keyword == "optimizer_params":
             text = f'{{"learning_rate": {text}}}'
         changes = add_argument(source, rate.node, f"{rate.keyword}={text}")
     else:
         assert isinstance(rate.node, cst.BaseExpression)
-        changes = wrap_expression(source, rate.node, f"{scale}(", ")")
+        changes = wrap_expression(source, rate.node, opening, closing)
     for edit in changes:
         yield In(rate.module, edit)

@@ -39,7 +39,7 @@ from transpile.facts.values import Class, External, Function, Instance
 from transpile.facts.walk import descendants, is_of_self
 from transpile.layout import insert_before
 from transpile.plan.data.batch_kinds import Batch, batch_of
-from transpile.plan.flow.places import Statement, statement_of
+from transpile.plan.flow.places import Statement, insertion_place
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.parts import walk_parts
 from transpile.records import dataclass
@@ -180,7 +180,7 @@ def places(plan: Plan) -> list[Place] | str:
     found: list[Place] = []
     for trainer in trainers(plan):
         argument = trainer_argument(trainer, "params")
-        statement = statement_of(trainer.event.module, trainer.event.node)
+        statement = insertion_place(trainer.event.module, trainer.event.node)
         node = argument.node if argument is not None else None
         text = network_of(trainer.event.module, node)
         models = [model for model in plan.trained_models if trainer in model.optimizers]

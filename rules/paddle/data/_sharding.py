@@ -7,7 +7,7 @@ import libcst as cst
 from transpile.facts.module import Module
 from transpile.facts.values import Argument, Constant, Instance, Opaque, Unknown, Values
 from transpile.plan.data.sources import Site, constant_of, given, is_indirect, variables
-from transpile.plan.flow.places import statement_of
+from transpile.plan.flow.places import insertion_place
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.plan.models.wrap_sites import binding_nodes
@@ -100,7 +100,7 @@ def finished(plan: Plan, site: Site) -> Sharding | str:
             statements = {
                 id(statement): statement
                 for node in binding_nodes(plan, holder)
-                if (statement := statement_of(holder.module, node)) is not None
+                if (statement := insertion_place(holder.module, node)) is not None
             }
             values = plan.facts.values_of(holder.node)
             if any(id(value) in evaluating for value in values):

@@ -41,10 +41,12 @@ from transpile.layout import (
     wrap_expression,
 )
 from transpile.layout.calls import written_call
+from transpile.layout.lines import statement_indentation
+from transpile.layout.moves import bind_above
 from transpile.plan.data.batch_sources import cut_by_index, enters, foreign_source
 from transpile.plan.data.passes import handed_out, passes_for_training
 from transpile.plan.data.sources import Site, constant_of, is_simple, sampler_name, sites
-from transpile.plan.flow.places import statement_of
+from transpile.plan.flow.places import insertion_place
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Backward, Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
@@ -52,7 +54,6 @@ from transpile.rules.paddle.data._sharding import KNOWN, Sharding, sharding_of
 from transpile.rules.paddle.data._shared_already import shared_already
 from transpile.rules.paddle.high_level._high_level import high_level
 from transpile.rules.paddle.static._static import static_of
-from transpile.text.changes import Insert, Move
 
 CODES = {
     "PD201": "each process takes its share of the training batches",
@@ -226,7 +227,10 @@ def sharded_set(plan: Plan, data: Sharding) -> Iterator[Change]:
     dataset = source.code(data.dataset)
     if not is_simple(data.dataset):
         dataset = plan.names_in(data.site.module).fresh("train_dataset", f"dataset {id(call)}")
-        yield from bound_above(data, dataset)
+        above = insertion_place(data.site.module, data.site.node)
+        assert above is not None
+        for edit in bind_above(source, above, data.dataset, dataset):
+            yield In(data.site.module, edit)
     words: list[str] = [dataset]
     size = loader.argument("batch_size")
     if size is not None and size.node is not None:
@@ -251,9 +255,9 @@ def sharded_set(plan: Plan, data: Sharding) -> Iterator[Change]:
             for edit in remove_argument(source, call, argument):
                 yield In(module, edit)
     sampler = plan.names_in(data.site.module).fresh(sampler_name(data.site), f"sampler {id(call)}")
-    statement = statement_of(module, call)
+    statement = insertion_place(module, call)
     assert statement is not None
-    indentation = len(source.indentation_of(source.span(statement).start))
+    indentation = len(statement_indentation(source, statement))
     lines = written_call(
         f"{sampler} = {plan.names_in(data.site.module).fresh(helper)}", words, indentation
     )
@@ -276,21 +280,3 @@ def made_anew(site: Site) -> bool:
 def turned_on(argument: Argument) -> bool:
     """Whether a switch may be on."""
     return constant_of(argument, False) not in (False, 0, None)
-
-
-def bound_above(data: Sharding, name: str) -> Iterator[Change]:
-    """Move the data set's expression above the statement, and put a name in its place."""
-    source = data.site.module.source
-    statement = statement_of(data.site.module, data.site.node)
-    assert statement is not None
-    indentation = source.indentation_of(source.span(statement).start)
-    span = source.span(data.dataset)
-    above = insert_before(source, statement, ["pass"])[0]
-    offset = above.offset if isinstance(above, Insert) else source.span(statement).start
-    for edit in (
-        Insert(offset, f"{indentation}{name} = ", order=0),
-        Move(span, offset, order=1),
-        Insert(offset, source.newline, order=2),
-        Insert(span.start, name),
-    ):
-        yield In(data.site.module, edit)

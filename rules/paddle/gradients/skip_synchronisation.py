@@ -46,6 +46,7 @@ from transpile.facts.values import Generator
 from transpile.facts.walk import descendants
 from transpile.layout import guard
 from transpile.layout.calls import written_call
+from transpile.layout.lines import statement_indentation
 from transpile.plan.data.sources import is_simple
 from transpile.plan.effects.treatment import bound_names
 from transpile.plan.flow.places import Statement, statement_in
@@ -126,7 +127,7 @@ def micro_step(plan: Plan, backward: Backward) -> MicroStep | None:
     first = statement_in(loop.module, body, call)
     if first is None or not isinstance(call, cst.Call) or not is_simple(call.func):
         return None
-    order = list(body.body)
+    order: list[Statement] = [s for s in body.body if isinstance(s, Statement)]
     between = order[order.index(first) : order.index(last) + 1]
     step = next((s for s in order if isinstance(s, cst.If) and s.test is condition), None)
     if not between or step is None or order.index(step) <= order.index(last):
@@ -169,7 +170,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     source = found.module.source
     yield Helper("gradients_synchronised", found.module)
     name = plan.names_in(found.module).fresh("gradients_synchronised")
-    indentation = len(source.indentation_of(source.span(found.first).start))
+    indentation = len(statement_indentation(source, found.first))
     arguments = [found.model, source.code(found.condition)]
     header = written_call(f"with {name}", arguments, indentation, ":")
     for edit in guard(source, found.first, found.last, "\n".join(header)):

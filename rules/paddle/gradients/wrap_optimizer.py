@@ -30,7 +30,7 @@ import libcst as cst
 
 from transpile.facts.values import External
 from transpile.layout import insert_after
-from transpile.plan.flow.places import statement_of
+from transpile.plan.flow.places import insertion_place
 from transpile.plan.model import Optimizer, Plan
 from transpile.rule import Answer, Change, In, Remark, Ruling, Rulings
 
@@ -92,7 +92,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     names = plan.names_in(ruling.module)
     dist = names.imported("paddle.distributed", "dist")
     fleet = names.imported("paddle.distributed.fleet", "fleet")
-    statement = statement_of(ruling.module, ruling.node)
+    statement = insertion_place(ruling.module, ruling.node)
     assert statement is not None
     lines = [
         f"if {dist}.get_world_size() > 1:",

@@ -36,7 +36,7 @@ from transpile.facts.values import Argument, Constant, Opaque, Sequence, Value
 from transpile.layout import add_argument, guard, insert_before, wrap_expression
 from transpile.once.shared import main_process
 from transpile.plan.data.sources import constant_of, depends_on_world_size
-from transpile.plan.flow.places import statement_of
+from transpile.plan.flow.places import insertion_place
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
@@ -246,7 +246,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The share of the batch, and the noise; or the test around the print."""
     module, call = ruling.module, ruling.node
     source, names = module.source, plan.names_in(module)
-    statement = statement_of(module, call)
+    statement = insertion_place(module, call)
     assert statement is not None and isinstance(call, cst.Call)
     if ruling.data == "summary":
         yield Helper("is_main_process", module)

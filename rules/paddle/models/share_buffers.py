@@ -31,7 +31,7 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.values import BoundMethod, External, Opaque
 from transpile.layout import insert_after
-from transpile.plan.flow.places import statement_of
+from transpile.plan.flow.places import insertion_place
 from transpile.plan.graph import origins
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
@@ -86,7 +86,7 @@ def switches(event: Event, models: set[int]) -> bool:
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The call behind the statement."""
-    statement = statement_of(ruling.module, ruling.node)
+    statement = insertion_place(ruling.module, ruling.node)
     assert statement is not None
     yield Helper("share_buffers", ruling.module)
     lines = [f"{plan.names_in(ruling.module).fresh('share_buffers')}({ruling.data})"]

@@ -45,6 +45,7 @@ from transpile.backends.wrapping import (
 )
 from transpile.facts.values import Opaque
 from transpile.layout.calls import written_call
+from transpile.layout.lines import statement_indentation
 from transpile.plan.flow.gate import hidden_training
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
@@ -203,7 +204,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
             f"        {convert}({wrap.text})",
         ]
     source = wrap.module.source
-    indentation = len(source.indentation_of(source.span(wrap.node).start))
+    indentation = len(statement_indentation(source, wrap.node))
     if plan.options.paddle_api == "fleet":
         fleet = plan.names_in(wrap.module).imported("paddle.distributed.fleet", "fleet")
         head, arguments = f"{wrap.text} = {fleet}.distributed_model", [wrap.text]

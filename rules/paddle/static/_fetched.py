@@ -11,7 +11,7 @@ from transpile.facts.values import Constant, Values
 from transpile.layout import insert_after
 from transpile.once.shared import surround
 from transpile.plan.data.sources import is_simple
-from transpile.plan.flow.places import function_of, statement_of
+from transpile.plan.flow.places import function_of, insertion_place
 from transpile.plan.model import Plan
 from transpile.records import dataclass, field
 from transpile.rule import Change, Helper, In, Ruling
@@ -128,7 +128,7 @@ def averaged(plan: Plan, ruling: Ruling, data: Minimize) -> Iterator[Change]:
     for text, name in sorted(data.fetched.items()):
         yield Helper("average_fetched", module)
         lines.append(f"{name} = {names.fresh('average_fetched')}({text})")
-    statement = statement_of(module, call)
+    statement = insertion_place(module, call)
     if lines and statement is not None:
         for edit in insert_after(source, statement, lines):
             yield In(module, edit)

@@ -37,7 +37,7 @@ from transpile.facts.values import Argument, Constant, Opaque, Values
 from transpile.layout import insert_before, wrap_expression
 from transpile.once import wait_before_reading
 from transpile.once.shared import surround
-from transpile.plan.flow.places import Statement, statement_of
+from transpile.plan.flow.places import Statement, insertion_place
 from transpile.plan.graph import called_names, method_calls
 from transpile.plan.model import Plan
 from transpile.records import dataclass
@@ -286,7 +286,7 @@ def beginning(static: Static) -> tuple[Event, Statement]:
     for frame in loops:
         if frame.module is event.module and isinstance(frame.node, Statement):
             return event, frame.node
-    statement = statement_of(event.module, event.node)
+    statement = insertion_place(event.module, event.node)
     assert statement is not None
     return event, statement
 

@@ -297,4 +297,24 @@ After:
 When to ignore:
     Where one draw for each share does as well.
 """,
+    "PT741": """\
+Why:
+    One process draws once which layers a batch goes through, or what else a model does with all of
+    it. Several processes draw one each, so that parts of one batch are treated differently.
+
+How to fix:
+    Draw it in the loop, where all processes draw it alike, and give it to the model.
+
+Before:
+    def forward(self, x):
+        return self.layers[random.randrange(4)](x)
+
+After:
+    def forward(self, x, k):
+        return self.layers[k](x)
+
+When to ignore:
+    Where it is noise like dropout, such as layers that are left out by chance: the mean over all
+    steps is the same.
+""",
 }

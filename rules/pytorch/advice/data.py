@@ -266,4 +266,21 @@ After:
 When to ignore:
     Never: the copy fails. --shard calls lets every process draw whole batches.
 """,
+    "PT238": """\
+Why:
+    Every process would train rows of its own for the places of its share, and average them with
+    those of other places.
+
+How to fix:
+    Give the parameter a size that does not depend on the batch.
+
+Before:
+    self.offset = nn.Parameter(torch.zeros(batch_size, 8))
+
+After:
+    self.offset = nn.Parameter(torch.zeros(1, 8))
+
+When to ignore:
+    Never: another model would be trained.
+""",
 }

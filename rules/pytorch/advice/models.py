@@ -112,16 +112,17 @@ When to ignore:
 """,
     "PT308": """\
 Why:
-    What learns here is no module, so that nothing can be wrapped.
+    What learns here is no module that could be wrapped, and no optimizer holds it either.
 
 How to fix:
     Put what is trained into a torch.nn.Module.
 
 Before:
-    weight = torch.zeros(4, 1, requires_grad=True)
+    weight -= 0.1 * weight.grad
 
 After:
     model = nn.Linear(4, 1, bias=False)
+    optimizer = SGD(model.parameters(), lr=0.1)
 
 When to ignore:
     Never: nothing is written.
@@ -229,6 +230,26 @@ After:
 
 When to ignore:
     Where --sync-bn off leaves batch norm as it is.
+""",
+    "PT325": """\
+Why:
+    Each process would update the tensor by the gradient of its own share, or holds another one than
+    the others, and what is trained would go apart.
+
+How to fix:
+    Make the tensor once, before the first batch, or put it into a torch.nn.Module.
+
+Before:
+    for x, y in train_loader:
+        scale = torch.ones(3, requires_grad=True)
+
+After:
+    scale = torch.ones(3, requires_grad=True)
+    for x, y in train_loader:
+        scale.grad = None
+
+When to ignore:
+    Never: the processes would train different tensors.
 """,
     "PT319": """\
 Why:

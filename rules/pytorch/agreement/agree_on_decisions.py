@@ -41,6 +41,7 @@ from transpile.layout import wrap_expression
 from transpile.plan.flow.places import spelled_out
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch.agreement._amounts import amounts
 from transpile.rules.pytorch.agreement._decisions import (
     Agreement,
     Decision,
@@ -216,7 +217,7 @@ def bad_call(node: cst.Call) -> bool | None:
 
 
 def numbers(plan: Plan, divergence: Divergence) -> Iterator[Answer]:
-    """The numbers that set learning rates, or how often something is done."""
+    """The numbers that set learning rates, change gradients, or say how often something is done."""
     seen: set[int] = set()
     for event, node, matter in [*rates(plan), *rounds(plan)]:
         if id(node) in seen:
@@ -242,6 +243,15 @@ def numbers(plan: Plan, divergence: Divergence) -> Iterator[Answer]:
             )
             if cause is Cause.BATCH:
                 yield partial(event.module, node, matter)
+    for event, node, matter in amounts(plan):
+        if id(node) not in seen and divergence.cause(event.module, node) is Cause.BATCH:
+            seen.add(id(node))
+            yield Ruling.refuse(
+                "PT712",
+                (event.module, node),
+                f"{matter} depends on {Cause.BATCH.value}",
+                "take a number that is equal on all processes",
+            )
 
 
 Number = tuple[Event, cst.BaseExpression, str]
@@ -310,5 +320,6 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     data: Agreement = ruling.data
     yield Helper(data.helper, data.module)
     name = plan.names_in(data.module).fresh(data.helper)
-    for edit in wrap_expression(data.module.source, data.node, f"{name}(", ")"):
+    # What is reduced is agreed on once it is.
+    for edit in wrap_expression(data.module.source, data.node, f"{name}(", ")", order=-5):
         yield In(data.module, edit)

@@ -4,7 +4,8 @@ What:
     What the script draws once for all samples of a batch (a task, the place where sequences are
     cut, the coefficient of a mixture, the layers in use) is that of rank 0: a number by itself,
     anything else with the statement that draws it. Where that cannot be, it is warned of. What
-    models draw when they are called is noise of each process, as dropout is, and is noted.
+    models draw when they are called is noise of each process, as dropout is, and is noted; where it
+    says which layers are used, or what else they do, it is warned of.
 
 Why:
     In training every process draws random numbers of its own, for its own samples. A choice for the
@@ -105,6 +106,15 @@ def within_models(plan: Plan, found: list[CommonDraw]) -> Iterator[Remark]:
         if plan.way == "calls" and draw.source != "torch":
             continue
         seen.add(id(event.node))
+        if draw.chooses:
+            yield Remark.warn(
+                "PT741",
+                event,
+                f"'{event.module.source.code(event.node)}' says what the model does with a whole "
+                "batch, and each process draws its own for its share",
+                "draw it where the model is called, and give it to the model",
+            )
+            continue
         yield Remark.note(
             "PT741",
             event,

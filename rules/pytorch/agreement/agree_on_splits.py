@@ -36,7 +36,7 @@ from transpile.facts.values import Constant, External, Mapping, Opaque, Sequence
 from transpile.facts.walk import descendants
 from transpile.layout import guard, wrap_expression
 from transpile.plan.data.sources import sites
-from transpile.plan.flow.places import Statement, statement_of
+from transpile.plan.flow.places import Statement, insertion_place
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.records import dataclass
@@ -198,12 +198,10 @@ def libraries(plan: Plan, draws: Draws) -> Iterator[Answer]:
 
 
 def own_line(event: Event) -> Statement | None:
-    """The line that an event happens in, where it is the only statement there."""
-    statement = statement_of(event.module, event.node)
-    if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1:
-        if isinstance(statement.body[0], (cst.Expr, cst.Assign)):
-            return statement
-    return None
+    """The expression or assignment that an event happens in, with its line if it has one."""
+    statement = insertion_place(event.module, event.node)
+    small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else statement
+    return statement if isinstance(small, (cst.Expr, cst.Assign)) else None
 
 
 def source_of(event: Event, cuts_out: bool) -> str | None:

@@ -153,6 +153,7 @@ def seeded_apart(audit: Audit, event: Event) -> Iterator[Remark]:
             "the seed of this sampler differs between processes: each shards another order, so "
             "that some samples come twice in an epoch and others never",
             "give it the same seed on every process",
+            fix=without(event, ("seed",)),
         )
 
 

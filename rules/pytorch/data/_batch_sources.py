@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.values import Opaque, Unknown, Value
+from transpile.plan.data.batch_kinds import Batch, batch_of, draws_from_distribution
 from transpile.plan.data.batch_sources import (
     cut_by_index,
     enters,
@@ -15,6 +16,7 @@ from transpile.plan.data.batch_sources import (
 )
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Backward, Plan
+from transpile.rows.verdict import hook
 
 #: What makes environments that an agent acts in.
 ENVIRONMENTS = ("gym.", "gymnasium.", "pettingzoo.", "dm_control.", "procgen.", "vizdoom.")
@@ -40,10 +42,38 @@ def why_no_loader(plan: Plan, backward: Backward) -> str:
         or backward.cut_problem
         or cut_by_index(plan, backward, behind, CHOICES)
         or goes_over_unknown(plan, backward)
+        or kept_by_hook(plan, backward)
+        or no_batch(plan, backward)
         or drawn_at_random(plan, backward, behind)
         or "no DataLoader can be seen behind this backward pass: the script takes what it trains "
         "on from its data in its own way, so which part belongs to which process is not known"
     )
+
+
+def kept_by_hook(plan: Plan, backward: Backward) -> str:
+    """The reason where a loss goes through no model, but may be made of what a hook has kept."""
+    hooked = hook(plan.facts)
+    if hooked is None or hooked.node is None or hooked.module is None or backward.models:
+        return ""
+    source = hooked.module.source
+    line, _ = source.position(source.span(hooked.node).start)
+    return (
+        f"what this loss is made of may be kept by the forward hook in line {line}, and what hooks "
+        "keep is not followed"
+    )
+
+
+def no_batch(plan: Plan, backward: Backward) -> str:
+    """The reason where no step draws a batch of rows."""
+    batch = batch_of(plan, backward) if backward.models else Batch.DRAWN
+    if batch is Batch.FIXED:
+        return "every step trains on the same rows: no batch is drawn that could be shared out"
+    if batch is Batch.ACTED:
+        return (
+            "each step trains on what acting with the model gave just before: there is no data set "
+            "that could be sharded"
+        )
+    return ""
 
 
 def no_data_set(plan: Plan, backward: Backward) -> str:
@@ -104,7 +134,9 @@ def drawn_at_random(plan: Plan, backward: Backward, behind: list[Value]) -> str:
     """The reason where each step makes up its data."""
     loops = loops_around(backward)
     for value in behind:
-        if not isinstance(value, Opaque) or not names_any(value, DRAWS):
+        if not isinstance(value, Opaque):
+            continue
+        if not names_any(value, DRAWS) and not draws_from_distribution(plan, value):
             continue
         if happens_within(plan, value, loops):
             return (

@@ -111,6 +111,9 @@ def other_sizes(
             if obstacle:
                 return obstacle
             found[id(each.node)] = (each.module, each.node)
+        obstacle = written_again(plan, cut, set(found), reached)
+        if obstacle:
+            return obstacle
     for event in plan.facts.calls:
         if not isinstance(event.node, cst.Call):
             continue
@@ -138,3 +141,31 @@ def other_sizes(
                         )
                     found[id(place)] = (module, place)
     return tuple(found.values())
+
+
+def written_again(plan: Plan, cut: Cut, followed: set[int], reached: set[int]) -> str:
+    """Why a number may be how many streams there are, though nothing connects it with them.
+
+    Args:
+        plan: the plan.
+        cut: the streams.
+        followed: the expressions that follow their number already.
+        reached: what the loss is made of.
+    """
+    if cut.streams is None or not all(isinstance(size, Constant) for size in cut.sizes):
+        return ""
+    for event in plan.facts.calls:
+        if not isinstance(event.node, cst.Call) or not shapes(plan, event.callee):
+            continue
+        if not any(id(value) in reached for value in event.result):
+            continue
+        for arg in event.node.args:
+            if not isinstance(arg.value, cst.Integer) or id(arg.value) in followed:
+                continue
+            if same(plan.facts.values_of(arg.value), cut.sizes):
+                written = event.module.source.code(arg.value)
+                return (
+                    f"'{written}' is the number of streams and shapes something in the step: "
+                    "whether it must follow the share of a process is not known"
+                )
+    return ""

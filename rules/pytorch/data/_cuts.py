@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from transpile.facts.events import Event
+from transpile.facts.events import Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import (
     BoundMethod,
@@ -100,11 +100,12 @@ def find_sharing(plan: Plan, backward: Backward) -> Sharing:
     for cut in backward.cuts:
         if cut.done or cut.fresh:
             continue
-        taking = taking_of(plan, backward, cut)
-        if isinstance(taking, str):
-            return Sharing(why_not=taking)
-        if not any(taking.node is other.node for other in takings):
-            takings.append(taking)
+        found = takings_of(plan, backward, cut)
+        if isinstance(found, str):
+            return Sharing(why_not=found)
+        for taking in found:
+            if not any(taking.node is other.node for other in takings):
+                takings.append(taking)
     sizes = other_sizes(plan, backward)
     if isinstance(sizes, str):
         return Sharing(why_not=sizes)
@@ -114,22 +115,23 @@ def find_sharing(plan: Plan, backward: Backward) -> Sharing:
 # Where the parts are taken.
 
 
-def taking_of(plan: Plan, backward: Backward, cut: Cut) -> Taking | str:
+def takings_of(plan: Plan, backward: Backward, cut: Cut) -> list[Taking] | str:
     """What is done about a cut, or why nothing can be."""
     values = plan.facts.values_of(cut.node)
     if cut.streams is not None:
-        return Taking(cut, cut.module, cut.node, (), str(cut.streams))
+        return [Taking(cut, cut.module, cut.node, (), str(cut.streams))]
     if cut.pieces:
         if iterated_elsewhere(plan, backward, values):
             return ELSEWHERE
-        return Taking(cut, cut.module, cut.node, (), None)
+        return [Taking(cut, cut.module, cut.node, (), None)]
     seen_whole = all(id(value) in plan.samples for value in values)
     if seen_whole and not called_elsewhere(plan, backward, cut):
         size = size_text(plan, cut, cut.module, cut.node)
         if size is None:
             return "it is not clear how large a batch is where it is cut out of the data"
-        return Taking(cut, cut.module, cut.node, (), size)
-    return drawn_in_loop(plan, backward, cut) or bound_again(plan, backward, cut) or ELSEWHERE
+        return [Taking(cut, cut.module, cut.node, (), size)]
+    drawn = drawn_in_loop(plan, backward, cut)
+    return [drawn] if drawn is not None else bound_again(plan, backward, cut) or ELSEWHERE
 
 
 def iterated_elsewhere(plan: Plan, backward: Backward, batches: Values) -> bool:
@@ -180,24 +182,40 @@ def called_nodes(event: Event) -> list[cst.CSTNode]:
     return found
 
 
-def bound_again(plan: Plan, backward: Backward, cut: Cut) -> Taking | None:
-    """The statement of the training that gets its batch from a function that others call, too."""
+def bound_again(plan: Plan, backward: Backward, cut: Cut) -> list[Taking]:
+    """The statements of the training that get their batches from a function others call, too.
+
+    That is the one in the loop over the batches, and the one before it that draws the first batch
+    where each round draws the next. Empty where that is not how it is.
+    """
     function = function_of(cut.module, cut.node)
     loop = backward.batch_loop
     if function is None or loop is None:
-        return None
+        return []
     found: list[Taking] = []
+    inside = 0
     for event in plan.facts.reached_calls:
         if function not in called_nodes(event):
             continue
         if not any(id(value) in plan.samples for value in walk_back(event.result)):
             continue
         taking = binding_of(plan, cut, event)
-        if taking is None or not any(f.node is loop.node for f in event.loops()):
-            return None
+        within = any(frame.node is loop.node for frame in event.loops())
+        ahead = is_before(event, backward, loop)
+        if taking is None or not (within or ahead):
+            return []
         if not any(taking.node is other.node for other in found):
             found.append(taking)
-    return found[0] if len(found) == 1 else None
+            inside += within
+    return found if inside == 1 else []
+
+
+def is_before(event: Event, backward: Backward, loop: Loop) -> bool:
+    """Whether a call stands in front of the loop over the batches, or of a loop around that."""
+    around = [id(frame.node) for frame in backward.event.stack]
+    outside = around[: around.index(id(loop.node))]
+    own = [id(frame.node) for frame in event.stack]
+    return own == outside[: len(own)] and event.order < backward.event.order
 
 
 def binding_of(plan: Plan, cut: Cut, event: Event) -> Taking | None:

@@ -35,7 +35,20 @@ ITERABLE_DATASETS = (
 PADDING = Padding(
     frozenset({"torch.nn.utils.rnn.pad_sequence", "torch.max", "torch.amax"}),
     ("transformers.DataCollator", "transformers.data.data_collator.DataCollator"),
-)
+    masks=frozenset(
+        {
+            "torch.nn.utils.rnn.pack_padded_sequence", "torch.nn.CTCLoss", "masked_fill",
+            "torch.nn.functional.ctc_loss", "masked_fill_", "masked_select", "torch.masked_select",
+            "torch.masked_fill", "torch.nested.as_nested_tensor", "torch.nested.nested_tensor",
+        }
+    ),
+    masked=frozenset(
+        {
+            "ignore_index", "attention_mask", "attn_mask", "key_padding_mask", "mask",
+            "src_key_padding_mask", "tgt_key_padding_mask", "memory_key_padding_mask",
+        }
+    ),
+)  # fmt: skip
 
 
 #: Packages whose data sets are indexed, or whose functions give plain data.

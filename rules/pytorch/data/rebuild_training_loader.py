@@ -41,8 +41,8 @@ from transpile.plan.flow.places import (
     Statement,
     ancestors,
     function_of,
+    insertion_place,
     spelled_out,
-    statement_of,
 )
 from transpile.plan.model import Loader, Plan
 from transpile.plan.models.holders import Holder, bindings, parameters
@@ -129,7 +129,7 @@ def rebuildings(plan: Plan, site: Site) -> list[Rebuilding]:
             bindings = binding_nodes(plan, holder)
             if len(bindings) != 1:
                 continue
-            statement = statement_of(holder.module, bindings[0])
+            statement = insertion_place(holder.module, bindings[0])
             if statement is None:
                 continue
             others = holds_others(plan, holder)

@@ -2,7 +2,7 @@
 
 What:
     A training set whose number of samples may change after its loader was made, and a training
-    set or sampler that is changed by what training batches give, is an error.
+    set or sampler that is changed by what training batches give, or chosen by it, is an error.
 
 Why:
     A ``DistributedSampler`` counts the samples once, when it is made: a set that grows ends in an
@@ -40,10 +40,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from transpile.plan.data.changing_data import Changing, changes_while_drawn
 from transpile.plan.data.sources import sites
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Ruling
+from transpile.rules.pytorch.agreement._decisions import Decisions
+from transpile.rules.pytorch.agreement._divergence import Cause
 
 CODES = {"PT218": "a data set changes while its loader lives"}
 #: Where calls are sharded, every rank draws the same batches from the same data.
@@ -59,6 +63,20 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 if id(change.event.node) not in seen:
                     seen.add(id(change.event.node))
                     yield refusal(plan, change)
+    divergence = Decisions(plan).divergence
+    for site in sites(plan):
+        for name in ("dataset", "sampler", "batch_sampler"):
+            given = site.loader.argument(name)
+            if given is None or not isinstance(given.node, cst.BaseExpression):
+                continue
+            if divergence.cause(site.module, given.node) is Cause.BATCH:
+                yield Ruling.refuse(
+                    "PT218",
+                    (site.module, given.node),
+                    "what training batches gave decides here what the training loader draws: each "
+                    "process knows only what its own share of them has given",
+                    "gather what the batches give over all processes before it decides",
+                )
 
 
 def refusal(plan: Plan, change: Changing) -> Ruling:

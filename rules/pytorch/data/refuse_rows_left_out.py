@@ -42,8 +42,8 @@ from transpile.plan.model import Loader, Plan
 from transpile.plan.roles.loaders import enters_iterator
 from transpile.quantity.algebra import STATISTIC
 from transpile.quantity.asking import Kind, analysis
-from transpile.quantity.collation import parts_of
-from transpile.quantity.shapes import PIECES
+from transpile.quantity.sample_axis.collation import parts_of
+from transpile.quantity.sample_axis.shapes import PIECES
 from transpile.rule import Answer, Remark, Ruling
 
 CODES = {

@@ -38,8 +38,9 @@ import libcst as cst
 from transpile.facts.values import Constant, Instance, Mapping, Unknown
 from transpile.layout import add_argument, insert_before, replace_argument_value
 from transpile.layout.calls import LINE_LENGTH, written_call
-from transpile.layout.lines import Statement, is_first, statement_indentation
+from transpile.layout.lines import statement_indentation
 from transpile.layout.long_lines import limit_of
+from transpile.layout.moves import bind_above
 from transpile.plan.data.passes import handed_out, passes_for_training
 from transpile.plan.data.sources import (
     Site,
@@ -66,7 +67,6 @@ from transpile.rules.pytorch.data._phases import evaluating_phase
 from transpile.rules.pytorch.data.share_sampler import compared, of_the_library
 from transpile.rules.pytorch.devices._model_places import makes_tensors_on_gpu
 from transpile.rules.pytorch.randomness._seeds import seed_text
-from transpile.text.changes import Edit, Insert, Move
 
 #: Where calls are sharded, every rank has the whole batch.
 WAYS = ("data",)
@@ -279,7 +279,8 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         name = plan.names_in(data.site.module).fresh(
             "train_dataset", f"dataset {id(data.site.node)}"
         )
-        for edit in bind_above(data, statement, name, indentation, beside.index(data.site.node)):
+        order = 3 * beside.index(data.site.node)
+        for edit in bind_above(source, statement, data.dataset, name, order):
             yield In(module, edit)
         dataset = name
     seed, helpers = seed_text(plan, data.site)
@@ -303,26 +304,6 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         yield In(module, edit)
     if data.options is None:
         yield from argument_edits(data)
-
-
-def bind_above(
-    data: Sharding, statement: Statement, name: str, indentation: str, place: int
-) -> Iterator[Edit]:
-    """Move the dataset's expression above the statement, and put a name in its place."""
-    order = 3 * place
-    source = data.site.module.source
-    span = source.span(data.dataset)
-    *split, above = insert_before(source, statement, ["pass"])
-    assert isinstance(above, Insert)
-    offset = above.offset
-    opening, closing = indentation, source.newline
-    if not is_first(source, statement):
-        opening, closing = "", source.newline + indentation
-    yield from split
-    yield Insert(offset, f"{opening}{name} = ", order=order)
-    yield Move(span, offset, order=order + 1)
-    yield Insert(offset, closing, order=order + 2)
-    yield Insert(span.start, name)
 
 
 def sampler_arguments(data: Sharding, seed: str) -> list[str]:

@@ -64,7 +64,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         told.add(kind)
         yield remark(plan, kind, module, node)
     for module in plan.facts.modules.values():
-        for node in module.source.nodes:
+        for node in module.source.nodes_of(cst.Import, cst.ImportFrom):
             for package in imported(node):
                 kind = PACKAGES.get(package, "")
                 if kind and kind not in told:

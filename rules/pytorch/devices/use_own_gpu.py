@@ -39,7 +39,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Function, Opaque, Values, only_constant
 from transpile.layout import add_argument, guard, wrap_expression
 from transpile.plan.data.batch_size import loader_workers
-from transpile.plan.flow.places import ancestors, calls_of, statement_of
+from transpile.plan.flow.places import ancestors, calls_of, insertion_place
 from transpile.plan.flow.start import find_start
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
@@ -223,10 +223,10 @@ def selections(plan: Plan) -> Iterator[Answer]:
         if values is None:
             continue
         seen.add(id(event.node))
-        statement = statement_of(event.module, event.node)
+        statement = insertion_place(event.module, event.node)
         if follows_rank(values) or behind_launcher_test(plan, event.module, event.node):
             yield already(event.module, event.node)
-        elif isinstance(statement, cst.SimpleStatementLine):
+        elif isinstance(statement, (cst.SimpleStatementLine, cst.BaseSmallStatement)):
             small = smallest(event.module, event.node)
             yield apply("guard", event.module, small, "the launcher chooses the GPU")
             if sees_fewer(event):

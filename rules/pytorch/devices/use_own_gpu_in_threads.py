@@ -100,8 +100,10 @@ def begun_elsewhere(plan: Plan) -> Iterator[Begun]:
     """The functions that threads and processes of the script begin with, each once."""
     calls = {id(event.node): event for event in plan.facts.calls}
     seen: set[int] = set()
-    for event in plan.facts.events:
-        for frame in calls_of(event.stack):
+    # Most events share their stack with others.
+    stacks = {id(event.stack): event.stack for event in plan.facts.events}
+    for stack in stacks.values():
+        for frame in calls_of(stack):
             function = frame.function
             if id(function.node) in seen:
                 continue

@@ -69,19 +69,42 @@ def mean_size(tensor: torch.Tensor) -> torch.Tensor:
     return reduce_mean(torch.tensor(float(tensor.numel()), device=tensor.device))
 
 
+def weigh_loss_by_labels(output: Any, labels: torch.Tensor, shift: bool = False) -> Any:
+    """Weigh the loss in a model's output, a mean over labels, by this process's labels.
+
+    Averaged over the processes it is then the mean over the labels of all; -100 marks
+    those that are left out. With `shift`, the first label of each row is one of them.
+    """
+    if get_world_size() == 1 or not torch.is_grad_enabled():
+        return output
+    counted = ((labels[..., 1:] if shift else labels) != -100).sum()
+    weight = counted / reduce_mean(counted)
+    first = isinstance(output, tuple)
+    loss = output[0] if first else output["loss"]
+    # Without labels the mean is not a number.
+    loss = torch.where(weight == 0, 0.0, loss * weight)
+    if first:
+        return (loss, *output[1:])
+    output["loss"] = loss
+    return output
+
+
 def selected_mean(tensor: torch.Tensor) -> torch.Tensor:
     """Return the mean of selected entries, of which each process has as many as it has."""
     return tensor.sum() / mean_size(tensor)
 
 
-def reduce_number(number: float) -> float:
+def reduce_number(number: Any) -> Any:
     """Return the mean of a number over all processes; the number itself for one process."""
     if not dist.is_initialized():
         return number
     device = "cuda" if dist.get_backend() == "nccl" else "cpu"
     total = torch.tensor(float(number), dtype=torch.float64, device=device)
     dist.all_reduce(total)
-    return total.item() / dist.get_world_size()
+    mean = total.item() / dist.get_world_size()
+    dtype: Any = getattr(number, "dtype", None)
+    # Numbers of NumPy stay such: they are printed otherwise, and have methods of their own.
+    return dtype.type(mean) if getattr(dtype, "kind", "") == "f" else mean
 
 
 def average_numbers(*numbers: float) -> Sequence[float]:

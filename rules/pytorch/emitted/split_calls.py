@@ -1,7 +1,9 @@
 """The wrap that splits the calls of a model over the processes, and what it is made of."""
 
+import copyreg
 import dataclasses
-from typing import Any, Callable, List
+from contextlib import contextmanager
+from typing import Any, Callable, Iterator, List
 
 import torch
 import torch.distributed as dist
@@ -26,10 +28,7 @@ class ShareRows(torch.autograd.Function):
     def forward(ctx: Any, tensor: torch.Tensor, axis: int, factor: float) -> Any:
         ctx.axis, ctx.total, ctx.factor = axis, tensor.size(axis), factor
         counts, rank = rows_of_ranks(ctx.total), dist.get_rank()
-        # A rank without rows computes one that is thrown away, so that no collective misses it.
-        rows = tensor.narrow(
-            axis, sum(counts[:rank]) if counts[rank] else 0, counts[rank] or 1
-        )
+        rows = tensor.narrow(axis, sum(counts[:rank]), counts[rank])
         return rows.clone() if factor == 1 else rows * factor
 
     @staticmethod
@@ -57,9 +56,7 @@ class GatherRows(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> Any:
-        factor = (
-            ctx.factor * dist.get_world_size() if ctx.counts[dist.get_rank()] else 0
-        )
+        factor = ctx.factor * dist.get_world_size()
         return ShareRows.apply(gradient, ctx.axis, factor), None, None, None
 
 
@@ -93,6 +90,43 @@ def each_tensor(function: Callable[..., Any], value: Any, axes: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str, torch.device)):
         return value
     return function(value, axes)
+
+
+def plain_norm(norm: Any) -> Any:
+    """Take a synchronised norm apart, for copies and files, as the norm that it was."""
+    state = {name: norm.__dict__[name] for name in norm.__dict__ if name != "plain"}
+    return norm.__dict__.get("plain", type(norm)), (norm.num_features,), state
+
+
+def synchronise_norms(model: Any) -> Any:
+    """Let batch norms look at the rows of all ranks; copies, which get all, have plain ones."""
+    plain = {}
+    for name, each in model.named_modules(remove_duplicate=False):
+        kinds = [
+            kind for kind in type(each).__mro__ if kind.__module__.startswith("torch.")
+        ]
+        plain[name] = kinds[0]
+    model = torch.nn.SyncBatchNorm.convert_sync_batchnorm(model)
+    for name, each in model.named_modules(remove_duplicate=False):
+        if isinstance(each, torch.nn.SyncBatchNorm):
+            each.plain = plain[name]
+    copyreg.pickle(torch.nn.SyncBatchNorm, plain_norm)
+    return model
+
+
+@contextmanager
+def own_statistics(model: Any) -> Iterator[None]:
+    """Let synchronised norms look at the rows of this rank alone, which has all."""
+    norms: List[Any] = [
+        each for each in model.modules() if isinstance(each, torch.nn.SyncBatchNorm)
+    ]
+    for norm in norms:
+        norm.forward = torch.nn.modules.batchnorm._BatchNorm.forward.__get__(norm)
+    try:
+        yield
+    finally:
+        for norm in norms:
+            del norm.forward
 
 
 class SplitCalls(DistributedDataParallel):
@@ -134,6 +168,10 @@ class SplitCalls(DistributedDataParallel):
             self.dims = dims if len(sizes) == 1 else "never split"
         if dims != self.dims or len(sizes) != 1 or 0 in sizes:
             return self.call_whole(tensors, args, kwargs)
+        if min(sizes) < dist.get_world_size():
+            # Not enough rows for all ranks: each computes all of them.
+            with own_statistics(self.module):
+                return super().forward(*args, **kwargs)
         self.calls += 1
         if self.calls <= 3 or self.calls % 100 == 0:
             self.compare(tensors)
@@ -149,7 +187,8 @@ class SplitCalls(DistributedDataParallel):
             self.whole_calls += 1
             if self.whole_calls <= 3 or self.whole_calls % 100 == 0:
                 self.compare(tensors)
-        return self.module(*args, **kwargs)
+        with own_statistics(self.module):
+            return self.module(*args, **kwargs)
 
     def split(self, args: Any, kwargs: Any, total: int) -> Any:
         """Call the model with this rank's rows, and gather the rows of its outputs."""
@@ -158,7 +197,7 @@ class SplitCalls(DistributedDataParallel):
             return ShareRows.apply(tensor, axis, 1) if tensor.dim() else tensor
 
         def gather_rows(tensor: Any, axis: int) -> Any:
-            rows = max(rows_of_ranks(total)[dist.get_rank()], 1)
+            rows = rows_of_ranks(total)[dist.get_rank()]
             if not isinstance(tensor, torch.Tensor):
                 raise TypeError(f"the rows of {type(tensor)} cannot be put together")
             if tensor.dim() <= axis or tensor.size(axis) != rows:
@@ -212,12 +251,16 @@ def axes_of(rows: Any, whole: Any, start: int, differences: List[bool]) -> Any:
         differences.append(rows != whole)
         return None
     axes = [axis for axis in range(whole.dim()) if rows.size(axis) != whole.size(axis)]
-    part = whole.narrow(axes[0], start, rows.size(axes[0])) if axes else whole
+    if not axes:
+        # A mean over the rows is nearly the same, what is made without them the very same.
+        differences.append(not torch.equal(rows, whole))
+        return None
+    part = whole.narrow(axes[0], start, rows.size(axes[0]))
     same = part.shape == rows.shape and torch.allclose(
         part.double(), rows.double(), rtol=1e-3, atol=1e-5
     )
     differences.append(not same)
-    return axes[0] if axes else None
+    return axes[0]
 
 
 class CheckedSplitCalls(SplitCalls):
@@ -231,10 +274,10 @@ class CheckedSplitCalls(SplitCalls):
     def check(self, args: Any, kwargs: Any, total: int) -> None:
         """Stop the job where rows computed apart differ from rows computed together."""
         counts, rank = rows_of_ranks(total), dist.get_rank()
-        start, count = (sum(counts[:rank]), counts[rank]) if counts[rank] else (0, 1)
+        start = sum(counts[:rank])
 
         def own_rows(tensor: torch.Tensor, axis: int) -> torch.Tensor:
-            return tensor.narrow(axis, start, count) if tensor.dim() else tensor
+            return tensor.narrow(axis, start, counts[rank]) if tensor.dim() else tensor
 
         training = [module for module in self.module.modules() if module.training]
         state = {

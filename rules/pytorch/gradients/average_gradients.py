@@ -1,13 +1,14 @@
 """Average the gradients by hand where no variable holds the model for a wrap.
 
 What:
-    Models in lists and dicts, models with a training method of their own, and models that are
-    trained through methods other than their call have their gradients averaged over the processes
-    after the backward pass, before the optimizer or anything else uses them.
+    Models in lists and dicts, models with a training method of their own, models that are trained
+    through methods other than their call, and tensors that belong to no model have their gradients
+    averaged over the processes after the backward pass, before the optimizer or anything else uses
+    them.
 
 Why:
-    DistributedDataParallel averages what goes through its own call. Models that are reached in
-    other ways would each go on with the gradients of one process's data.
+    DistributedDataParallel averages what goes through its own call. What is reached in other ways
+    would each go on with the gradients of one process's data.
 
 Before:
     models = [Net(), Net()]
@@ -29,7 +30,8 @@ After:
             optimizer.step()
 
 Refuses when:
-    never: what cannot be averaged here is refused where models are wrapped.
+    a tensor without a model belongs to one batch, or its gradient is read before all processes
+    have it. Models that cannot be averaged here are refused where models are wrapped.
 
 Source:
     https://pytorch.org/tutorials/intermediate/dist_tuto.html#distributed-training
@@ -42,11 +44,17 @@ from collections.abc import Iterator
 from transpile.layout import insert_before
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.pytorch.gradients._averaging import Averaging, averaged_by_hand, averagings
+from transpile.rules.pytorch.gradients._averaging import (
+    Averaging,
+    averaged_by_hand,
+    averagings,
+    tensor_averagings,
+)
 from transpile.rules.pytorch.models._batch_norm import has_batch_norm
 
 CODES = {
     "PT313": "gradients are averaged where the optimizer steps",
+    "PT325": "the gradients of tensors without a model cannot be averaged",
     "PT314": "batch norm of a model without a wrap takes its statistics per process",
 }
 LEAVES = ("none", "horovod")
@@ -55,6 +63,20 @@ LEAVES = ("none", "horovod")
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each step of an optimizer whose models cannot be wrapped."""
     seen: set[tuple[int, str]] = set()
+    for optimizer in {id(one): one for each in plan.backwards for one in each.tensors}.values():
+        found = tensor_averagings(plan, optimizer)
+        if isinstance(found, str):
+            yield Ruling.refuse(
+                "PT325",
+                optimizer.event,
+                f"this optimizer is given a tensor that belongs to no model, and its gradient "
+                f"cannot be averaged by hand: {found}",
+                "put what is trained into a torch.nn.Module",
+            )
+            continue
+        for place in found:
+            seen.add((id(place.before), place.text))
+            yield averaged(place, "no model holds a tensor for a wrap")
     for model in plan.trained_models:
         if not averaged_by_hand(plan, model):
             continue
@@ -65,13 +87,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
             if key in seen:
                 continue
             seen.add(key)
-            yield Ruling.apply(
-                "PT313",
-                (place.module, place.before),
-                "the gradients are averaged here: no variable holds the model for a wrap",
-                data=place,
-                claims=(place.step,),
-            )
+            yield averaged(place, "no variable holds the model for a wrap")
         normalises = has_batch_norm(plan, model)
         if normalises is not False:
             subject = "batch norm" if normalises else "batch norm, if the model has any,"
@@ -82,6 +98,17 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "than the script's, and each process keeps its own",
                 "keep the model in one variable, so that it can be wrapped",
             )
+
+
+def averaged(place: Averaging, why: str) -> Ruling:
+    """The gradients that an optimizer is about to use are averaged."""
+    return Ruling.apply(
+        "PT313",
+        (place.module, place.before),
+        f"the gradients are averaged here: {why}",
+        data=place,
+        claims=(place.step,),
+    )
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

@@ -47,6 +47,7 @@ from transpile.facts.values import Function
 from transpile.facts.walk import descendants
 from transpile.layout import guard
 from transpile.layout.calls import written_call
+from transpile.layout.lines import statement_indentation
 from transpile.plan.flow.places import ancestors
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Model, Plan
@@ -136,7 +137,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     micro: MicroStep = ruling.data
     yield Helper("gradients_synchronised", ruling.module)
     source = ruling.module.source
-    base = source.indentation_of(source.span(micro.first).start)
+    base = statement_indentation(source, micro.first)
     lines = written_call(
         f"with {plan.names_in(ruling.module).fresh('gradients_synchronised')}",
         [micro.model, micro.condition],

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.facts.values import Constant, Opaque
+from transpile.facts.values import Constant, Opaque, Values
 from transpile.plan.model import Plan
 from transpile.quantity.asking import Kind, analysis
 from transpile.quantity.operations import GUARDS
@@ -57,7 +57,23 @@ def denominator(plan: Plan, module: Module, node: cst.BaseExpression) -> Denomin
     values = plan.facts.values_of(node)
     if values and not analysis(plan).of(values).tensor:
         return "the denominator is no tensor that could be reduced"
+    if is_number_at_times(values):
+        return "the denominator is a plain number at times, and a tensor at others"
     return Denominator(module, node, guard)
+
+
+def is_number_at_times(values: Values) -> bool:
+    """Whether one of the values that an expression may have is a number of the script's own."""
+    return any(
+        (isinstance(value, Constant) and value.value is not None)
+        or (
+            isinstance(value, Opaque)
+            and value.kind == "operation"
+            and value.name in ("And", "Or")
+            and any(map(is_number_at_times, value.operands))
+        )
+        for value in values
+    )
 
 
 def guarded_name(plan: Plan, module: Module, node: cst.BaseExpression) -> Opaque | None:

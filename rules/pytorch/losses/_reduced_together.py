@@ -13,6 +13,7 @@ from transpile.layout import (
     replace_expression,
 )
 from transpile.layout.calls import written_call
+from transpile.layout.lines import statement_indentation
 from transpile.plan.model import Plan
 from transpile.rule import Change as Edited
 from transpile.rule import Helper, In
@@ -109,7 +110,7 @@ def own_statement(
     means = [number for number in numbers if number.change is Change.MEAN]
     together = [means] if len(means) > 1 else []
     alone = [number for number in numbers if not together or number not in means]
-    column = len(source.indentation_of(source.span(place.line).start))
+    column = len(statement_indentation(source, place.line))
     lines: list[str] = []
     for group in (*together, *([number] for number in alone)):
         helper = "reduce_means" if len(group) > 1 else "reduce_mean"

@@ -11,6 +11,7 @@ from transpile.quantity.asking import Duty, Pending, analysis
 from transpile.rule import Change
 from transpile.rules.pytorch.losses._asked import asks_for_any
 from transpile.rules.pytorch.losses._denominators import Denominator, averaged, denominator
+from transpile.rules.pytorch.losses._given_losses import labels_obstacle, weighed_by_labels
 from transpile.rules.pytorch.losses._multiples import reduced, tensor_behind
 from transpile.rules.pytorch.losses._rewritten_losses import loss_obstacle, rewritten_loss
 from transpile.rules.pytorch.losses._selected_means import rewritten_mean
@@ -34,6 +35,9 @@ def obstacle(plan: Plan, pending: Pending) -> str:
         assert pending.loss is not None
         why: str = loss_obstacle(plan, pending.module, pending.loss)
         return why
+    if pending.duty is Duty.LABELS:
+        without: str = labels_obstacle(plan, pending)
+        return without
     if pending.duty is Duty.MEAN:
         return ""
     if pending.duty is Duty.NUMBER:
@@ -88,6 +92,8 @@ def settled(plan: Plan, pending: Pending) -> Iterator[Change]:
     if pending.duty is Duty.LOSS:
         assert pending.loss is not None
         yield from rewritten_loss(plan, pending.module, pending.loss)
+    elif pending.duty is Duty.LABELS:
+        yield from weighed_by_labels(plan, pending)
     elif pending.duty is Duty.MEAN:
         yield from rewritten_mean(plan, pending)
     elif pending.duty is Duty.NUMBER:

@@ -5,7 +5,8 @@ What:
     equal shares of a batch, and nothing changes there. A sum is multiplied by the number of
     processes for the backward pass alone; where a sum and a mean are added up, only the sum. A
     mean by weights of classes, by a mask, or over the targets that are not left out is divided by
-    the average of its denominator over the processes.
+    the average of its denominator over the processes. The loss that a model of transformers gives,
+    a mean over the labels other than -100, is weighed by how many of them this process has.
 
 Why:
     The average of the sums of the shares is too small by the number of processes. The average of

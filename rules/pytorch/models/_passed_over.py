@@ -24,14 +24,18 @@ from transpile.plan.model import Model, Plan
 from transpile.plan.models.parts import walk_parts
 from transpile.plan.models.reaches import accessed
 from transpile.records import dataclass
+from transpile.rules.pytorch.models._varying_tests import (
+    Arm,
+    covers,
+    draws_some,
+    last_names,
+    tests_around,
+    varies,
+)
 
 CONTAINERS = frozenset({"torch.nn.ModuleList", "torch.nn.ModuleDict"})
-#: What draws random numbers, beside the functions of the framework.
-DRAWN = ("random.", "numpy.random.")
 #: What draws each of several numbers once: all of them, in some order.
 EACH_ONCE = frozenset({"randperm", "permutation"})
-#: An arm of a test, by the identity of the test's statement or expression.
-Arm = tuple[int, str]
 
 
 def passes_over(plan: Plan, model: Model, layers: list[Value]) -> bool:
@@ -42,6 +46,32 @@ def passes_over(plan: Plan, model: Model, layers: list[Value]) -> bool:
         model: the model.
         layers: its layers with parameters.
     """
+    for part, uses in named_layers(model, layers):
+        named = set(uses)
+        if any(is_reached_from_outside(plan, part, name) for name in named - uses_inside(uses)):
+            return True
+        if any(Passes(plan, part, name, uses[name]).some_without() for name in named):
+            return True
+    return False
+
+
+def passes_vary(plan: Plan, model: Model, layers: list[Value]) -> bool:
+    """Whether chance or data decides, in each pass anew, which layers it does without.
+
+    Args:
+        plan: the plan.
+        model: the model.
+        layers: its layers with parameters.
+    """
+    return any(
+        Passes(plan, part, name, uses[name]).vary()
+        for part, uses in named_layers(model, layers)
+        for name in uses
+    )
+
+
+def named_layers(model: Model, layers: list[Value]) -> Iterator[tuple[Instance, dict[str, Uses]]]:
+    """The modules of a model with the attributes that hold layers, and where these are named."""
     learning = set(map(id, layers))
     for part in walk_parts(model.value):
         if not isinstance(part, Instance):
@@ -53,11 +83,7 @@ def passes_over(plan: Plan, model: Model, layers: list[Value]) -> bool:
             and any(id(inner) in learning for value in values for inner in walk_parts(value))
         }
         uses = Uses.of(part) if named else {}
-        if any(is_reached_from_outside(plan, part, name) for name in named - uses_inside(uses)):
-            return True
-        if any(Passes(plan, part, name, uses.get(name, NO_USES)).some_without() for name in named):
-            return True
-    return False
+        yield part, {name: uses.get(name, NO_USES) for name in named}
 
 
 def uses_inside(uses: dict[str, Uses]) -> set[str]:
@@ -174,6 +200,24 @@ class Passes:
             return True
         return bool(paths) and all(paths) and not covers(paths)
 
+    def vary(self) -> bool:
+        """Whether chance or data decides, in each pass anew, which of them are used."""
+        for function, node in self.uses.used:
+            module = function.module
+            if self.is_counted(module, node):
+                continue
+            if self.contains():
+                if self.is_drawn_from(module, node):
+                    return True
+                parent = module.source.parent(node)
+                if isinstance(parent, cst.Subscript) and parent.value is node:
+                    if any(map(self.is_by_chance, self.bounds(parent))):
+                        return True
+            for place in (node, *(self.called_in_loop(module, node) or ())):
+                if any(varies(self.plan, test) for _, test, _ in tests_around(module, place)):
+                    return True
+        return False
+
     def contains(self) -> bool:
         """Whether the attribute holds several layers, which are called one by one."""
         return any(CONTAINERS.intersection(called_names(value)) for value in self.values)
@@ -255,39 +299,33 @@ class Passes:
 
     def paths(self, module: Module, node: cst.CSTNode) -> Iterator[tuple[Arm, ...]]:
         """The arms around a use; of a loop over a container, those around what it goes through."""
-        own = self.arms(module, node)
+        called = self.called_in_loop(module, node)
+        if called is None:
+            yield self.arms(module, node)
+        else:
+            yield from (self.arms(module, call) for call in called)
+
+    def called_in_loop(self, module: Module, node: cst.CSTNode) -> list[cst.Call] | None:
+        """The calls of what a loop takes from a use; None where no loop goes through it."""
         for parent in module.source.parents(node):
             if isinstance(parent, cst.For) and any(p is node for p in descendants(parent.iter)):
                 names = {n.value for n in descendants(parent.target) if isinstance(n, cst.Name)}
-                for inner in descendants(parent.body):
-                    if isinstance(inner, cst.Call) and isinstance(inner.func, cst.Name):
-                        if inner.func.value in names:
-                            yield self.arms(module, inner)
-                return
-        yield own
+                return [
+                    inner
+                    for inner in descendants(parent.body)
+                    if isinstance(inner, cst.Call)
+                    and isinstance(inner.func, cst.Name)
+                    and inner.func.value in names
+                ]
+        return None
 
     def arms(self, module: Module, node: cst.CSTNode) -> tuple[Arm, ...]:
         """The arms of tests that a node stands in, or behind, within its function."""
-        found: list[Arm] = []
-        child = node
-        for parent in module.source.parents(node):
-            if isinstance(parent, (cst.FunctionDef, cst.Lambda)):
-                break
-            if isinstance(parent, (cst.If, cst.IfExp)) and child is not parent.test:
-                arm = "then" if child is parent.body else "else"
-                if self.decides(parent.test, arm):
-                    found.append((id(parent), arm))
-            if isinstance(parent, cst.IndentedBlock):
-                for before in parent.body:
-                    if before is child:
-                        break
-                    if (
-                        isinstance(before, cst.If)
-                        and leaves(before)
-                        and self.decides(before.test, "else")
-                    ):
-                        found.append((id(before), "else"))
-            child = parent
+        found = [
+            (id(owner), arm)
+            for owner, test, arm in tests_around(module, node)
+            if self.decides(test, arm)
+        ]
         return tuple(reversed(found))
 
     def decides(self, test: cst.BaseExpression, arm: str) -> bool:
@@ -319,22 +357,12 @@ class Passes:
         return False
 
 
-def draws_some(plan: Plan, value: Value) -> bool:
-    """Whether a call draws random numbers, or some of what it is given."""
-    if not isinstance(value, Opaque) or value.kind != "call":
-        return False
-    return any(
-        name in plan.table.draws or name in plan.table.index_draws or name.startswith(DRAWN)
-        for name in called_names(value)
-    )
+def is_called(plan: Plan, part: Value) -> bool:
+    """Whether a model is seen to be called."""
+    return any(v is part for event in plan.facts.reached_calls for v in event.callee)
 
 
-def last_names(value: Value) -> set[str]:
-    """The last words of the names of what a call calls."""
-    return {name.rpartition(".")[2] for name in called_names(value)}
-
-
-def one_pass_at_a_time(plan: Plan, part: Instance) -> bool:
+def one_pass_at_a_time(plan: Plan, part: Value) -> bool:
     """Whether a model is called once for each backward pass, at one place.
 
     DistributedDataParallel looks for what the last of several calls does without.
@@ -350,19 +378,3 @@ def one_pass_at_a_time(plan: Plan, part: Instance) -> bool:
             if any(isinstance(f, Loop) and id(f.node) not in around for f in event.stack):
                 return False
     return bool(calls)
-
-
-def leaves(node: cst.If) -> bool:
-    """Whether a test without another arm leaves the round or the function."""
-    body = node.body.body
-    last = body[-1] if body else None
-    return node.orelse is None and (
-        isinstance(last, cst.SimpleStatementLine)
-        and isinstance(last.body[-1], (cst.Return, cst.Continue, cst.Break))
-    )
-
-
-def covers(paths: list[tuple[Arm, ...]]) -> bool:
-    """Whether both arms of one test lead to a use."""
-    first = {path[0] for path in paths}
-    return any((node, "then") in first and (node, "else") in first for node, _ in first)

@@ -35,6 +35,7 @@ from transpile.rules.pytorch.operations.library import TorchLibrary
 
 Verdict = Literal["apart", "check", "coupled"]
 ORDER = {"apart": 0, "check": 1, "coupled": 2}
+CONSTANT = "whether a tensor that is no part of the batch has rows for its samples is not known"
 OTHER_AXIS = "whether its inputs have the samples along the second axis is not known"
 
 
@@ -118,9 +119,16 @@ def rows_of_call(plan: Plan, model: Value, event: Event) -> CallRows:
         found, _ = rows_along(plan, model, event, next(trials(inputs)))
         # Whether it draws is not said.
         return replace(found, verdict="apart", outputs=0, noise=True, reason="", cause="")
-    for axes in trials(inputs):
+    constant = without_constants(inputs)
+    ways = [*([constant] if constant and plan.way == "data" else ()), *trials(inputs)]
+    for axes in [*ways, *([constant] if constant and plan.way == "calls" else ())]:
         found, taken = rows_along(plan, model, event, axes)
-        if found.verdict == "apart":
+        if found.verdict == "apart" and axes is constant:
+            # Of a whole batch it may have the rows, too: the first batch tells.
+            if plan.way == "data":
+                return found
+            found = replace(found, verdict="check", reason=CONSTANT, cause="layout")
+        elif found.verdict == "apart":
             # What it takes along the first axis alone may be what it is given.
             if shapes <= taken:
                 return found
@@ -153,6 +161,13 @@ def trials(inputs: dict[str, Axis]) -> Iterator[dict[str, int]]:
         yield {**axes, **dict.fromkeys(open_axes, 1)}
     if len(open_axes) > 1:
         yield {**axes, **dict.fromkeys(open_axes[1:], 1)}
+
+
+def without_constants(inputs: dict[str, Axis]) -> dict[str, int] | None:
+    """The axes of the inputs that are samples, others being given whole; None where all are."""
+    axes = {name: one.place for name, one in inputs.items() if one.place is not None}
+    samples = {name: place for name, place in axes.items() if not inputs[name].constant}
+    return samples if samples and len(samples) < len(axes) else None
 
 
 def rows_along(plan: Plan, model: Value, event: Event, axes: dict[str, int]) -> Along:
@@ -228,10 +243,14 @@ def described(judgement: Judgement, rows: CallRows) -> CallRows:
 
 
 class Axis(NamedTuple):
-    """The axis of the samples of an argument; None for one that is given whole."""
+    """The axis of the samples of an argument; None for one that is given whole.
+
+    A constant is made of no samples, though it may have a row for each.
+    """
 
     place: int | None
     certain: bool = True
+    constant: bool = False
 
 
 def axes_of(plan: Plan, arguments: Arguments) -> dict[str, Axis]:
@@ -265,10 +284,22 @@ def axis_of(plan: Plan, values: Values) -> Axis:
     equal = found.kind in (Kind.EQUAL, Kind.NOTHING)
     if equal and plan.way == "calls":
         # On whole batches nothing is a share: what is no plain number may have rows.
-        return Axis(0, certain=False)
+        return Axis(0, certain=False, constant=is_made_before(plan, values))
     if equal and not found.tensor:
         return Axis(None)
-    return Axis(found.dim or 0, found.kind is Kind.SAMPLE and found.dim is not None)
+    constant = equal and is_made_before(plan, values)
+    return Axis(found.dim or 0, found.kind is Kind.SAMPLE and found.dim is not None, constant)
+
+
+def is_made_before(plan: Plan, values: Values) -> bool:
+    """Whether values are made outside of the loops that train."""
+    loops = {id(b.batch_loop.node) for b in plan.backwards if b.batch_loop is not None}
+    made = {id(value) for value in values}
+    return bool(loops) and not any(
+        id(value) in made and any(id(loop.node) in loops for loop in event.loops())
+        for event in plan.facts.calls
+        for value in event.result
+    )
 
 
 def is_input(value: Value) -> bool:

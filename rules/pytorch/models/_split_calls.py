@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.facts.values import Class, Constant, Instance, Opaque, Sequence, Value, Values
-from transpile.plan.graph import called_names
+from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.function_gradients import parameter_gradients
 from transpile.plan.models.learning import training_forwards
@@ -45,6 +45,10 @@ def whole_because(plan: Plan, model: Model, rows: CallRows) -> str:
     if rows.verdict == "coupled":
         mixing: str = rows.reason
         return mixing
+    if rows.cause == "bundle":
+        return "it gives an object of a library, whose rows cannot be put together"
+    if gives_number(plan, model):
+        return "it gives one number for all samples"
     seen_within = hook(plan.facts)
     if seen_within is not None:
         # What a hook keeps or changes are this process's rows, whatever the outputs are.
@@ -70,6 +74,46 @@ def whole_because(plan: Plan, model: Model, rows: CallRows) -> str:
             if (cls := class_of_objects(argument.values)) is not None:
                 return f"it is given objects of '{cls.name}', not tensors"
     return ""
+
+
+def gives_number(plan: Plan, model: Model) -> bool:
+    """Whether a model gives what a loss is added up from: one number for all samples."""
+    given = {id(value) for event in model.forwards for value in members(event.result)}
+    for value in summands(plan):
+        behind = value.operands[0] if value.kind in ("item", "attribute") else ()
+        if id(value) in given or any(id(one) in given for one in behind):
+            return True
+    return False
+
+
+def members(values: Values) -> Iterator[Value]:
+    """Values, and what those of them hold that are lists or tuples."""
+    for value in values:
+        yield value
+        if isinstance(value, Sequence):
+            yield from members(value.every())
+
+
+#: Operators whose operands are numbers where they give one.
+NUMERIC = frozenset({"Add", "Subtract", "Multiply", "Divide", "Minus", "Plus"})
+
+
+@query
+def summands(plan: Plan) -> list[Opaque]:
+    """What losses are added up and multiplied from, each a number as the loss is one."""
+    losses = tuple(
+        value
+        for backward in plan.backwards
+        if not backward.event.detached and backward.event.arguments.get("gradient", 0) is None
+        for value in backward.loss
+    )
+    found = walk_back(losses, is_numeric)
+    return [value for value in found if isinstance(value, Opaque) and not is_numeric(value)]
+
+
+def is_numeric(value: Value) -> bool:
+    """Whether a value is what an operator gives for numbers."""
+    return isinstance(value, Opaque) and value.kind == "operation" and value.name in NUMERIC
 
 
 def class_of_objects(values: Values) -> Class | None:

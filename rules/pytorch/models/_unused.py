@@ -13,7 +13,13 @@ from transpile.plan.models.learning import reached_by_losses
 from transpile.plan.models.parts import inside_others, walk_parts
 from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off
-from transpile.rules.pytorch.models._passed_over import passes_over
+from transpile.rules.pytorch.models._passed_over import (
+    is_called,
+    one_pass_at_a_time,
+    passes_over,
+    passes_vary,
+)
+from transpile.rules.pytorch.models._varying_tests import is_about_data
 
 #: Layers of torch.nn that have no parameters.
 WITHOUT_PARAMETERS = (
@@ -33,9 +39,6 @@ MODELS_OF_LIBRARIES = (
 CHECKPOINTS = frozenset(
     {"torch.utils.checkpoint.checkpoint", "torch.utils.checkpoint.checkpoint_sequential"}
 )
-
-#: Attributes of tensors that are the same for every batch.
-FIXED = frozenset({"is_cuda", "is_xpu", "device", "dtype", "ndim", "requires_grad", "training"})
 
 
 def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
@@ -62,6 +65,20 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     if any(leaves_out(backward, model, top) for backward in plan.backwards):
         return True
     return any(depends_on_data(plan, model, layer) for layer in layers)
+
+
+def learns_by_several_passes(plan: Plan, model: Model) -> bool:
+    """Whether several calls before one backward pass may each leave other layers unused.
+
+    DistributedDataParallel takes a parameter for ready as soon as one of them does without it, and
+    stops where another uses it.
+    """
+    if one_pass_at_a_time(plan, model.value) or not is_called(plan, model.value):
+        return False
+    layers = [value for value in walk_parts(model.value) if has_parameters(value)]
+    return passes_vary(plan, model, layers) or any(
+        depends_on_data(plan, model, layer) for layer in layers
+    )
 
 
 def is_picked_by_name(plan: Plan, value: Value) -> bool:
@@ -173,8 +190,3 @@ def under_varying_test(plan: Plan, event: Event, model: Model) -> bool:
                 ):
                     return True
     return False
-
-
-def is_about_data(value: Value) -> bool:
-    """Whether what a value says may differ from batch to batch: its device or type does not."""
-    return not (isinstance(value, Opaque) and value.kind == "attribute" and value.name in FIXED)

@@ -33,8 +33,8 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
-from transpile.facts.values import Mapping, Sequence, Value, Values
-from transpile.plan.graph import called_names, is_instance_of, origin
+from transpile.facts.values import Mapping, Opaque, Sequence, Value, Values
+from transpile.plan.graph import called_names, is_instance_of, origin, origins
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.learning import reached_by_losses
 from transpile.plan.models.modes import is_in_evaluation
@@ -42,6 +42,8 @@ from transpile.plan.models.parts import walk_parts
 from transpile.plan.roles.surroundings import inside_module
 from transpile.quantity.asking import Kind, quantity
 from transpile.quantity.couplings import couplings
+from transpile.quantity.joined import is_joined
+from transpile.rows.verdict import hook
 from transpile.rule import Answer, Remark
 from transpile.rules.pytorch.models._batch_norm import has_batch_norm
 from transpile.rules.pytorch.models._rows import CallRows, calls_of, rows_of
@@ -53,6 +55,13 @@ CODES = {
 #: Where calls are split, models are looked at for that.
 WAYS = ("data",)
 SEQUENTIAL = "torch.nn.Sequential"
+#: What makes a model of another one, in the mode that this one is in.
+COPIES = frozenset({"copy.deepcopy", "torch.optim.swa_utils.AveragedModel"})
+#: What libraries make models with that are not looked into: they begin in training mode.
+LIBRARIES = ("torchvision.models.", "timm.create_model")
+OF_THE_SHARE = "batch norm in training mode takes statistics of the share"
+#: Something of a library, of which no table tells what it does with samples.
+OBJECTS = frozenset({"object", "bundle"})
 #: Reasons that make a share of the batch differ from the whole.
 CAUSES = frozenset({"samples", "state", "count"})
 
@@ -62,9 +71,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
     seen: set[int] = set()
     for model in (*plan.trained_models, *untrained(plan)):
         if not model.trained and (moving := moving_norm(plan, model)) is not None:
-            yield mixed(moving, "batch norm in training mode takes statistics of the share")
+            yield mixed(moving, OF_THE_SHARE)
+        if has_known_head(plan, model):
+            continue
         rows = rows_of(plan, model)
-        if is_unknown(rows) and (model.trained or rows.cause != "object"):
+        hooked = hook(plan.facts)
+        if hooked is not None and rows.node is hooked.node:
+            # Of hooks it is told where they are registered.
+            continue
+        if is_unknown(rows) and (model.trained or rows.cause not in OBJECTS):
             yield unknown(plan, model, rows)
         if rows.verdict == "coupled" and rows.cause == "padding" and rows.module and rows.node:
             yield padded(rows.module, rows.node)
@@ -78,6 +93,19 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         seen.add(id(rows.node))
         yield mixed(rows, rows.reason)
+    for event in norms_of_others(plan):
+        yield mixed(event, OF_THE_SHARE)
+
+
+def has_known_head(plan: Plan, model: Model) -> bool:
+    """Whether a model is one of a library of which it is known what its loss is a mean over.
+
+    All else that it gives are rows; of the loss it is said where it is trained on.
+    """
+    head_of = plan.table.quantities.layers.heads
+    names = called_names(model.value)
+    heads = [head_of(name) for name in names] if head_of is not None else []
+    return bool(heads) and all(head is not None and head.mean_over for head in heads)
 
 
 def mixed(where: CallRows | Event, reason: str) -> Remark:
@@ -121,6 +149,48 @@ def moving_norm(plan: Plan, model: Model) -> Event | None:
     )
 
 
+def norms_of_others(plan: Plan) -> Iterator[Event]:
+    """The first call of each copy, or model of a library, whose batch norm looks at the batch.
+
+    Losses depend on it, as on a teacher; or its statistics, which such a call changes, are kept.
+    """
+    trained = {id(part) for model in plan.trained_models for part in walk_parts(model.value)}
+    others: dict[int, Model] = {}
+    for event in plan.facts.reached_calls:
+        if inside_module(event.stack, plan.table):
+            continue
+        for model in map(called, event.callee):
+            names = called_names(model)
+            ready_made = any(name.startswith(LIBRARIES) for name in names)
+            if COPIES.intersection(names) or (ready_made and id(model) not in trained):
+                others.setdefault(id(model), Model(model)).forwards.append(event)
+    for other in others.values():
+        if any(has_batch_norm(plan, Model(one)) is not False for one in copied(other.value)):
+            evaluated = [
+                is_in_evaluation(plan, other.value, e, copied=True) for e in other.forwards
+            ]
+            if not all(evaluated):
+                yield other.forwards[evaluated.index(False)]
+
+
+def called(callee: Value) -> Value:
+    """The model that a call is one of, also where its ``forward`` is called by name."""
+    if isinstance(callee, Opaque) and callee.kind == "attribute" and callee.name == "forward":
+        behind = origins(callee.operands[0])
+        return behind[0] if len(behind) == 1 else callee
+    return origin(callee)
+
+
+def copied(value: Value) -> Iterator[Value]:
+    """The models that a copy is one of, through copies of copies."""
+    if not isinstance(value, Opaque) or not COPIES.intersection(called_names(value)):
+        yield value
+        return
+    for argument in value.arguments.items[:1]:
+        for one in map(origin, argument.values):
+            yield from copied(one)
+
+
 def padded(module: Module, node: cst.CSTNode) -> Remark:
     """The note on outputs that are as long as the longest sample of a share."""
     return Remark.note(
@@ -139,7 +209,7 @@ def is_unknown(rows: CallRows) -> bool:
     """
     if rows.verdict != "check":
         return False
-    return rows.cause == "object" or (not rows.possible and rows.cause != "arguments")
+    return rows.cause in OBJECTS or (not rows.possible and rows.cause != "arguments")
 
 
 def unknown(plan: Plan, model: Model, rows: CallRows) -> Remark:
@@ -148,12 +218,15 @@ def unknown(plan: Plan, model: Model, rows: CallRows) -> Remark:
     if module is None or node is None:
         module = getattr(model.value, "module", plan.entry)
         node = getattr(model.value, "node", None)
+    advice = "--shard calls checks it with the first batch"
+    if rows.cause == "bundle":
+        advice = "let the model give tensors, and make the object of them in the script"
     return Remark.warn(
         "PT414",
         (module, node),
         f"a share of the batch trains this model as the whole does only if it keeps the samples "
         f"apart: {rows.reason}",
-        "--shard calls checks it with the first batch",
+        advice,
     )
 
 
@@ -179,5 +252,11 @@ def parts(values: Values) -> Iterator[Value]:
     for value in values:
         if isinstance(value, (Sequence, Mapping)):
             yield from parts(value.every())
+        elif isinstance(value, Opaque) and any(map(is_joined, value.inner)):
+            # ``return (loss,) + outputs``
+            yield from parts(value.inner)
+        elif is_joined(value):
+            assert isinstance(value, Opaque)
+            yield from parts(tuple(one for operand in value.operands for one in operand))
         else:
             yield value

@@ -65,6 +65,11 @@ def decide(plan: Plan) -> Iterator[Answer]:
     if missing:
         yield from missing
         return
+    if not plan.trained_models and any(backward.tensors for backward in plan.backwards):
+        reason = "no call of a trained model can be split over the processes: no model is trained"
+        advice = "put what is trained into a torch.nn.Module"
+        yield from (Ruling.refuse("PT352", each.event, reason, advice) for each in plan.backwards)
+        return
     splits = [split_of(plan, model) for model in plan.trained_models]
     split = [each for each in splits if not each.whole_because]
     if splits and not split:

@@ -50,6 +50,7 @@ from transpile.facts.events import Call
 from transpile.facts.values import Instance
 from transpile.finding import Level
 from transpile.layout.calls import written_call
+from transpile.layout.lines import statement_indentation
 from transpile.plan.flow.gate import hidden_training
 from transpile.plan.graph import is_instance_of
 from transpile.plan.model import Backward, Plan
@@ -68,7 +69,11 @@ from transpile.rules.pytorch.models._batch_norm import has_batch_norm
 from transpile.rules.pytorch.models._bypasses import bypasses
 from transpile.rules.pytorch.models._data_parallel import replaces_data_parallel
 from transpile.rules.pytorch.models._split_calls import is_checked, split_arguments
-from transpile.rules.pytorch.models._unused import may_leave_parameters_out, may_search_for_unused
+from transpile.rules.pytorch.models._unused import (
+    learns_by_several_passes,
+    may_leave_parameters_out,
+    may_search_for_unused,
+)
 
 CODES = {
     "PT301": "a trained model is wrapped",
@@ -111,6 +116,11 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "call the model itself in training, so that DistributedDataParallel sees it",
             )
         found = find_wrap(plan, model)
+        if not isinstance(found, str) and learns_by_several_passes(plan, model):
+            found = (
+                "each of several calls before a backward pass may leave other layers out, of which "
+                "DistributedDataParallel takes the first for all"
+            )
         if isinstance(found, str):
             own = [trains_itself(plan, b) for b in plan.backwards if model in b.models]
             if any(own):
@@ -157,6 +167,8 @@ def refusals(plan: Plan) -> Iterator[Answer]:
     yield from untraced(plan.optimizers, "PT306")
     for backward in plan.backwards:
         if backward.event.detached or any(model.trained for model in backward.models):
+            continue
+        if backward.tensors:
             continue
         owner = trains_itself(plan, backward)
         if owner:
@@ -223,11 +235,16 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     world_size = plan.names_in(wrap.module).fresh("get_world_size")
     lines = [f"if {world_size}() > 1:"]
     if synchronises(plan, wrap):
-        torch = plan.names_in(wrap.module).imported("torch", "torch")
-        convert = f"{wrap.text} = {torch}.nn.SyncBatchNorm.convert_sync_batchnorm"
+        if split_arguments_of(plan, wrap) is None:
+            torch = plan.names_in(wrap.module).imported("torch", "torch")
+            convert = f"{torch}.nn.SyncBatchNorm.convert_sync_batchnorm"
+        else:
+            # Copies of what is split are run whole: they must not count the rows of all ranks.
+            yield Helper("synchronise_norms", wrap.module)
+            convert = plan.names_in(wrap.module).fresh("synchronise_norms")
         lines += [
             f"    if next({wrap.text}.parameters()).is_cuda:",
-            f"        {convert}({wrap.text})",
+            f"        {wrap.text} = {convert}({wrap.text})",
         ]
     inner = f"{wrap.text}.module" if replaces_data_parallel(plan, wrap) else wrap.text
     arguments = [inner]
@@ -245,7 +262,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         if any(may_leave_parameters_out(plan, model) for model in wrap.models):
             arguments.append("find_unused_parameters=True")
     source = wrap.module.source
-    indentation = len(source.indentation_of(source.span(wrap.node).start))
+    indentation = len(statement_indentation(source, wrap.node))
     call = written_call(f"{wrap.text} = {wrap_in}", arguments, indentation + 4)
     lines += [f"    {line}" for line in call]
     lines += [f"    {line}" for line in hook_lines(plan, wrap, indentation + 4)]

@@ -56,6 +56,10 @@ from .pointwise import COMPARISONS, CONDITIONS, ELEMENTWISE, LOSSES, SAME
 PACKAGES = ("torch", "torch.nn.functional", "torch.linalg", "torch.special", "torch.fft", "math",
             "torch.Tensor", "numpy")  # fmt: skip
 SIGNATURE = "input other third fourth"
+#: Functions that give what they are given, or a copy of it.
+UNCHANGED = frozenset(
+    {"copy.deepcopy", "copy.copy", "torch.autograd.Variable", "torch.autograd.variable.Variable"}
+)
 
 
 class TorchLibrary:
@@ -68,7 +72,7 @@ class TorchLibrary:
             return call_builtin(run, word, given)
         if name == "torch.nn.Parameter" or name.endswith(".nn.parameter.Parameter"):
             return given.items[0] if given.items else PLAIN
-        if name in ("copy.deepcopy", "copy.copy") and given.items:
+        if name in UNCHANGED and given.items:
             return given.items[0]
         if name.startswith("torch.utils.checkpoint.checkpoint") and given.items:
             return run.call(given.items[0], Given(given.items[1:]))
@@ -79,6 +83,8 @@ class TorchLibrary:
             return Number(drawn=True)
         if package == "torch.nn.utils.rnn":
             return sequences(run, word, given)
+        if package.startswith("torch.distributions") and word[:1].isupper():
+            return run.unknown(f"nothing is known of '{name}'", "bundle")
         if self.is_layer((name,)):
             if name in WRAPPERS:
                 return given.items[0]

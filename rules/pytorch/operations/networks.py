@@ -7,6 +7,7 @@ from transpile.rows.bound import tensor_of
 from transpile.rows.domain import LENGTH, Dim, Known, Record, Tensor
 from transpile.rows.shapes import Impossible, Mixed, Unclear
 from transpile.rows.state import Given, Running
+from transpile.rules.pytorch.operations.heads import head_of
 
 #: Models of torchvision that give several outputs, or take lists of images.
 SEVERAL = ("inception", "googlenet", "Inception", "GoogLeNet")
@@ -69,7 +70,9 @@ def transformers_model(run: Running, name: str, given: Given) -> Known:
         raise Unclear(f"nothing is known of how '{name}' is called", "object")
     rank = next((rank for end, rank in HEADS.items() if end in name), None)
     entries: list[tuple[object, Known]] = []
-    if "labels" in given.keywords:
+    head = head_of(name)
+    unpacked = "**" in given.keywords and head is not None and head.mean_over
+    if "labels" in given.keywords or unpacked:
         entries.append(
             ("loss", run.coupled("the loss that the model gives takes the samples together"))
         )

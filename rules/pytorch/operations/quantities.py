@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from transpile.plan.vocabulary import Batching, Layers, Loss, Vocabulary
 from transpile.quantity.operations import ALL, spoken
+from transpile.rules.pytorch.operations.heads import head_of
 
 if TYPE_CHECKING:
     from transpile.plan.model import Plan
@@ -123,14 +124,6 @@ BATCHING = Batching(
 )  # fmt: skip
 
 
-def has_head(name: str) -> bool:
-    """Whether a library's model, by the name of what makes it, has a head that computes losses."""
-    package, _, rest = name.partition(".")
-    made = rest.removesuffix(".from_pretrained").removesuffix(".from_config").rpartition(".")[2]
-    backbone = made.endswith("Model") and not made.endswith(("HeadModel", "HeadsModel"))
-    return package == "transformers" and made[:1].isupper() and not backbone
-
-
 LAYERS = Layers(
     packages=("torch.nn.",),
     functional=("torch.nn.functional.",),
@@ -154,7 +147,7 @@ LAYERS = Layers(
         }
     ),
     stacks=frozenset({"TransformerEncoder", "TransformerDecoder"}),
-    heads=has_head,
+    heads=head_of,
 )  # fmt: skip
 
 

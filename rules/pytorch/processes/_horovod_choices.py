@@ -12,7 +12,7 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.layout.statements import insert_before, remove_statement, replace_statement
-from transpile.plan.flow.places import statement_of
+from transpile.plan.flow.places import insertion_place
 from transpile.plan.model import Plan
 from transpile.records import dataclass
 from transpile.rule import Change, Helper, In
@@ -147,6 +147,6 @@ def guards(
         for edit in replace_statement(source, same, lines):  # type: ignore[arg-type]
             yield In(module, edit)
     elif lines and call is not None:
-        around = statement_of(module, call)
+        around = insertion_place(module, call)
         assert around is not None
         yield from (In(module, edit) for edit in insert_before(source, around, lines))

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Call, Event, Loop
-from transpile.facts.values import Opaque, Sequence, Values
+from transpile.facts.values import Opaque, Sequence, Value, Values
 from transpile.facts.walk import descendants
 from transpile.plan.data.batch_size_uses import all_uses
 from transpile.plan.graph import is_instance_of, walk_back
@@ -35,7 +35,12 @@ from transpile.rules.pytorch.randomness._drawn_data import (
     source_of,
 )
 from transpile.rules.pytorch.randomness._random_draws import Draws
-from transpile.rules.pytorch.randomness._steered import is_entered, steered_by
+from transpile.rules.pytorch.randomness._steered import (
+    CHOOSING,
+    chosen_by,
+    is_entered,
+    steered_by,
+)
 
 #: Functions that put what they are given into another order.
 IN_PLACE = frozenset({"random.shuffle", "numpy.random.shuffle"})
@@ -49,11 +54,13 @@ class CommonDraw:
         event: the call that draws, in one context.
         source: where its numbers come from: torch, numpy, random, own.
         in_model: it happens within a model's code.
+        chooses: it says what the model does, and not only how much of it.
     """
 
     event: Event
     source: str
     in_model: bool
+    chooses: bool
 
 
 @query
@@ -94,7 +101,19 @@ def find_common(plan: Plan) -> Iterator[CommonDraw]:
         if any(id(value) in steering for value in touched) or is_looked_up(plan, touched):
             within = in_model(plan, event)
             if not within or not gradients_off(event.stack, plan.table):
-                yield CommonDraw(event, source, within)
+                chooses = any(id(value) in choices(plan) for value in touched)
+                yield CommonDraw(event, source, within, chooses)
+
+
+@query
+def choices(plan: Plan) -> set[int]:
+    """The identities of what tests, loops and places in lists are made of."""
+    return {
+        id(value)
+        for module in plan.facts.modules.values()
+        for node in module.source.nodes_of(*CHOOSING)
+        for value in walk_back(tuple(chosen_by(plan, node)), is_entered)
+    }
 
 
 def is_looked_up(plan: Plan, touched: Values) -> bool:
@@ -133,7 +152,7 @@ def in_steps(plan: Plan, event: Event) -> bool:
 def goes_through_batches(plan: Plan, event: Event) -> bool:
     """Whether something happens in a generator that goes through the batches of a training."""
     batches = batch_loops(plan)
-    cuts = {id(cut.node) for backward in plan.backwards for cut in backward.cuts}
+    cuts = cuts_of(plan)
     within = False
     for frame in event.stack:
         if isinstance(frame, Call):
@@ -169,6 +188,8 @@ def touched_by(plan: Plan, event: Event) -> Values:
 def is_of_samples(plan: Plan, event: Event) -> bool:
     """Whether a draw is made for each sample, or depends on which samples there are."""
     given = tuple(value for item in event.arguments.items for value in item.values)
+    if any(holds_batches(plan, value) for value in given):
+        return False
     if of_batch(plan, touched_by(plan, event)) or of_batch(plan, given):
         return True
     if any(
@@ -180,6 +201,26 @@ def is_of_samples(plan: Plan, event: Event) -> bool:
     if sizes_of_batches(plan).intersection(map(id, descendants(event.node))):
         return True
     return any(goes_through_samples(plan, loop) for loop in event.loops())
+
+
+def holds_batches(plan: Plan, value: Value) -> bool:
+    """Whether a value is a list whose entries are whole batches, which processes have parts of."""
+    open_ones = [value]
+    seen: set[int] = set()
+    while open_ones:
+        found = open_ones.pop()
+        if isinstance(found, Sequence) and id(found) not in seen:
+            seen.add(id(found))
+            open_ones += found.every()
+        elif isinstance(found, Opaque) and found is not value and id(found.node) in cuts_of(plan):
+            return True
+    return False
+
+
+@query
+def cuts_of(plan: Plan) -> set[int]:
+    """The expressions that cut the batches of a training."""
+    return {id(cut.node) for backward in plan.backwards for cut in backward.cuts}
 
 
 def of_batch(plan: Plan, values: Values) -> bool:

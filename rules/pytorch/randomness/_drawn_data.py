@@ -11,7 +11,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Instance, Opaque, Value, Values
 from transpile.facts.walk import descendants
 from transpile.plan.flow.places import STATEMENTS, Statement, ancestors
-from transpile.plan.graph import called_names, walk_back
+from transpile.plan.graph import called_names, made_by, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.models.noise import SAMPLES
 from transpile.plan.query import query
@@ -156,7 +156,7 @@ def source_of(plan: Plan, event: Event) -> str:
 
 def is_distribution(value: Value) -> bool:
     """Whether a value is a distribution, which draws from the framework's random state."""
-    return any(name.startswith("torch.distributions.") for name in called_names(value))
+    return any(name.startswith("torch.distributions.") for name in made_by(value))
 
 
 def is_table(value: Value) -> bool:

@@ -12,12 +12,22 @@ import sys
 import libcst as cst
 
 from transpile.facts.module import Module
+from transpile.facts.values import External
 from transpile.plan.model import Plan
 from transpile.rules.pytorch.devices._model_places import imported
 from transpile.rules.pytorch.randomness._random_draws import Draws
 
 #: Libraries that draw only where they are asked to by a name below.
 QUIET = frozenset({"torch", "numpy", "math", "yaml", "tqdm", "matplotlib", "pandas"})
+#: What of torchvision draws nothing: packages, and transforms of images.
+STILL_PACKAGES = ("torchvision.datasets.", "torchvision.utils.", "torchvision.io.")
+STILL_TRANSFORMS = frozenset(
+    {
+        "CenterCrop", "Compose", "ConvertImageDtype", "FiveCrop", "Grayscale", "InterpolationMode",
+        "Normalize", "PILToTensor", "Pad", "Resize", "TenCrop", "ToDtype", "ToImage", "ToPILImage",
+        "ToTensor",
+    }
+)  # fmt: skip
 #: What layers that draw, and what samplers and augmentations have in their names.
 NOISY = re.compile(
     r"drop|rrelu|fractional|transformer|multihead|gumbel|augment|randomsampler|distributions",
@@ -46,13 +56,34 @@ def may_draw_in_training(plan: Plan) -> bool:
 def imports_others(plan: Plan, module: Module) -> bool:
     """Whether a module imports what may draw by itself."""
     own = {name.partition(".")[0] for name in plan.facts.modules}
-    return any(
-        name not in own and name not in QUIET and name not in sys.stdlib_module_names
+    others = {
+        name
         for node in module.source.nodes_of(cst.Import, cst.ImportFrom)
         for name in imported(node)
-    ) or any(
+        if name not in own and name not in QUIET and name not in sys.stdlib_module_names
+    }
+    if "torchvision" in others and is_still(plan, module):
+        others.remove("torchvision")
+    return bool(others) or any(
         isinstance(node.names, cst.ImportStar) for node in module.source.nodes_of(cst.ImportFrom)
     )
+
+
+def is_still(plan: Plan, module: Module) -> bool:
+    """Whether nothing draws of what a module uses of torchvision."""
+    for node in module.source.nodes_of(cst.Name, cst.Attribute):
+        for value in plan.facts.values_of(node):
+            name = value.name if isinstance(value, External) else ""
+            if not name.startswith("torchvision."):
+                continue
+            if name.count(".") == 1 or name == "torchvision.transforms.v2":
+                # A package, of which something else is used.
+                continue
+            package, _, word = name.rpartition(".")
+            of_images = package.startswith("torchvision.transforms") and word in STILL_TRANSFORMS
+            if not of_images and not name.startswith(STILL_PACKAGES):
+                return False
+    return True
 
 
 def draws_late(module: Module, events: dict[int, list[bool]]) -> bool:

@@ -39,7 +39,7 @@ from transpile.layout import insert_after, insert_before
 from transpile.plan.data.sources import is_literal_loop
 from transpile.plan.flow.entering import set_up_of, set_up_statement
 from transpile.plan.flow.gate import depends_on_calls
-from transpile.plan.flow.places import Statement, ancestors, statement_of
+from transpile.plan.flow.places import Statement, ancestors, insertion_place, statement_of
 from transpile.plan.flow.start import Start, find_start
 from transpile.plan.graph import given_by
 from transpile.plan.model import Plan
@@ -151,7 +151,7 @@ def last_chance(plan: Plan) -> tuple[Module, Statement] | None:
     for event in calls_of_seeding(plan, *SEEDING):
         if not given_by(event, CHANCE) or in_lambda(event) or set_up is None or set_up.after(event):
             continue
-        statement = statement_of(event.module, event.node)
+        statement = insertion_place(event.module, event.node)
         if statement is not None and not plan.in_training(event.stack):
             found = (event.module, statement)
     return found

@@ -8,14 +8,14 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
-from transpile.facts.values import Argument, Opaque, Sequence
+from transpile.facts.values import Argument, Opaque
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 from transpile.records import dataclass
 from transpile.rules.singa._roles import called_models, compiles, methods_of, names_of, updates
 from transpile.rules.singa._vocabulary import FROM_NUMPY, TENSOR, TO_NUMPY
 from transpile.rules.singa.data._seeds import draws_on
-from transpile.rules.singa.gradients._kinds import kinds_of
+from transpile.rules.singa.gradients._shares import leaves_behind
 
 #: Methods that write other numbers into a tensor than a NumPy array's or one and the same.
 COPIES = frozenset({"copy_data", "copy_from", "reset_like", "repeat"})
@@ -40,20 +40,12 @@ class Share:
 
 def leaves(plan: Plan) -> dict[int, Opaque]:
     """The tensors that take in the batches of a model or of a loss."""
-    kinds = kinds_of(plan)
-    for update in updates(plan):
-        kinds.of(update.loss)
+    followed = [value for update in updates(plan) for value in update.loss]
     compiled = {id(event.node) for event in compiles(plan)}
     for event in plan.facts.reached_calls:
         if TO_NUMPY in names_of(event) or called_models(event) or id(event.node) in compiled:
-            for item in event.arguments.items:
-                for value in item.values:
-                    if isinstance(value, Sequence):
-                        for element in value.elements:
-                            kinds.of(element)
-                    elif isinstance(value, Opaque):
-                        kinds.of((value,))
-    found: dict[int, Opaque] = kinds.leaves
+            followed.extend(value for item in event.arguments.items for value in item.values)
+    found: dict[int, Opaque] = leaves_behind(plan, tuple(followed))
     return found
 
 

@@ -39,7 +39,7 @@ from transpile.records import dataclass
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.singa._roles import methods_of, names_of
 from transpile.rules.singa._vocabulary import TO_NUMPY
-from transpile.rules.singa.gradients._kinds import MEAN, ROWS, SAME, Kind, kinds_of
+from transpile.rules.singa.gradients._shares import MEAN, ROWS, SAME, Held, held
 from transpile.rules.singa.gradients.share_optimizer import is_shared
 from transpile.rules.singa.processes._own_path import own_path
 
@@ -59,7 +59,7 @@ class Read:
     """A place that takes a tensor to the host, and what the tensor holds."""
 
     event: Event
-    kind: Kind
+    kind: Held
 
 
 @query
@@ -71,7 +71,7 @@ def reads_of(plan: Plan) -> list[Read]:
     for event in plan.facts.reached_calls:
         if TO_NUMPY in names_of(event):
             found.setdefault(id(event.node), []).append(event)
-    return [Read(events[0], kinds_of(plan).of(values_of(events))) for events in found.values()]
+    return [Read(events[0], held(plan, values_of(events))) for events in found.values()]
 
 
 def values_of(events: list[Event]) -> tuple[object, ...]:
@@ -108,15 +108,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def other_reads(plan: Plan) -> Iterator[Remark]:
     """Parts of a batch that are read without ``to_numpy``."""
-    kinds = kinds_of(plan)
     for event in plan.facts.reached_calls:
         read = (
             [item.values for item in event.arguments.items]
             if (READING.intersection(names_of(event)))
             else []
         )
-        read += [held(owner) for name, owner in methods_of(event) if name in READING_METHODS]
-        if any(kinds.of(values).word in (ROWS, MEAN) for values in read if values):
+        read += [memory_of(owner) for name, owner in methods_of(event) if name in READING_METHODS]
+        if any(held(plan, values).word in (ROWS, MEAN) for values in read if values):
             yield Remark.error(
                 "SG143",
                 event,
@@ -125,7 +124,7 @@ def other_reads(plan: Plan) -> Iterator[Remark]:
             )
 
 
-def held(owner: Values) -> Values:
+def memory_of(owner: Values) -> Values:
     """The tensors behind their memory, as in ``loss.data``."""
     behind = [
         one
@@ -138,13 +137,12 @@ def held(owner: Values) -> Values:
 
 def sizes_of_shares(plan: Plan) -> Iterator[Remark]:
     """Sizes of tensors on the host, where they are those of shares, not of batches."""
-    kinds = kinds_of(plan)
     for module in plan.facts.modules.values():
         for node in module.source.nodes_of(cst.Attribute):
             if node.attr.value not in ("shape", "size") or in_layer(plan, module, node):
                 continue
             values = plan.facts.values_of(node.value)
-            if values and kinds.of(values).word == ROWS and not is_of_a_row(module, node):
+            if values and held(plan, values).word == ROWS and not is_of_a_row(module, node):
                 yield Remark.error(
                     "SG143",
                     (module, node),

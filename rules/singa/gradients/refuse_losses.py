@@ -33,7 +33,7 @@ from transpile.finding import Level
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Remark
 from transpile.rules.singa._roles import backwards, updates
-from transpile.rules.singa.gradients._kinds import MEAN, ROWS, kinds_of
+from transpile.rules.singa.gradients._shares import MEAN, ROWS, held
 from transpile.rules.singa.processes._own_path import own_path
 
 CODES = {
@@ -74,7 +74,7 @@ def losses(plan: Plan) -> Iterator[tuple[Event, Values]]:
 
 def obstacle(plan: Plan, loss: Values) -> str:
     """Why a loss is not known to be a mean over the samples; empty where it is."""
-    kind = kinds_of(plan).of(loss)
+    kind = held(plan, loss)
     if kind.why or kind.word == MEAN:
         return str(kind.why)
     if kind.word == ROWS:

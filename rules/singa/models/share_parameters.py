@@ -30,7 +30,7 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.layout import insert_after
-from transpile.plan.flow.places import statement_of
+from transpile.plan.flow.places import insertion_place
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.singa._roles import compiles, names_of
@@ -93,7 +93,7 @@ def owner_statement(event: Event) -> cst.CSTNode | None:
     parent = event.module.source.parent(event.node)
     if not isinstance(parent, cst.Expr):
         return None
-    return statement_of(event.module, event.node)
+    return insertion_place(event.module, event.node)
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

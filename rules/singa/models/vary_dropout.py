@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from transpile.facts.events import Event
 from transpile.finding import Level
 from transpile.layout import insert_after
-from transpile.plan.flow.places import statement_of
+from transpile.plan.flow.places import insertion_place
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.singa._roles import compiles, methods_of, names_of
@@ -86,7 +86,7 @@ def is_last(plan: Plan, compiled: Event) -> bool:
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The call behind ``compile``, and behind what shares the parameters."""
-    statement = statement_of(ruling.module, ruling.node)
+    statement = insertion_place(ruling.module, ruling.node)
     assert statement is not None
     yield Helper("vary_dropout", ruling.module)
     line = f"{plan.names_in(ruling.module).fresh('vary_dropout')}()"

@@ -64,6 +64,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def problem(plan: Plan, event: Event) -> tuple[str, str, str] | None:
     """What is wrong with something that happens: code, reason and advice."""
+    if sets_backend(plan, event) and not is_constant(event.result, "tensorflow"):
+        return backend()
     if event.kind == "store" and event.name in DETERMINISM:
         return disorder() if is_constant(event.result, event.name == "sloppy") else None
     if event.kind != "call":
@@ -87,6 +89,21 @@ def problem(plan: Plan, event: Event) -> tuple[str, str, str] | None:
             if not is_constant(value.values, "tensorflow"):
                 return backend()
     return None
+
+
+def sets_backend(plan: Plan, event: Event) -> bool:
+    """Whether an event is ``os.environ["KERAS_BACKEND"] = ...``."""
+    if event.kind != "store" or External("os.environ") not in event.callee:
+        return False
+    node = event.node
+    for target in node.targets if isinstance(node, cst.Assign) else ():
+        node = target.target
+    if not isinstance(node, cst.Subscript) or len(node.slice) != 1:
+        return False
+    index = node.slice[0].slice
+    return isinstance(index, cst.Index) and is_constant(
+        plan.facts.values_of(index.value), "KERAS_BACKEND"
+    )
 
 
 def disorder() -> tuple[str, str, str]:

@@ -1,10 +1,11 @@
 """Let the workers share each batch that Keras trains on.
 
 What:
-    What ``fit`` or ``train_on_batch`` is called on goes through a helper. Every worker draws the
-    same batches; in training, each computes its rows of a call of the model, and gets the outputs
-    of all. Loss, metrics, the optimizer's step and callbacks stay what they are, on whole batches,
-    in a ``train_step`` of the script's own, too. Batch normalization sees the whole batch.
+    What ``fit``, ``train_on_batch`` or ``train_step`` is called on goes through a helper. Every
+    worker draws the same batches; in training, each computes its rows of a call of the model, and
+    gets the outputs of all. Loss, metrics, the optimizer's step and callbacks stay what they are,
+    on whole batches, in a ``train_step`` of the script's own, too. Batch normalization sees the
+    whole batch.
 
 Why:
     Gradients and numbers are those of one process, whatever the loss is and however many samples

@@ -32,6 +32,7 @@ from collections.abc import Iterator
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, Ruling, Rulings
 from transpile.rules.tensorflow._names import STRATEGY
+from transpile.rules.tensorflow._needs import leave_out
 from transpile.rules.tensorflow._sites import calls_of, fits, loops_by_hand
 
 CODES = {
@@ -62,5 +63,6 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The helpers that connect the workers when they are defined."""
+    leave_out(plan)
     yield Helper("strategy", plan.entry)
     yield Helper("agree", plan.entry)

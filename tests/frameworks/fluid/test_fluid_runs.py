@@ -19,7 +19,7 @@ BY_NAME = {case.folder.name: case for case in CONVERTED}
 
 def parameters(ended: Ended) -> dict[str, np.ndarray[Any, Any]]:
     """What a process ended with, by name."""
-    assert ended.status == 0, ended.errors[-2000:] + ended.output[-500:]
+    assert ended.status == 0, ended.errors[-8000:] + ended.output[-500:]
     with np.load(ended.parameters) as found:
         return {name: found[name] for name in found.files}
 
@@ -121,6 +121,30 @@ def test_every_choice_trains(
     else:
         one = cluster.alone("train.py", case.arguments)
     assert_same(parameters(one), parameters(ends[0]))
+
+
+@pytest.mark.parametrize(
+    ("servers", "whole", "said"),
+    [(1, False, "start 2 servers or more, not 1"), (2, True, "can train d.b1, which several do")],
+)
+def test_programs_without_servers_of_their_own_stop(
+    servers: int,
+    whole: bool,
+    said: str,
+    interpreter_of: Callable[[str], Path],
+    tmp_path: Path,
+) -> None:
+    # Servers of one program do not see what those of another make of a parameter.
+    folder = prepared(BY_NAME["two_programs"], tmp_path)
+    script = folder / "train_dist.py"
+    text = script.read_text("utf-8")
+    if whole:
+        assert ', parameter_list=["g.w", "g.b"]' in text
+        script.write_text(text.replace(', parameter_list=["g.w", "g.b"]', ""), "utf-8")
+    cluster = Cluster(interpreter_of("fluid"), folder, tmp_path)
+    for ended in cluster.together("train_dist.py", servers=servers):
+        assert ended.status == 1
+        assert said in ended.errors
 
 
 def test_a_single_trainer_trains_alone(

@@ -128,3 +128,41 @@ def test_noise_within_a_model_is_independent_between_workers(
     assert not together.trouble, together.trouble
     # Nor does what the script itself draws change.
     assert together.outputs[0] == before.outputs[0] and "[8, 8]" in before.outputs[0]
+
+
+UNBUILT = """\
+import numpy as np
+from tensorflow import keras
+from tensorflow.keras import layers
+
+keras.utils.set_random_seed(4)
+rng = np.random.default_rng(7)
+x = rng.integers(0, 20, size=(37, 6)).astype("int32")
+y = (x.sum(1, keepdims=True) > 55).astype("float32")
+model = keras.Sequential()
+model.add(layers.Embedding(20, 5, mask_zero=True))
+model.add(layers.LSTM(4))
+model.add(layers.Dense(1, activation="sigmoid"))
+model.compile(keras.optimizers.Adam(0.01), "binary_crossentropy", metrics=["accuracy"])
+validation = (x[:9], y[:9])
+history = model.fit(x, y, batch_size=8, epochs=2, verbose=0, validation_data=validation).history
+print(*["%.4f" % value for value in history["loss"] + history["val_loss"]])
+print(["%.4f" % value for value in model.train_on_batch(x[:5], y[:5])])
+"""
+
+
+@pytest.mark.parametrize("legacy", ["0", "1"])
+def test_plain_models_are_built_by_their_first_batch(
+    legacy: str, interpreter_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    python, variables = interpreter_of("tensorflow"), {"TF_USE_LEGACY_KERAS": legacy}
+    script, output = tmp_path / "train.py", tmp_path / "train_dist.py"
+    script.write_text(UNBUILT, "utf-8")
+    output.write_bytes(convert(UNBUILT, Options()).data)
+    assert "def share_calls" not in output.read_text("utf-8")
+    before = start(python, script, tmp_path / "before", variables=variables).end()
+    together = start(python, output, tmp_path / "two", (), 2, variables).end()
+    assert not together.trouble, together.trouble
+    first, second = together.trained
+    assert difference(first, second) == 0 and difference(before.trained[0], first) < 1e-6
+    assert together.outputs == (before.outputs[0], "")

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Sequence
 
 from transpile.cli import codes
+from transpile.cli.conversion import LOOKED_FOR
 from transpile.cli.delivery import Delivery, DeliveryError, Outputs
 from transpile.cli.inputs import Content, Input, InputError, read
 from transpile.cli.job import Job, Mode, Task
 from transpile.cli.launching.launch_request import LaunchRequest
-from transpile.cli.project.accepted import Accepted
 from transpile.cli.project.configured import Configured
 from transpile.cli.project.state import State
 from transpile.cli.targets import script_name
@@ -19,6 +19,8 @@ from transpile.cli.terminal import tell, wants_colour
 from transpile.configuration.files import File
 from transpile.configuration.settings import Pair
 from transpile.finding import Finding, Level
+from transpile.records import replace
+from transpile.report import FileReport
 from transpile.result import Outcome, Result
 
 _DONE = 0
@@ -56,10 +58,12 @@ class Synchroniser:
             return self._fail(source, [Finding(code, Level.ERROR, source, 0, 0, str(error))])
         if result.outcome is not Outcome.CONVERTED:
             refused = result.outcome is Outcome.REFUSED
-            status = self._fail(source, result.findings)
+            status = self._fail(source, _told(delivery, task, content, result, result.findings))
             return _REFUSED if refused else status
         try:
             outputs = delivery.outputs(task, content, result)
+            told = _told(delivery, task, content, result, outputs.findings)
+            outputs = replace(outputs, findings=told)
             return self._bring_up_to_date(pair, delivery, outputs, source, output)
         except DeliveryError as error:
             finding = Finding(
@@ -81,7 +85,8 @@ class Synchroniser:
         target = (
             output if not output.endswith(os.sep) else os.path.join(output, script_name(source))
         )
-        task = Configured(context, words).task(script, target, Mode.WRITE, output)
+        configured = Configured(context, words)
+        task = configured.task(script, target, Mode.WRITE, output)
         assert task is not None
         content = read(script)
         request = LaunchRequest(context, pair.targets) if pair.targets else None
@@ -91,7 +96,7 @@ class Synchroniser:
             new_folder=output if output.endswith(os.sep) else "",
             force=True,
             output_format="text",
-            accepted=Accepted(),
+            accepted=configured.accepted([script]),
             launch=request,
         )
         try:
@@ -157,6 +162,21 @@ class Synchroniser:
         if not os.path.lexists(source):
             tell("    where it was moved or renamed, say so in `source` of its table\n")
         return _FAILED
+
+
+def _told(
+    delivery: Delivery, task: Task, content: Content, result: Result, findings: Sequence[Finding]
+) -> tuple[Finding, ...]:
+    """What is left of findings, once what the project has accepted is put apart."""
+    modules = {one.path: one.before for one in result.modules if one.before is not None}
+    report = delivery.job.accepted.sort(
+        FileReport(task.script.name, result.outcome, tuple(findings)),
+        task.settings,
+        {**modules, task.script.name: content.data},
+        errors=False,
+        complete=LOOKED_FOR if result.outcome is Outcome.CONVERTED else (),
+    )
+    return report.findings
 
 
 def _relative(pair: Pair) -> str:

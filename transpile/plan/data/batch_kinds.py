@@ -45,6 +45,15 @@ def batch_of(plan: Plan, backward: Backward) -> Batch:
         if event.order < backward.event.order
     ]
     around = {id(frame.node) for frame in backward.event.loops()}
+    if not forwards:
+        # Parts and parameters of a model are used past its call: what they meet tells.
+        behind = walk_back(backward.loss, lambda value: not isinstance(value, (Instance, Function)))
+        made = made_in_loops(plan, around)
+        found = any(
+            is_of_unknown_origin(value) or (is_drawn(plan, value) and id(value) in made)
+            for value in behind
+        )
+        return Batch.DRAWN if found else Batch.FIXED
     drawn = [forward for forward in forwards if draws_in(plan, forward, around)]
     if not drawn and any(id(loop.node) not in around for each in forwards for loop in each.loops()):
         # Many calls on what is there at the time, and one step for all of them.
@@ -151,6 +160,8 @@ def is_drawn(plan: Plan, value: Value) -> bool:
         )
     if value.kind != "call":
         return False
+    if draws_from_distribution(plan, value):
+        return True
     repeatable = (*REPEATABLE, *(f"{package}." for package in plan.table.packages))
     return any(
         not name.startswith(repeatable)
@@ -161,17 +172,39 @@ def is_drawn(plan: Plan, value: Value) -> bool:
     )
 
 
+#: Methods of distributions that draw random numbers.
+SAMPLING = frozenset({"sample", "rsample", "sample_n", "rsample_n"})
+
+
+def draws_from_distribution(plan: Plan, value: Opaque) -> bool:
+    """Whether a value is what a distribution of the framework drew, or was made of that."""
+    distributions = plan.table.quantities.distributions
+    seen: Value = value
+    drawn = False
+    for _ in range(MOST_METHODS):
+        received = method_calls(seen)
+        if not received or not received[0][1]:
+            break
+        drawn = drawn or received[0][0] in SAMPLING
+        seen = received[0][1][0]
+    return drawn and any(name.startswith(distributions) for name in called_names(seen))
+
+
 def base_of_call(value: Opaque) -> Value:
     """The call behind a chain of methods: ``torch.rand(3)`` of ``torch.rand(3).to(device).abs()``.
 
-    What a library's object gives is as good as drawn by the call that made the object.
+    What a library's object gives is as good as drawn by the call that made the object, and so is
+    what a part of that object gives, as in ``mnist.train.next_batch(32)``.
     """
     seen: Value = value
     for _ in range(MOST_METHODS):
         received = method_calls(seen)
-        if not received or not received[0][1]:
+        if received and received[0][1]:
+            seen = received[0][1][0]
+        elif isinstance(seen, Opaque) and seen.kind == "attribute" and any(seen.operands):
+            seen = next(values[0] for values in seen.operands if values)
+        else:
             return seen
-        seen = received[0][1][0]
     return seen
 
 

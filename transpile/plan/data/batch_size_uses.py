@@ -28,6 +28,7 @@ from transpile.plan.flow.places import ancestors, function_of
 from transpile.plan.graph import identity, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.models.holders import trace
+from transpile.plan.models.widths import layer_widths
 from transpile.plan.query import query
 
 #: A call that makes batches in one context, and the size that it is given.
@@ -150,7 +151,9 @@ def numbers_like(plan: Plan, event: Event, batch_size: Values) -> Iterator[Use]:
     for position, number in enumerate(given):
         if not isinstance(number, cst.Integer) or number.evaluated_value != batch_size[0].value:
             continue
-        if position == 0 and within:
+        # A number alone may as well be that of what a layer gives for each sample.
+        alone = len(given) == 1 and filled and number.evaluated_value in layer_widths(plan)
+        if position == 0 and within and not alone:
             yield Use(event.module, number, also_evaluates(plan, event.module, number))
         elif filled:
             yield Use(

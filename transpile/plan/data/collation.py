@@ -32,10 +32,14 @@ class Padding:
     Args:
         functions: functions that pad, or give the largest of several numbers.
         collators: the beginnings of the names of collators that pad.
+        masks: functions, and the last words of methods, that leave padding out.
+        masked: what layers and losses call the parameters that say what is padding.
     """
 
     functions: frozenset[str]
     collators: tuple[str, ...] = ()
+    masks: frozenset[str] = frozenset()
+    masked: frozenset[str] = frozenset()
 
     def has(self, name: str) -> bool:
         """Whether a dotted name is one of them."""
@@ -61,6 +65,32 @@ def pads(plan: Plan, loader: Loader, padding: Padding) -> bool:
         for function in functions_of(argument.values)
         for values in returned(plan, function)
         for value in walk_back(values)
+    )
+
+
+def leaves_padding_out(plan: Plan, padding: Padding) -> bool:
+    """Whether something in a script says which part of its batches is padding.
+
+    It packs sequences, gives a layer or a loss a mask, or its loss depends on a comparison.
+    """
+    for event in plan.facts.reached_calls:
+        names = {name for callee in event.callee for name in (getattr(callee, "name", ""),)}
+        if names & padding.masks:
+            return True
+        for item in event.arguments.items:
+            said = any(value != Constant(None) for value in item.values)
+            if item.keyword in padding.masked and said:
+                return True
+        if isinstance(event.node, cst.Call) and any(arg.star == "**" for arg in event.node.args):
+            if any(isinstance(callee, Opaque) for callee in event.callee):
+                # A model of a library that is given whatever the batch has.
+                return True
+    losses = tuple(value for backward in plan.backwards for value in backward.loss)
+    return any(
+        isinstance(value, Opaque)
+        and value.kind == "operation"
+        and isinstance(value.node, cst.Comparison)
+        for value in walk_back(losses)
     )
 
 

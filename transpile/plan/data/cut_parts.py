@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from transpile.facts.events import Event
+from transpile.facts.events import Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import Instance, Opaque, Value, Values
 from transpile.plan.graph import called_names, is_instance_of, method_calls
@@ -94,4 +94,17 @@ def in_module(event: Event, module_bases: frozenset[str]) -> bool:
     """Whether something happens in the code of a model, which draws no batches."""
     return any(
         is_instance_of(value, module_bases) for frame in event.calls() for value in frame.receiver
+    )
+
+
+def is_drawn_ahead(plan: Plan, event: Event, loops: list[Loop]) -> bool:
+    """Whether a call draws before the loops what the same code draws in each round of the last.
+
+    The first batch of a script that draws the next one while it computes.
+    """
+    if in_module(event, plan.table.module_bases) or event.function() is None:
+        return False
+    return bool(loops) and any(
+        other.node is event.node and any(loop.node is loops[-1].node for loop in other.loops())
+        for other in plan.facts.calls
     )

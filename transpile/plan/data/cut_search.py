@@ -29,17 +29,12 @@ from transpile.plan.data.cut_parts import (
     drawn_size,
     in_module,
     index_values,
+    is_drawn_ahead,
     is_order,
     later_indices,
     module_of,
 )
-from transpile.plan.graph import (
-    SIZE_OPERATIONS,
-    called_names,
-    method_calls,
-    parents,
-    walk_back,
-)
+from transpile.plan.graph import SIZE_OPERATIONS, called_names, method_calls, parents, walk_back
 from transpile.plan.model import Cut, Plan
 
 #: Methods that change the collection that they are called on.
@@ -201,7 +196,9 @@ class CutSearch:
     def draw_of(self, value: Opaque, node: cst.Call) -> bool:
         """``randint(n, (size,))`` in a step: the positions of a batch."""
         if not self.in_innermost(value):
-            return False
+            event = self.happening.get(id(value))
+            if event is None or not is_drawn_ahead(self.plan, event, self.loops):
+                return False
         size = drawn_size(self.table, node, called_names(value))
         if size is None or not isinstance(size, (cst.Name, cst.Attribute, cst.Integer)):
             # As many as there are samples already: len(batch), x.size(0).

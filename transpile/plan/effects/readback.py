@@ -18,7 +18,6 @@ from transpile.plan.flow.places import (
     blocks_around,
     calls_of,
     function_of,
-    insertion_place,
     site_at,
     statement_in,
 )
@@ -243,11 +242,6 @@ def place_of(once: Once, write: Event, read: Event) -> tuple[Module, cst.CSTNode
                 beside = statement_in(module, block, writing)
                 if beside is not None:
                     statement = statement_in(module, block, reading)
-                    if beside is statement and write.order < read.order:
-                        own = insertion_place(module, reading)
-                        if own is not None and isinstance(statement, cst.SimpleStatementLine):
-                            if own is not insertion_place(module, writing):
-                                return module, own
                     # Two arms of one statement follow each other in a loop alone.
                     if beside is not statement or share_loop(write, read):
                         return (module, statement) if statement is not None else None

@@ -138,10 +138,9 @@ class Reads:
         self.known: dict[int, bool] = {}
         self.meeting = {
             id(function)
-            for module in (plan.facts.modules.values() if together else ())
-            for node in module.source.nodes
-            if id(node) in together
-            for function in module.source.parents(node)
+            for module in plan.facts.modules.values()
+            for node in together
+            for function in module.source.parents_of(node)
             if isinstance(function, (cst.FunctionDef, cst.Lambda))
         }
 

@@ -10,8 +10,11 @@ from transpile.facts.events import Call, Event, Stack
 from transpile.facts.module import Module
 from transpile.facts.walk import descendants
 
-Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
+#: A line, a compound statement, or one of the statements of a line or of a suite on one.
+Statement = cst.BaseSmallStatement | cst.SimpleStatementLine | cst.BaseCompoundStatement
 STATEMENTS = (cst.SimpleStatementLine, cst.BaseCompoundStatement)
+SMALL = (cst.BaseSmallStatement,)
+SUITES = (cst.IndentedBlock, cst.SimpleStatementSuite)
 
 
 def calls_of(stack: Stack) -> tuple[Call, ...]:
@@ -31,22 +34,35 @@ def site_at(event: Event, depth: int) -> cst.CSTNode | None:
     return calls[depth].node if len(calls) > depth else event.node
 
 
-def statement_of(module: Module, node: cst.CSTNode) -> Statement | None:
+def statement_of(
+    module: Module, node: cst.CSTNode
+) -> cst.SimpleStatementLine | cst.BaseCompoundStatement | None:
     """The innermost statement (a line or a compound statement) that a node is part of."""
     return next((found for found in ancestors(module, node) if isinstance(found, STATEMENTS)), None)
 
 
-def insertion_place(module: Module, node: cst.CSTNode) -> cst.BaseSmallStatement | Statement | None:
-    """The statement before which to put what a node needs.
+def insertion_place(module: Module, node: cst.CSTNode) -> Statement | None:
+    """The statement before or behind which to put what a node needs.
 
     Of a line with several statements it is the node's own: the ones before it may make what the
-    new lines read.
+    new lines read. So it is of a suite on the line of its header, which may be passed over. What
+    an ``elif`` asks is worked out within the statement that begins with ``if``.
     """
-    line = statement_of(module, node)
-    if not isinstance(line, cst.SimpleStatementLine) or len(line.body) == 1:
-        return line
-    small = (cst.BaseSmallStatement,)
-    return next((found for found in ancestors(module, node) if isinstance(found, small)), line)
+    inner: cst.CSTNode | None = None
+    for found in ancestors(module, node):
+        if isinstance(found, cst.SimpleStatementSuite) and isinstance(inner, SMALL):
+            return inner
+        if isinstance(found, cst.SimpleStatementLine):
+            return inner if len(found.body) > 1 and isinstance(inner, SMALL) else found
+        if isinstance(found, cst.BaseCompoundStatement) and not is_elif(module, found):
+            return found
+        inner = found
+    return None
+
+
+def is_elif(module: Module, node: cst.CSTNode) -> bool:
+    """Whether a node is an ``elif`` clause, which is no statement of its own."""
+    return isinstance(node, cst.If) and isinstance(module.source.parent(node), cst.If)
 
 
 def ancestors(module: Module, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -59,10 +75,14 @@ def ancestors(module: Module, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 
 def blocks_around(module: Module, node: cst.CSTNode) -> list[cst.CSTNode]:
-    """The blocks around a node within its own function, innermost first."""
+    """The blocks around a node within its own function, innermost first.
+
+    A suite on the line of its header is one, and so is a line with several statements.
+    """
     found: list[cst.CSTNode] = []
     for ancestor in ancestors(module, node):
-        if isinstance(ancestor, (cst.IndentedBlock, cst.Module)):
+        several = isinstance(ancestor, cst.SimpleStatementLine) and len(ancestor.body) > 1
+        if several or isinstance(ancestor, (*SUITES, cst.Module)):
             found.append(ancestor)
             owner = module.source.places.around.get(id(ancestor))
             if isinstance(owner, (cst.FunctionDef, cst.ClassDef)):
@@ -75,7 +95,7 @@ def statement_in(module: Module, block: cst.CSTNode, node: cst.CSTNode) -> State
     previous: cst.CSTNode | None = None
     for ancestor in ancestors(module, node):
         if ancestor is block:
-            return previous if isinstance(previous, STATEMENTS) else None
+            return previous if isinstance(previous, (*STATEMENTS, *SMALL)) else None
         previous = ancestor
     return None
 

@@ -50,6 +50,9 @@ def training_events(plan: Plan) -> list[Event]:
         for model in plan.trained_models
         if isinstance(model.value, (Instance, Opaque))
     }
+    made |= {
+        id(one.node) for each in plan.optimizers for one in each.tensors if isinstance(one, Opaque)
+    }
     found.extend(event for event in plan.facts.calls if id(event.node) in made)
     if plan.table.sites is not None:
         own = {id(node) for _, _, node in plan.table.sites(plan)}

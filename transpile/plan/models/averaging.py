@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import libcst as cst
 
@@ -43,8 +43,16 @@ class Averaging:
     step: cst.Call
 
 
-def search(plan: Plan, model: Model) -> list[Averaging] | str:
-    """The places before the steps of a model's optimizers, or why there are none."""
+def search(
+    plan: Plan, model: Model, are_samples: Callable[[Values], bool] = lambda values: False
+) -> list[Averaging] | str:
+    """The places before the steps of a model's optimizers, or why there are none.
+
+    Args:
+        plan: the plan.
+        model: the model.
+        are_samples: whether values have rows of the batch, and so are no parameters.
+    """
     if model.updated_by_hand:
         return "the script changes its parameters itself"
     if any(optimizer.unknown_because for optimizer in model.optimizers):
@@ -60,8 +68,38 @@ def search(plan: Plan, model: Model) -> list[Averaging] | str:
             found[id(step.node)] = place
     if not found:
         return "no step of its optimizer is seen"
+    return kept_by(found, readers(plan, model, are_samples))
+
+
+def search_tensors(plan: Plan, optimizer: Optimizer) -> list[Averaging] | str:
+    """The places before the steps of an optimizer that holds tensors without a model, or why not.
+
+    What is read of the gradients of other models is none of its business.
+    """
+    found: dict[int, Averaging] = {}
+    for step in optimizer.steps:
+        if not step.detached:
+            place = averaging_at(plan, optimizer, step)
+            if isinstance(place, str):
+                return place
+            found[id(step.node)] = place
+    if not found:
+        return "no step of its optimizer is seen"
+    owned = optimizer.modules
+    reading = (
+        node
+        for module in plan.facts.modules.values()
+        for node in descendants(module.source.tree)
+        if is_reader(plan, node)
+        and not any(one in owned for one in parameter_owners(read_from(plan, node), plan.table))
+    )
+    return kept_by(found, reading)
+
+
+def kept_by(found: dict[int, Averaging], reading: Iterable[cst.CSTNode]) -> list[Averaging] | str:
+    """The places, where all that reads gradients stands behind one of them."""
     kept = {id(node) for each in found.values() for node in behind(each)}
-    if any(id(node) not in kept for node in readers(plan, model)):
+    if any(id(node) not in kept for node in reading):
         return "its gradients are read elsewhere than right before its optimizer steps"
     return list(found.values())
 
@@ -143,12 +181,16 @@ def behind(averaging: Averaging) -> Iterator[cst.CSTNode]:
             return
 
 
-def readers(plan: Plan, model: Model) -> Iterator[cst.CSTNode]:
+def readers(
+    plan: Plan, model: Model, are_samples: Callable[[Values], bool]
+) -> Iterator[cst.CSTNode]:
     """What reads or changes gradients, but for what is seen to be those of other models."""
     for module in plan.facts.modules.values():
         for node in descendants(module.source.tree):
             if is_reader(plan, node):
                 given = read_from(plan, node)
+                if are_samples(given):
+                    continue
                 owners = list(parameter_owners(given, plan.table))
                 owners += [other.value for other in models_of(plan, given)]
                 if not owners or any(part_of(plan, owner, model) for owner in owners):

@@ -41,9 +41,16 @@ def is_against(plan: Plan, value: Value, negated: bool, event: Event) -> bool:
     return all(is_in_evaluation(plan, one, event) for one in origins(value.operands[0]))
 
 
-def is_in_evaluation(plan: Plan, model: Value, event: Event) -> bool:
-    """Whether a model was certainly put into evaluation mode before something happens."""
-    switches = ((change, changed_to(change, model)) for change in changes(plan))
+def is_in_evaluation(plan: Plan, model: Value, event: Event, *, copied: bool = False) -> bool:
+    """Whether a model was certainly put into evaluation mode before something happens.
+
+    Args:
+        plan: the plan.
+        model: the model.
+        event: what happens.
+        copied: it is a copy, whose parts are not those of what it was made of.
+    """
+    switches = ((change, changed_to(change, model, copied)) for change in changes(plan))
     return is_switched_off(event, [(change, word == "eval") for change, word in switches if word])
 
 
@@ -104,8 +111,8 @@ def changes(plan: Plan) -> list[Event]:
     ]
 
 
-def changed_to(event: Event, model: Value) -> str | None:
-    """The mode that a call gives a model; None where it is another one's."""
+def changed_to(event: Event, model: Value, copied: bool = False) -> str | None:
+    """The mode that a call gives a model, copied or not; None where it is another one's."""
     for callee in event.callee:
         if not isinstance(callee, Opaque) or callee.name not in ("eval", "train"):
             continue
@@ -113,6 +120,8 @@ def changed_to(event: Event, model: Value) -> str | None:
         if callee.name == "eval" or (mode is not None and mode.values == (Constant(False),)):
             if any(origin(value) is model for value in callee.operands[0]):
                 return "eval"
+        elif copied and not any(origin(value) is model for value in callee.operands[0]):
+            continue
         elif belongs_to(callee.operands[0], model):
             return "train"
     return None

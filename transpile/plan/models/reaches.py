@@ -10,7 +10,7 @@ from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Class, External, Instance, Opaque, Value
 from transpile.facts.walk import descendants
-from transpile.plan.flow.places import ancestors, blocks_around, function_of, start, statement_of
+from transpile.plan.flow.places import ancestors, function_of, start, statement_of
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
 from transpile.plan.models.owners import put_into_wholes
@@ -274,12 +274,12 @@ def orders_from(plan: Plan, module: Module, node: cst.CSTNode) -> Iterator[int]:
     In a statement of its own nothing may happen that the run has noted.
     """
     statement = statement_of(module, node)
-    block = next(iter(blocks_around(module, node)), None)
-    if statement is None or block is None:
+    block = module.source.parent(statement) if statement is not None else None
+    if not isinstance(block, (cst.IndentedBlock, cst.Module)):
         return
     orders = last_orders(plan)
     behind = False
-    for other in block.body:  # type: ignore[attr-defined]
+    for other in block.body:
         behind = behind or other is statement
         if behind and id(other) in orders:
             yield orders[id(other)]

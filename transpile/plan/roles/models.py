@@ -89,8 +89,10 @@ def find_models(plan: Plan) -> None:
         for part in walk_parts(model.value)
         if any(name.startswith(table.layer_packages) for name in called_names(part))
     }
+    holders = {id(one): optimizer for optimizer in plan.optimizers for one in optimizer.tensors}
     for backward in plan.backwards:
         through: list[Model] = []
+        loose: list[Optimizer] = []
         owned = {} if backward.event.detached else parts
         for value in walk_back(backward.loss, lambda v: not isinstance(v, (Instance, Function))):
             if isinstance(value, Opaque) and value.kind == "call":
@@ -100,7 +102,10 @@ def find_models(plan: Plan) -> None:
                         through.append(called)
             elif id(value) in owned and owned[id(value)] not in through:
                 through.append(owned[id(value)])
-        backward.models = tuple(through)
+            holder = holders.get(id(value))
+            if holder is not None and holder not in loose:
+                loose.append(holder)
+        backward.models, backward.tensors = tuple(through), tuple(loose)
     for model in found.values():
         model.updated_by_hand = any(model.value is value for value in by_hand)
         learns = bool(model.optimizers) or (model.updated_by_hand and not follows(plan, model))

@@ -41,10 +41,15 @@ def find_optimizers(facts: Facts, table: Table) -> Iterable[Optimizer]:
             optimizer = Optimizer(value, event)  # type: ignore[arg-type]
             if first is not None:
                 optimizer.modules = parameter_owners(first.values, table)
-                optimizer.unknown_because = loose_parameters(first.values, table)
-            if not optimizer.unknown_because and not optimizer.modules:
+                loose = loose_parameters(first.values, table)
+                optimizer.tensors = learned_tensors(loose, table)
+                if loose and not optimizer.tensors:
+                    optimizer.unknown_because = "it is given a tensor that belongs to no model"
+            known = optimizer.modules or optimizer.tensors
+            if not optimizer.unknown_because and not known:
                 optimizer.unknown_because = "no model's parameters are seen among its arguments"
             found[id(value)] = optimizer
+    add_groups(found, facts, table)
     share_groups(found, table)
     for event in facts.calls:
         for callee in event.callee:
@@ -63,6 +68,27 @@ def find_optimizers(facts: Facts, table: Table) -> Iterable[Optimizer]:
                     if id(value) in found:
                         found[id(value)].steps.append(event)
     return found.values()
+
+
+def add_groups(found: dict[int, Optimizer], facts: Facts, table: Table) -> None:
+    """Give optimizers the parameters that they are told of once they are made."""
+    for event in facts.calls:
+        for callee in event.callee:
+            if not isinstance(callee, Opaque) or callee.kind != "attribute":
+                continue
+            if callee.name not in table.group_methods:
+                continue
+            given = tuple(value for item in event.arguments.items for value in item.values)
+            owners, loose = parameter_owners(given, table), loose_parameters(given, table)
+            tensors = learned_tensors(loose, table)
+            for optimizer in (found[id(v)] for v in callee.operands[0] if id(v) in found):
+                known = {id(one) for one in (*optimizer.modules, *optimizer.tensors)}
+                optimizer.modules += tuple(one for one in owners if id(one) not in known)
+                optimizer.tensors += tuple(one for one in tensors if id(one) not in known)
+                if loose and not tensors:
+                    optimizer.unknown_because = "it is given a tensor that belongs to no model"
+                elif not owners and not tensors:
+                    optimizer.unknown_because = "what is added to it cannot be followed"
 
 
 def share_groups(found: dict[int, Optimizer], table: Table) -> None:
@@ -125,8 +151,9 @@ def optimized(arguments: Arguments, table: Table) -> Argument | None:
     return next((a for a in arguments.positional() if gives_parameters(a.values, table)), None)
 
 
-def loose_parameters(values: Values, table: Table) -> str:
-    """What is wrong where an optimizer is given tensors that belong to no model."""
+def loose_parameters(values: Values, table: Table) -> list[Opaque]:
+    """The tensors that an optimizer is given and that belong to no model."""
+    found: list[Opaque] = []
     pending = list(values)
     seen: set[int] = set()
     while pending:
@@ -143,8 +170,43 @@ def loose_parameters(values: Values, table: Table) -> str:
             pending.extend(part for operand in value.operands for part in operand)
         elif isinstance(value, Opaque):
             if not parameter_owners((value,), table):
-                return "it is given a tensor that belongs to no model"
-    return ""
+                found.append(value)
+    return found
+
+
+#: Methods that give the same tensor, or one of its kind.
+SAME_TENSOR = frozenset({"requires_grad_", "to", "cuda", "double", "float", "clone", "detach"})
+
+
+def learned_tensors(loose: list[Opaque], table: Table) -> tuple[Value, ...]:
+    """The tensors themselves, where the script makes all of them; empty where one is not known."""
+    found: list[Value] = []
+    for value in loose:
+        chain = [value]
+        while True:
+            received = [again for word, again in method_calls(chain[-1]) if word in SAME_TENSOR]
+            inner = received[0] if received else ()
+            if len(inner) != 1 or not isinstance(inner[0], Opaque):
+                break
+            chain.append(inner[0])
+        if not table.learns_tensors or not makes_tensor(chain[-1], table):
+            return ()
+        found.extend(chain)
+    return tuple(found)
+
+
+def makes_tensor(value: Value, table: Table) -> bool:
+    """Whether a value is a tensor that the script makes out of numbers."""
+    if not isinstance(value, Opaque):
+        return False
+    if value.kind == "operation" and value.name in ("Add", "Subtract", "Multiply", "Divide"):
+        return any(makes_tensor(one, table) for operand in value.operands for one in operand)
+    names = called_names(value)
+    return bool(names) and all(
+        name.startswith(table.quantities.tensors)
+        and (name.endswith(".Parameter") or not name.startswith(table.layer_packages))
+        for name in names
+    )
 
 
 def gives_parameters(values: Values, table: Table) -> bool:

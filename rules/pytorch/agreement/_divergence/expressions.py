@@ -116,6 +116,8 @@ class Divergence:
             return found
         if id(node) in self.agreeing or self.from_agreement(module, node) or self.is_size(node):
             return found
+        if self.asks_for_class(node):
+            return found
         if id(node) in self.reductions.nodes:
             return Look(self.reductions.causes(node))
         if self.is_taken_over_all(node):
@@ -170,6 +172,12 @@ class Divergence:
             return False
         found = quantity(self.plan, self.plan.facts.values_of(node))
         return found.kind is not Kind.PART and not (found.kind is Kind.UNKNOWN and found.sampled)
+
+    def asks_for_class(self, node: cst.CSTNode) -> bool:
+        """Whether an expression is ``type(x)``, whatever the numbers in it are."""
+        if not isinstance(node, cst.Call) or len(node.args) != 1:
+            return False
+        return External("builtins.type") in self.plan.facts.values_of(node.func)
 
     def absence(self, module: Module, node: cst.Comparison) -> Look:
         """Why something may be None on some processes only."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from transpile.facts.module import Module
 from transpile.facts.values import Opaque, Sequence, Value, Values
-from transpile.plan.graph import Search, called_names, method_calls, parents, walk_back
+from transpile.plan.graph import Search, called_names, made_by, method_calls, parents, walk_back
 from transpile.quantity.asking import Kind, Pending
 
 from .counts import computes
@@ -151,4 +151,4 @@ class Sources:
 
 def is_distribution(value: Value) -> bool:
     """Whether a call makes an object that describes a distribution."""
-    return any(name.startswith("torch.distr") for name in called_names(value))
+    return any(name.startswith("torch.distr") for name in made_by(value))

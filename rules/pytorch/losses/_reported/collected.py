@@ -16,8 +16,8 @@ from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.quantity.asking import Kind, Quantity
 from transpile.quantity.contents import GROWING
-from transpile.quantity.pieces import BY_PLACE
-from transpile.quantity.shapes import PIECES
+from transpile.quantity.sample_axis.pieces import BY_PLACE
+from transpile.quantity.sample_axis.shapes import PIECES
 from transpile.rules.pytorch.agreement._together import agreeing_calls
 
 from .inquiry import Inquiry

@@ -33,6 +33,8 @@ PASSING = frozenset(
         "tensorflow.compat.v1.Summary.Value",
     }
 )  # fmt: skip
+#: Objects that are shown with all that was set on them.
+NAMESPACES = frozenset({"types.SimpleNamespace", "argparse.Namespace"})
 TEXT_METHODS = frozenset({"format", "join", "ljust", "rjust", "center", "encode"})
 #: How deep texts and containers are analysed.
 DEEPEST = 12
@@ -101,6 +103,9 @@ def inside_text(value: Opaque) -> list[Inside] | None:
         return [(part, n, where) for part, n in zip(value.operands, sides, strict=False)]
     if value.kind != "call":
         return None
+    if any(name in NAMESPACES for name in called_names(value)):
+        given = [item.values for item in value.arguments.items]
+        return [(part, None, where) for part in (*given, *value.attributes.values())]
     passes = any(name in PASSING for name in called_names(value)) or any(
         isinstance(callee, Opaque)
         and callee.kind == "attribute"

@@ -28,6 +28,20 @@ FILLING = frozenset({"append", "appendleft", "add", "insert", "extend", "setdefa
 CHANCE = "a number of the batch is multiplied by one that each process draws for itself"
 
 
+#: Methods that give one number of all, or one for each place along an axis that they are told.
+ALONG_AXES = frozenset({"mean", "sum"})
+
+
+def is_array(value: Value) -> bool:
+    """Whether a value has a number for each place that is left beside an axis: ``x.mean(0)``."""
+    if not isinstance(value, Opaque) or value.kind != "call":
+        return False
+    axis = value.arguments.get("axis", 0)
+    return any(word in ALONG_AXES for word, _ in method_calls(value)) and (
+        axis is not None and axis.values != (Constant(None),)
+    )
+
+
 class Leaves:
     """Finds where the numbers of a reported part leave the batch.
 
@@ -130,6 +144,9 @@ class Leaves:
             return
         if own and self.is_number_at_times(values):
             self.inquiry.doubt(part, "it is a plain number at times, and a tensor at others")
+            return
+        if own and not any(one.tensor for one in own) and any(map(is_array, values)):
+            self.inquiry.doubt(part, "it is an array of numbers")
             return
         degrees = {degree for one in own for degree in one.degrees}
         if len(degrees) != 1 or any(one.kind not in (Kind.PART, Kind.EQUAL) for one in known):

@@ -12,7 +12,7 @@ from transpile.plan.roles.backwards import data_sources
 from transpile.quantity.algebra import AT_TIMES
 from transpile.quantity.asking import Kind, Quantity
 from transpile.quantity.contents import COUNTED
-from transpile.quantity.shapes import PIECES
+from transpile.quantity.sample_axis.shapes import PIECES
 from transpile.records import replace
 from transpile.rules.pytorch.data._looking import seen_whole
 

@@ -1,0 +1,69 @@
+"""Numbers by which a training step changes parameters or gradients, beside its losses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Event
+from transpile.facts.values import External, Opaque
+from transpile.plan.graph import walk_back
+from transpile.plan.model import Plan
+from transpile.plan.models.noise import changes, models_of
+from transpile.rules.pytorch.agreement._decisions import sources
+from transpile.rules.pytorch.agreement._steps import in_groups
+
+#: Functions that cut gradients, with the parameter that says where.
+CLIPPING = {
+    "torch.nn.utils.clip_grad_norm_": "max_norm",
+    "torch.nn.utils.clip_grad_norm": "max_norm",
+    "torch.nn.utils.clip_grad_value_": "clip_value",
+    "torch.nn.utils.clip_grad.clip_grad_norm_": "max_norm",
+    "torch.nn.utils.clip_grad.clip_grad_value_": "clip_value",
+}
+#: A place, what stands there, and what depends on it.
+Amount = tuple[Event, cst.BaseExpression, str]
+
+
+def amounts(plan: Plan) -> Iterator[Amount]:
+    """The numbers that gradients are cut at, and those by which parameters are changed."""
+    for event in plan.facts.events:
+        if event.detached or not plan.in_training(event.stack):
+            continue
+        for callee in event.callee if event.kind == "call" else ():
+            name = callee.name if isinstance(callee, External) else ""
+            limit = event.arguments.get(CLIPPING[name], 1) if name in CLIPPING else None
+            if limit is not None and isinstance(limit.node, cst.BaseExpression):
+                yield event, limit.node, "where gradients are cut"
+            if sets_options(plan, callee) and isinstance(event.node, cst.Call):
+                for arg in event.node.args:
+                    yield event, arg.value, "what the optimizer is set to"
+        for changed, _, _ in changes(plan, event):
+            if any(True for _ in models_of(plan, changed)):
+                for node in put(event):
+                    yield event, node, "how parameters or gradients are changed"
+
+
+def sets_options(plan: Plan, callee: object) -> bool:
+    """Whether something is the ``update`` of an optimizer's parameter groups."""
+    if not isinstance(callee, Opaque) or callee.kind != "attribute" or callee.name != "update":
+        return False
+    optimizers = {id(optimizer.value) for optimizer in plan.optimizers}
+    return any(
+        isinstance(value, Opaque)
+        and value.kind == "attribute"
+        and value.name == "param_groups"
+        and any(id(one) in optimizers for one in value.operands[0])
+        for value in walk_back(callee.operands[0], in_groups)
+    )
+
+
+def put(event: Event) -> list[cst.BaseExpression]:
+    """The expressions that something is changed by."""
+    if isinstance(event.node, cst.Call):
+        return [arg.value for arg in event.node.args]
+    if isinstance(event.node, cst.AugAssign):
+        return [event.node.value]
+    found: list[cst.BaseExpression] = sources(event)
+    return found

@@ -1,1 +1,0 @@
-"""The helper functions that TensorFlow conversions insert, by what they are about."""

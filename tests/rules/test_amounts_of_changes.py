@@ -1,0 +1,60 @@
+"""Numbers of one process's share by which parameters, gradients or the optimizer are changed."""
+
+from __future__ import annotations
+
+import pytest
+from data_way import convert
+
+from transpile import Outcome
+from transpile import convert as convert_on_any_way
+
+SCRIPT = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+x = torch.sin(torch.arange(288.0)).view(48, 6)
+y = torch.cos(torch.arange(144.0)).view(48, 3)
+model = nn.Linear(6, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, weight_decay=1e-3)
+for a, b in DataLoader(TensorDataset(x, y), batch_size=12):
+    optimizer.zero_grad()
+    loss = nn.functional.mse_loss(model(a), b)
+    loss.backward()
+    {change}
+    optimizer.step()
+"""
+EACH = "for p in model.parameters():\n        "
+DIFFERENT = (
+    "nn.utils.clip_grad_norm_(model.parameters(), 0.1 * b.abs().max().item())",
+    "nn.utils.clip_grad_norm_(model.parameters(), max_norm=loss.item())",
+    "nn.utils.clip_grad_value_(model.parameters(), float(loss))",
+    f"{EACH}p.grad.mul_(b.abs().max())",
+    f"{EACH}p.grad /= b.std()",
+    f"{EACH}p.data.mul_(1 - 0.01 * loss.item())",
+    "for group in optimizer.param_groups:\n        group.update(lr=min(0.1, loss.item()))",
+)
+SAME = (
+    "nn.utils.clip_grad_norm_(model.parameters(), 0.5)",
+    "nn.utils.clip_grad_norm_(model.parameters(), max_norm=len(optimizer.param_groups))",
+    f"{EACH}p.grad.mul_(0.5)",
+    f"{EACH}p.grad.div_(p.grad.norm() + 1e-6)",
+    f"{EACH}p.grad.add_(p.detach(), alpha=0.01)",
+    f"{EACH}p.data.mul_(0.99)",
+    "for group in optimizer.param_groups:\n        group.update(lr=group['lr'] * 0.9)",
+)
+
+
+@pytest.mark.parametrize("change", DIFFERENT)
+def test_what_is_changed_by_a_number_of_a_share_is_refused(change: str) -> None:
+    result = convert(SCRIPT.format(change=change))
+    assert result.outcome is Outcome.REFUSED
+    assert "PT712" in {finding.code for finding in result.findings}
+    # With whole batches the number is that of all processes.
+    assert convert_on_any_way(SCRIPT.format(change=change)).outcome is Outcome.CONVERTED
+
+
+@pytest.mark.parametrize("change", SAME)
+def test_what_all_processes_change_alike_is_left(change: str) -> None:
+    found = convert(SCRIPT.format(change=change)).findings
+    assert "PT712" not in {finding.code for finding in found}
