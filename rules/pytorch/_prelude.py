@@ -49,7 +49,8 @@ FILES = (
     ("sharding", ("shard_model", "gathered", "whole_norm", "own_parts", "own_shards")),
     ("split_calls", ("rows_of_ranks", "ShareRows", "GatherRows", "each_tensor")),
     ("split_calls", ("plain_norm", "synchronise_norms", "own_statistics")),
-    ("split_calls", ("SplitCalls", "axes_of", "CheckedSplitCalls")),
+    ("split_calls", ("SplitRows", "SplitCalls", "axes_of", "CheckedRows", "CheckedSplitCalls")),
+    ("split_calls", ("SplitMethod", "CheckedSplitMethod", "split_method")),
     ("batches", ("batches_of_main_process",)),
 )
 #: Those that know what to do before the process group is joined.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Sequence as SequenceOf
 from typing import Any
 
 import libcst as cst
 
+from transpile.audit.splitters import is_splitter
 from transpile.audit.vocabulary import SHARED, Position, Vocabulary
 from transpile.audit.wraps import Wraps, makers
 from transpile.facts.events import Branch
@@ -266,12 +268,35 @@ class ProcessRun(Wraps):
                     return False
         return goes_on
 
+    def hand_to_decorators(
+        self, made: Value, nodes: SequenceOf[cst.Decorator], decorators: tuple[Values, ...]
+    ) -> Values:
+        """Call the project's own decorators, but for those that processes share calls out by."""
+        kept = [pair for pair in zip(nodes, decorators, strict=True) if not self.splits(pair[0])]
+        nodes, decorators = [node for node, _ in kept], tuple(values for _, values in kept)
+        return super().hand_to_decorators(made, nodes, decorators)
+
+    def splits(self, decorator: cst.Decorator) -> bool:
+        """Whether processes share out the calls of what is decorated."""
+        made = decorator.decorator
+        return isinstance(made, cst.Call) and any(
+            isinstance(one, Function) and is_splitter(one, self.vocabulary.splitters)
+            for one in self.values.get(id(made.func), ())
+        )
+
     def decorate(self, statement: cst.FunctionDef) -> None:
-        """Apply the decorators that are functions of the project, the innermost first."""
+        """Apply the project's own decorators, the innermost first, where they are not so far.
+
+        They are where no others decorate the function.
+        """
         values = self.lookup(statement.name.value) or ()
+        if any(isinstance(one, Function) and one.node is not statement for one in values):
+            return
         for decorator in reversed(statement.decorators):
             callees = self.values.get(id(decorator.decorator), ())
             if not callees or not all(isinstance(value, Function) for value in callees):
+                continue
+            if self.splits(decorator):
                 continue
             made = self.invoke(callees, Arguments((Argument(values, None),)), decorator)
             if made and all(isinstance(value, Function) for value in made):

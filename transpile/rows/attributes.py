@@ -78,7 +78,7 @@ class Attributes(Running):
         if isinstance(base, Held):
             return choice(*(self.attribute_of_object(value, word) for value in base.values))
         held = self.held(base)
-        if isinstance(held, Record):
+        if isinstance(held, Record) and not held.family:
             entry = held.get(word)
             if entry is not None:
                 return entry

@@ -227,11 +227,14 @@ class Record:
         entries: what stands under its keys.
         rest: what else may be in it.
         ordered: it is a tuple with names, which is unpacked to its values.
+        family: it is a library's object that holds these tensors and has no rows itself, such as
+            a distribution; empty for others.
     """
 
     entries: tuple[tuple[object, Known], ...] = ()
     rest: Known | None = None
     ordered: bool = False
+    family: str = ""
 
     def get(self, key: object) -> Known | None:
         """What stands under a key."""
@@ -346,13 +349,15 @@ def together(one: Known, other: Known) -> Known | None:
         rest = choice(*one.elements, *other.elements, *rests(one.rest, other.rest))
         return Group((), rest)
     if isinstance(one, Record) and isinstance(other, Record):
+        if one.family != other.family:
+            return None
         left, right = dict(one.entries), dict(other.entries)
         entries = {
             key: choice(*(side[key] for side in (left, right) if key in side))
             for key in (*left, *(key for key in right if key not in left))
         }
         ordered = one.ordered and other.ordered
-        return Record(tuple(entries.items()), either(one.rest, other.rest), ordered)
+        return Record(tuple(entries.items()), either(one.rest, other.rest), ordered, one.family)
     if isinstance(one, Constant) and isinstance(other, Constant):
         if isinstance(one.value, (int, float)) and isinstance(other.value, (int, float)):
             return None if isinstance(one.value, bool) else PLAIN

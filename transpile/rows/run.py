@@ -12,7 +12,7 @@ from .calls import Calls
 from .domain import Held, Input, Known, Unknown
 from .inputs import RANKS
 from .shapes import Impossible
-from .state import Given, Library, NeedsRank, TooLong
+from .state import Frame, Given, Library, NeedsRank, TooLong
 
 #: Runs with other ranks of the inputs after which no more are tried.
 MOST_RUNS = 60
@@ -35,13 +35,12 @@ class Run(Calls):
     def follow(self, model: Value, given: Given, module: Module, node: cst.CSTNode) -> Known:
         """What a call of a model gives."""
         self.sites.append((module, node))
-        from .domain import Known as _  # noqa: F401
-
         outside = Function(cst.Lambda(cst.Parameters(), cst.Name("None")), module, "", None, {})  # type: ignore[arg-type]
-        from .state import Frame
-
         self.frame = Frame({}, outside)
-        return self.call(Held((model,)), given)
+        found = self.call(Held((model,)), given)
+        # An input that is given back as it came must have a rank, too.
+        list(self.deep(found))
+        return found
 
 
 class Outcome:

@@ -101,6 +101,7 @@ def judged_one(outcome: Outcome) -> Judgement:
     # A distribution that stays within the model needs no rows.
     within = [replace(one, cause="object") if one.cause == "bundle" else one for one in within]
     given = [one for one in run.deep(outcome.result) if isinstance(one, Problem)]
+    given.extend(bundles(run, outcome.result))
     problems = sorted([*within, *given], key=lambda one: one.cause != "bundle")
     axes: Axes = 0
     try:
@@ -120,6 +121,23 @@ def judged_one(outcome: Outcome) -> Judgement:
                     mixing=(mixing,) if mixing else (),
                 )
     return Judgement("apart", axes, None, run.noise, run.batch_norm)
+
+
+def bundles(run: Run, value: Known, depth: int = 0) -> list[Unknown]:
+    """The objects in a result that hold tensors and have no rows themselves."""
+    found: list[Unknown] = []
+    for one in options(value) if depth < 8 else ():
+        held = run.held(run.settle(one))
+        if isinstance(held, Record) and held.family:
+            reason = f"it gives an object of '{held.family}', which has no rows"
+            found.append(Unknown(reason, *run.site, "bundle"))
+            continue
+        parts = [*held.elements] if isinstance(held, Group) else []
+        parts += [entry for _, entry in held.entries] if isinstance(held, Record) else []
+        rest = held.rest if isinstance(held, (Group, Record)) else None
+        for each in (*parts, *((rest,) if rest is not None else ())):
+            found.extend(bundles(run, each, depth + 1))
+    return found
 
 
 def is_mixing(problem: Problem) -> bool:

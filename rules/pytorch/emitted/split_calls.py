@@ -2,12 +2,15 @@
 
 import copyreg
 import dataclasses
+import functools
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator, List
 
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
+
+from transpile.rules.pytorch.emitted.processes import get_world_size
 
 
 def rows_of_ranks(total: int) -> List[int]:
@@ -129,7 +132,7 @@ def own_statistics(model: Any) -> Iterator[None]:
             del norm.forward
 
 
-class SplitCalls(DistributedDataParallel):
+class SplitRows:
     """Compute this rank's rows of each call of a model, and return the rows of all ranks.
 
     All ranks call it with the same whole batch. `inputs`, `keywords` and `outputs` say along which
@@ -137,18 +140,14 @@ class SplitCalls(DistributedDataParallel):
     training is computed whole by every rank.
     """
 
-    def __init__(
-        self,
-        model: Any,
-        inputs: Any = 0,
-        keywords: Any = 0,
-        outputs: Any = 0,
-        **options: Any,
-    ) -> None:
-        super().__init__(model, **options)
-        self.inputs, self.keywords, self.outputs = inputs, keywords, outputs
-        self.dims: Any = None
-        self.calls, self.whole_calls = 0, 0
+    module: Any
+    compute: Callable[..., Any]
+    compute_whole: Callable[..., Any]
+    inputs: Any = 0
+    keywords: Any = 0
+    outputs: Any = 0
+    dims: Any = None
+    calls = whole_calls = 0
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         given = []
@@ -171,7 +170,7 @@ class SplitCalls(DistributedDataParallel):
         if min(sizes) < dist.get_world_size():
             # Not enough rows for all ranks: each computes all of them.
             with own_statistics(self.module):
-                return super().forward(*args, **kwargs)
+                return self.compute(*args, **kwargs)
         self.calls += 1
         if self.calls <= 3 or self.calls % 100 == 0:
             self.compare(tensors)
@@ -188,7 +187,7 @@ class SplitCalls(DistributedDataParallel):
             if self.whole_calls <= 3 or self.whole_calls % 100 == 0:
                 self.compare(tensors)
         with own_statistics(self.module):
-            return self.module(*args, **kwargs)
+            return self.compute_whole(*args, **kwargs)
 
     def split(self, args: Any, kwargs: Any, total: int) -> Any:
         """Call the model with this rank's rows, and gather the rows of its outputs."""
@@ -214,12 +213,12 @@ class SplitCalls(DistributedDataParallel):
             torch.manual_seed(
                 torch.initial_seed() + 1000 * self.calls + dist.get_rank()
             )
-            output = super().forward(*args, **kwargs)
+            output = self.compute(*args, **kwargs)
         return each_tensor(gather_rows, output, self.outputs)
 
     def compare(self, tensors: List[torch.Tensor]) -> None:
         """Stop the job where this rank was given another batch than the others."""
-        device = next(self.parameters()).device
+        device = next(self.module.parameters()).device
         flat = [each.detach().double().flatten().to(device) for each in tensors]
         # Places count, too: the same rows in another order are another batch.
         found = [torch.linspace(1, 2, each.numel()).to(each) @ each for each in flat]
@@ -231,6 +230,29 @@ class SplitCalls(DistributedDataParallel):
             raise RuntimeError(
                 f"rank {dist.get_rank()} has another batch: {sums.tolist()}"
             )
+
+
+class SplitCalls(SplitRows, DistributedDataParallel):
+    """Split the calls of a model, and average the gradients of its parameters."""
+
+    def __init__(
+        self,
+        model: Any,
+        inputs: Any = 0,
+        keywords: Any = 0,
+        outputs: Any = 0,
+        **options: Any,
+    ) -> None:
+        super().__init__(model, **options)
+        self.inputs, self.keywords, self.outputs = inputs, keywords, outputs
+
+    def compute(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the model through what averages its gradients."""
+        return DistributedDataParallel.forward(self, *args, **kwargs)
+
+    def compute_whole(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the model itself."""
+        return self.module(*args, **kwargs)
 
 
 def axes_of(rows: Any, whole: Any, start: int, differences: List[bool]) -> Any:
@@ -263,8 +285,8 @@ def axes_of(rows: Any, whole: Any, start: int, differences: List[bool]) -> Any:
     return axes[0]
 
 
-class CheckedSplitCalls(SplitCalls):
-    """Split the calls of a model if the rows of its first batch do not depend on each other."""
+class CheckedRows(SplitRows):
+    """Split calls if the rows of the first batch do not depend on each other."""
 
     def split(self, args: Any, kwargs: Any, total: int) -> Any:
         if self.calls == 1:
@@ -287,9 +309,9 @@ class CheckedSplitCalls(SplitCalls):
         differences: List[bool] = []
         cause = None
         with torch.no_grad():
-            whole = self.module(*args, **kwargs)
+            whole = self.compute_whole(*args, **kwargs)
             try:
-                rows = self.module(
+                rows = self.compute_whole(
                     *each_tensor(own_rows, args, self.inputs),
                     **each_tensor(own_rows, kwargs, self.keywords),
                 )
@@ -307,3 +329,51 @@ class CheckedSplitCalls(SplitCalls):
         self.module.load_state_dict(state)
         for module in training:
             module.training = True
+
+
+class CheckedSplitCalls(CheckedRows, SplitCalls):
+    """Split the calls of a model if the rows of its first batch do not depend on each other."""
+
+
+class SplitMethod(SplitRows):
+    """Split the calls of a method of a model, whose gradients are averaged elsewhere."""
+
+    within = False
+
+    def __init__(
+        self, method: Any, inputs: Any = 0, keywords: Any = 0, outputs: Any = 0
+    ) -> None:
+        self.method = method
+        self.inputs, self.keywords, self.outputs = inputs, keywords, outputs
+
+    def compute(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the method."""
+        return self.method(self.module, *args, **kwargs)
+
+    compute_whole = compute
+
+
+class CheckedSplitMethod(CheckedRows, SplitMethod):
+    """Split the calls of a method if the rows of its first batch do not depend on each other."""
+
+
+def split_method(kind: Any, **axes: Any) -> Any:
+    """Split the calls of a method that are part of the training, but not the calls within them."""
+
+    def decorate(method: Any) -> Any:
+        rows = kind(method, **axes)
+
+        @functools.wraps(method)
+        def call(model: Any, *args: Any, **kwargs: Any) -> Any:
+            learns = get_world_size() > 1 and torch.is_grad_enabled()
+            if SplitMethod.within or not learns:
+                return method(model, *args, **kwargs)
+            SplitMethod.within, rows.module = True, model
+            try:
+                return rows.forward(*args, **kwargs)
+            finally:
+                SplitMethod.within = False
+
+        return call
+
+    return decorate

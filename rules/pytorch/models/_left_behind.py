@@ -13,7 +13,7 @@ import libcst as cst
 
 from transpile.facts.interpreter import Facts
 from transpile.facts.module import Module
-from transpile.facts.values import Class, Instance, Opaque, Value
+from transpile.facts.values import BoundMethod, Class, Instance, Opaque, Value
 from transpile.facts.walk import children
 from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Model, Plan
@@ -21,6 +21,8 @@ from transpile.plan.models.parts import walk_parts
 from transpile.records import dataclass
 from transpile.rules.pytorch.models._bypasses import METHODS, TENSORS
 
+#: The methods that a call of a model runs.
+FORWARD: tuple[str, ...] = ("forward", "__call__")
 #: Methods of lists, dicts and sets that put something into them.
 PUTS = frozenset({"append", "extend", "add", "insert", "update", "appendleft", "setdefault"})
 
@@ -43,14 +45,22 @@ class LeftBehind:
 
 
 def left_behind(facts: Facts, model: Value) -> LeftBehind | None:
-    """The first attribute that carries something from one call of a model to elsewhere."""
+    """The first attribute that carries something from one call of a model to elsewhere.
+
+    Args:
+        facts: the run.
+        model: the model, or the method of it that is called.
+    """
+    words = FORWARD
+    if isinstance(model, BoundMethod):
+        words, model = (*FORWARD, model.function.name), model.receiver
     classes: dict[int, Class] = {}
     for part in walk_parts(model):
         if isinstance(part, Instance):
             for cls in part.cls.ancestry():
                 if isinstance(cls, Class):
                     classes.setdefault(id(cls), cls)
-    own = [(cls, function) for cls in classes.values() for function in forward_methods(cls)]
+    own = [(cls, one) for cls in classes.values() for one in methods_from(cls, words)]
     for cls, function in own:
         for word, kept, node in written(function):
             if kept or is_read_beside(facts, word, [one for _, one in own]):
@@ -104,12 +114,12 @@ def is_closed(value: Opaque) -> bool:
     return bool(names) and not any(name.startswith(("torch.", "builtins.")) for name in names)
 
 
-def forward_methods(cls: Class) -> list[cst.FunctionDef]:
-    """The methods that a forward pass comes to, as far as names tell."""
+def methods_from(cls: Class, words: tuple[str, ...]) -> list[cst.FunctionDef]:
+    """The methods that a call of some of them comes to, as far as names tell."""
     methods = {
         one.name.value: one for one in cls.node.body.body if isinstance(one, cst.FunctionDef)
     }
-    pending: list[str] = [word for word in ("forward", "__call__") if word in methods]
+    pending: list[str] = [word for word in words if word in methods]
     found: dict[str, cst.FunctionDef] = {}
     while pending:
         word = pending.pop()

@@ -83,15 +83,20 @@ Along = tuple[CallRows, set[frozenset[tuple[str, int]]]]
 @query
 def rows_of(plan: Plan, model: Model) -> CallRows:
     """What the calls of a model do with the samples of a batch: the worst of them."""
+    return worst(plan, model.value, calls_of(plan, model))
+
+
+def worst(plan: Plan, called: Value, events: list[Event]) -> CallRows:
+    """What some calls of a model, or of one method of it, do: the worst of them."""
     found: list[CallRows] = []
     met: list[tuple[dict[str, Axis], Given]] = []
-    for event in calls_of(plan, model):
+    for event in events:
         axes = axes_of(plan, event.arguments)
         inputs = (axes, seeded(event.arguments, next(trials(axes))))
         # What is called alike is followed once: the first of the worst calls is what is told.
         if inputs not in met:
             met.append(inputs)
-            found.append(rows_of_call(plan, model.value, event))
+            found.append(rows_of_call(plan, called, event))
     return max(
         found or [CallRows("check", reason="no call of it is seen")],
         key=lambda one: ORDER[one.verdict],

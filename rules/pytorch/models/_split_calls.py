@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from transpile.facts.events import Event
 from transpile.facts.values import Class, Constant, Instance, Opaque, Sequence, Value, Values
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Model, Plan
@@ -42,12 +43,25 @@ def split_of(plan: Plan, model: Model) -> Split:
 
 def whole_because(plan: Plan, model: Model, rows: CallRows) -> str:
     """Why the calls of a model cannot be split; empty where they can."""
+    reason = unsplit_because(plan, model, rows, model.forwards)
+    if reason:
+        return reason
+    wrap: Wrap | str = find_wrap(plan, model)
+    if isinstance(wrap, str):
+        return wrap
+    if wrap.thawed:
+        return "its parameters are frozen and unfrozen while it is trained"
+    return ungiven_because(rows, model.forwards, training_forwards(plan, model))
+
+
+def unsplit_because(plan: Plan, model: Model, rows: CallRows, calls: list[Event]) -> str:
+    """Why what some calls of a model compute has no rows to split; empty where it has."""
     if rows.verdict == "coupled":
         mixing: str = rows.reason
         return mixing
     if rows.cause == "bundle":
         return "it gives an object of a library, whose rows cannot be put together"
-    if gives_number(plan, model):
+    if gives_number(plan, calls):
         return "it gives one number for all samples"
     seen_within = hook(plan.facts)
     if seen_within is not None:
@@ -58,16 +72,16 @@ def whole_because(plan: Plan, model: Model, rows: CallRows) -> str:
         return f"'{beside}' may hand samples on beside the outputs"
     if parameter_gradients(plan, model):
         return "gradients of its parameters are taken by function, where no wrap averages them"
-    wrap: Wrap | str = find_wrap(plan, model)
-    if isinstance(wrap, str):
-        return wrap
-    if wrap.thawed:
-        return "its parameters are frozen and unfrozen while it is trained"
+    return ""
+
+
+def ungiven_because(rows: CallRows, calls: list[Event], training: list[Event]) -> str:
+    """Why what some calls are given has no rows to split; empty where it has."""
     axes = (*rows.inputs, *rows.keywords.values())
-    unpacked = any(event.arguments.unknown_because for event in model.forwards)
+    unpacked = any(event.arguments.unknown_because for event in calls)
     if not unpacked and all(axis is None for axis in axes):
         return "it is given nothing that has a row for each sample"
-    for event in training_forwards(plan, model):
+    for event in training:
         if any(is_array(argument.values) for argument in event.arguments.items):
             return "it is given arrays of NumPy, not tensors"
         for argument in event.arguments.items:
@@ -76,9 +90,9 @@ def whole_because(plan: Plan, model: Model, rows: CallRows) -> str:
     return ""
 
 
-def gives_number(plan: Plan, model: Model) -> bool:
-    """Whether a model gives what a loss is added up from: one number for all samples."""
-    given = {id(value) for event in model.forwards for value in members(event.result)}
+def gives_number(plan: Plan, calls: list[Event]) -> bool:
+    """Whether calls give what a loss is added up from: one number for all samples."""
+    given = {id(value) for event in calls for value in members(event.result)}
     for value in summands(plan):
         behind = value.operands[0] if value.kind in ("item", "attribute") else ()
         if id(value) in given or any(id(one) in given for one in behind):
@@ -162,10 +176,15 @@ def split_arguments(plan: Plan, wrap: Wrap) -> list[str] | None:
     # What the first batch must show is found there for whichever model it is.
     first = next((split for split in splits if split.rows.verdict == "check"), splits[0])
     rows = first.rows
+    return axis_arguments(rows, first.model.forwards)
+
+
+def axis_arguments(rows: CallRows, calls: list[Event]) -> list[str]:
+    """The arguments that say where the samples of some calls are counted."""
     found = []
-    if any(axis != 0 for axis in given_inputs(first)):
+    if any(axis != 0 for axis in given_inputs(rows, calls)):
         found.append(f"inputs={rows.inputs!r}")
-    if any(axis != 0 for axis in given_keywords(first)):
+    if any(axis != 0 for axis in given_keywords(rows, calls)):
         found.append(f"keywords={rows.keywords!r}")
     if not is_first(rows.outputs):
         found.append(f"outputs={rows.outputs!r}")
@@ -177,20 +196,20 @@ def is_checked(plan: Plan, wrap: Wrap) -> bool:
     return any(split_of(plan, model).rows.verdict == "check" for model in wrap.models)
 
 
-def given_inputs(split: Split) -> Iterator[int | None]:
+def given_inputs(rows: CallRows, calls: list[Event]) -> Iterator[int | None]:
     """The axes of the positional arguments that may be tensors."""
-    for position, axis in enumerate(split.rows.inputs):
-        for event in split.model.forwards:
+    for position, axis in enumerate(rows.inputs):
+        for event in calls:
             arguments = event.arguments.positional()
             if position < len(arguments) and not is_plain(arguments[position].values):
                 yield axis
                 break
 
 
-def given_keywords(split: Split) -> Iterator[int | None]:
+def given_keywords(rows: CallRows, calls: list[Event]) -> Iterator[int | None]:
     """The axes of the arguments with keywords that may be tensors."""
-    for name, axis in split.rows.keywords.items():
-        for event in split.model.forwards:
+    for name, axis in rows.keywords.items():
+        for event in calls:
             argument = event.arguments.keyword(name)
             if argument is not None and not is_plain(argument.values):
                 yield axis

@@ -41,6 +41,7 @@ from transpile.plan.model import Plan
 from transpile.plan.models.wraps import wrapped_already
 from transpile.rule import Answer, Remark, Ruling
 from transpile.rules.pytorch.models._split_calls import Split, split_of
+from transpile.rules.pytorch.models._split_methods import splits_methods
 
 CODES = {
     "PT351": "the calls of trained models are split over the processes",
@@ -71,7 +72,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         yield from (Ruling.refuse("PT352", each.event, reason, advice) for each in plan.backwards)
         return
     splits = [split_of(plan, model) for model in plan.trained_models]
-    split = [each for each in splits if not each.whole_because]
+    by_method = [each.model for each in splits if splits_methods(plan, each.model)]
+    splits = [each for each in splits if each.model not in by_method]
+    split = [*by_method, *(each for each in splits if not each.whole_because)]
     if splits and not split:
         first = splits[0]
         module, node = first.rows.module, first.rows.node

@@ -35,6 +35,7 @@ from transpile.rows.products import PRODUCTS, matrix_product
 from transpile.rows.shapes import Impossible, Mixed, Unclear
 from transpile.rows.state import Given, Running
 
+from . import distributions
 from .axes import OPERATIONS
 from .builtins_table import call_builtin, container_method
 from .functional import call_functional
@@ -83,8 +84,11 @@ class TorchLibrary:
             return Number(drawn=True)
         if package == "torch.nn.utils.rnn":
             return sequences(run, word, given)
+        if name in distributions.DIVERGENCES:
+            return distributions.divergence(run, given)
         if package.startswith("torch.distributions") and word[:1].isupper():
-            return run.unknown(f"nothing is known of '{name}'", "bundle")
+            made = distributions.made(run, word, given)
+            return made or run.unknown(f"nothing is known of '{name}'", "bundle")
         if self.is_layer((name,)):
             if name in WRAPPERS:
                 return given.items[0]
@@ -151,6 +155,8 @@ class TorchLibrary:
     def method(self, run: Running, base: Known, word: str, given: Given) -> Known | None:
         """What a method of a tensor, number, list, dict or string gives."""
         held = run.held(base)
+        if isinstance(held, Record) and held.family:
+            return distributions.method(run, held, word, given)
         if isinstance(base, Cell) or isinstance(held, (Group, Record)):
             return container_method(run, base, word, given)
         if isinstance(held, Held):
@@ -200,7 +206,9 @@ class TorchLibrary:
         return found
 
     def attribute(self, run: Running, base: Known, word: str) -> Known | None:
-        """What an attribute of a tensor, or of a layer, is."""
+        """What an attribute of a tensor, of a layer or of a distribution is."""
+        if isinstance(base, Record) and base.family:
+            return distributions.attribute(base, word)
         if isinstance(base, Tensor):
             if word == "shape":
                 return measure(base, "size", Given())

@@ -12,7 +12,8 @@ from transpile.facts.values import Function, Instance, Opaque, Unknown, Value
 from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Backward, Plan
-from transpile.plan.models.learning import outputs, training_forwards
+from transpile.plan.models.learning import outputs
+from transpile.plan.models.method_calls import training_calls
 from transpile.plan.query import query
 
 #: What gives the same on all ranks for what it is given, but for random numbers; so does the
@@ -41,7 +42,7 @@ def batch_of(plan: Plan, backward: Backward) -> Batch:
     forwards = [
         event
         for model in backward.models
-        for event in training_forwards(plan, model)
+        for event in training_calls(plan, model)
         if event.order < backward.event.order
     ]
     around = {id(frame.node) for frame in backward.event.loops()}

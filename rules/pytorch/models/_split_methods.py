@@ -1,0 +1,111 @@
+"""Which methods of trained models have their calls split, where training never calls the model."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from transpile.facts.events import Event
+from transpile.facts.values import Function
+from transpile.plan.model import Model, Plan
+from transpile.plan.models.learning import training_forwards
+from transpile.plan.models.method_calls import method_of, training_method_calls
+from transpile.plan.query import query
+from transpile.records import dataclass
+from transpile.rules.pytorch.gradients._averaging import averaged_by_hand
+from transpile.rules.pytorch.models._rows import CallRows, worst
+from transpile.rules.pytorch.models._split_calls import (
+    axis_arguments,
+    ungiven_because,
+    unsplit_because,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class MethodSplit:
+    """What becomes of the calls of a method that a model is trained through.
+
+    Args:
+        function: the method.
+        rows: what its calls do with the samples of a batch.
+        arguments: what says along which axes samples are counted.
+        whole_because: why every rank computes its calls whole; empty where they are split.
+    """
+
+    function: Function
+    rows: CallRows
+    arguments: tuple[str, ...] = ()
+    whole_because: str = ""
+
+
+@query
+def method_splits(plan: Plan) -> list[MethodSplit]:
+    """What becomes of each method that a model is trained through, in the order of their calls.
+
+    Models of one class share their methods: where one has to be whole for one of them, it is.
+    """
+    found: dict[int, MethodSplit] = {}
+    for model in plan.trained_models:
+        for function, calls in calls_by_method(plan, model):
+            split = split_of_method(plan, model, function, calls)
+            known = found.get(id(function.node))
+            if known is None or not known.whole_because:
+                found[id(function.node)] = split if known is None else joined(known, split)
+    return list(found.values())
+
+
+def splits_methods(plan: Plan, model: Model) -> bool:
+    """Whether calls of a method of a model are split."""
+    own = {id(function.node) for function, _ in calls_by_method(plan, model)}
+    return any(
+        id(each.function.node) in own and not each.whole_because for each in method_splits(plan)
+    )
+
+
+def joined(one: MethodSplit, other: MethodSplit) -> MethodSplit:
+    """What becomes of a method that several models are trained through."""
+    if other.whole_because or one.arguments == other.arguments:
+        return other if other.rows.verdict != "apart" else one
+    reason = "the models that it is a method of count their samples along different axes"
+    return MethodSplit(other.function, other.rows, (), reason)
+
+
+def calls_by_method(plan: Plan, model: Model) -> list[tuple[Function, list[Event]]]:
+    """The methods that a model is trained through, with their calls; none where it is called."""
+    if training_forwards(plan, model):
+        return []
+    found: dict[int, tuple[Function, list[Event]]] = {}
+    for event in training_method_calls(plan, model):
+        method = method_of(event, model)
+        assert method is not None
+        function = method.function
+        found.setdefault(id(function.node), (function, []))[1].append(event)
+    return list(found.values())
+
+
+def split_of_method(
+    plan: Plan, model: Model, function: Function, calls: list[Event]
+) -> MethodSplit:
+    """What becomes of the calls of a method of one model."""
+    rows = worst(plan, calls[0].callee[0], calls)
+    reason = (
+        unmarked_because(function)
+        or unsplit_because(plan, model, rows, calls)
+        or ungiven_because(rows, calls, calls)
+    )
+    if not reason and rows.batch_norm:
+        reason = "it holds batch norm, which is synchronised in calls of a whole model alone"
+    if not reason and not averaged_by_hand(plan, model):
+        reason = "gradients of the model cannot be averaged by hand"
+    return MethodSplit(function, rows, tuple(axis_arguments(rows, calls)), reason)
+
+
+def unmarked_because(function: Function) -> str:
+    """Why a method cannot be given a decorator; empty where it can."""
+    node = function.node
+    if not isinstance(node, cst.FunctionDef) or function.owner is None:
+        return "it is no method that a class of the project defines"
+    if node.decorators:
+        return "it has a decorator already"
+    if function.is_generator or node.asynchronous is not None:
+        return "it gives what it makes bit by bit"
+    return ""
