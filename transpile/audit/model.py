@@ -10,7 +10,7 @@ from transpile.audit.vocabulary import Position, Vocabulary
 from transpile.facts.events import Event
 from transpile.facts.interpreter import Facts
 from transpile.facts.state import truth
-from transpile.facts.values import Class
+from transpile.facts.values import Class, Function
 from transpile.plan.model import Plan
 from transpile.plan.query import Answers
 from transpile.records import dataclass
@@ -23,12 +23,13 @@ class Process:
     Args:
         position: which one it is.
         facts: what its run saw; wrapped models are objects of their own there.
-        own_wraps: the classes that the project derives from the framework's wraps, and makes.
+        own_wraps: the classes that the project derives from the framework's wraps, and makes, and
+            the helpers by whose decorators it shares out calls of methods.
     """
 
     position: Position
     facts: Facts
-    own_wraps: tuple[Class, ...] = ()
+    own_wraps: tuple[Class | Function, ...] = ()
 
     @cached_property
     def calls(self) -> frozenset[int]:

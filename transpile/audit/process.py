@@ -279,10 +279,12 @@ class ProcessRun(Wraps):
     def splits(self, decorator: cst.Decorator) -> bool:
         """Whether processes share out the calls of what is decorated."""
         made = decorator.decorator
-        return isinstance(made, cst.Call) and any(
-            isinstance(one, Function) and is_splitter(one, self.vocabulary.splitters)
-            for one in self.values.get(id(made.func), ())
-        )
+        values = self.values.get(id(made.func), ()) if isinstance(made, cst.Call) else ()
+        for value in values:
+            if isinstance(value, Function) and is_splitter(value, self.vocabulary.splitters):
+                self.own_wraps.append(value)
+                return True
+        return False
 
     def decorate(self, statement: cst.FunctionDef) -> None:
         """Apply the project's own decorators, the innermost first, where they are not so far.
@@ -370,7 +372,7 @@ def run_as(
     position: Position | None,
     shows_wraps: bool,
     most_steps: int = MOST_STEPS,
-) -> tuple[Facts, frozenset[str], tuple[Class, ...]]:
+) -> tuple[Facts, frozenset[str], tuple[Class | Function, ...]]:
     """What a script does as one process of several; no code of it is executed.
 
     What this process never comes to is not looked at.

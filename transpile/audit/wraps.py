@@ -15,6 +15,7 @@ from transpile.facts.values import (
     Class,
     Constant,
     External,
+    Function,
     Opaque,
     Settled,
     Value,
@@ -44,7 +45,7 @@ class Wraps(Settling):
         super().__init__(dialect, find_module)
         self.vocabulary = vocabulary
         self.shows_wraps = shows_wraps
-        self.own_wraps: list[Class] = []
+        self.own_wraps: list[Class | Function] = []
         self.wrapper_attributes |= frozenset(filter(None, vocabulary.wraps.values()))
 
     def call_class(self, callee: Class, arguments: Arguments, node: cst.CSTNode) -> Values:

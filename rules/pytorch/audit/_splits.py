@@ -31,10 +31,11 @@ def splits_calls(audit: Audit) -> bool:
     return bool(own) and all(GATHERS & set(called(wrap, dialect)) for wrap in own)
 
 
-def called(wrap: Class, dialect: Dialect) -> Iterator[str]:
+def called(wrap: Class | Function, dialect: Dialect) -> Iterator[str]:
     """What the call of a wrap may come to outside the project, by its names."""
+    bases = wrap.ancestry() if isinstance(wrap, Class) else (wrap,)
     pending: list[tuple[cst.CSTNode, Module]] = [
-        (base.node, base.module) for base in wrap.ancestry() if isinstance(base, Class)
+        (base.node, base.module) for base in bases if isinstance(base, (Class, Function))
     ]
     seen: set[int] = set()
     while pending:

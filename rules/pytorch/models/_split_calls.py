@@ -17,6 +17,8 @@ from transpile.rows.verdict import hook
 from transpile.rules.pytorch.models._left_behind import handed_on
 from transpile.rules.pytorch.models._rows import Axes, CallRows, rows_of
 
+NOTHING_GIVEN = "it is given nothing that has a row for each sample"
+
 
 @dataclass(frozen=True, eq=False)
 class Split:
@@ -80,7 +82,7 @@ def ungiven_because(rows: CallRows, calls: list[Event], training: list[Event]) -
     axes = (*rows.inputs, *rows.keywords.values())
     unpacked = any(event.arguments.unknown_because for event in calls)
     if not unpacked and all(axis is None for axis in axes):
-        return "it is given nothing that has a row for each sample"
+        return NOTHING_GIVEN
     for event in training:
         if any(is_array(argument.values) for argument in event.arguments.items):
             return "it is given arrays of NumPy, not tensors"

@@ -42,6 +42,7 @@ from transpile.layout.calls import written_call
 from transpile.layout.lines import statement_indentation
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch.models._split_calls import NOTHING_GIVEN
 from transpile.rules.pytorch.models._split_methods import MethodSplit, method_splits
 
 CODES = {
@@ -58,6 +59,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
     for each in method_splits(plan):
         place = (each.function.module, each.function.node)
         name = each.function.name
+        if each.whole_because == NOTHING_GIVEN:
+            # It has nothing to share out, as what puts a batch together.
+            continue
         if each.whole_because:
             yield Remark.note(
                 "PT357",

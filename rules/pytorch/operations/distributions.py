@@ -8,7 +8,7 @@ from __future__ import annotations
 from transpile.facts.values import Constant
 from transpile.rows.along import reduced
 from transpile.rows.bound import Bound, pointwise
-from transpile.rows.domain import Known, Record, Tensor
+from transpile.rows.domain import PLAIN, Known, Record, Tensor
 from transpile.rows.kinds import KINDS
 from transpile.rows.shapes import Unclear
 from transpile.rows.state import Given, Running
@@ -56,6 +56,7 @@ ENTRIES = frozenset(
     }
 )  # fmt: skip
 DRAWS = frozenset({"sample", "rsample"})
+CHANCES = frozenset({"log_prob", "cdf", "icdf"})
 
 
 def made(run: Running, word: str, given: Given) -> Known | None:
@@ -112,42 +113,51 @@ def independent(run: Running, given: Given, *values: Known) -> Known:
     count = bound.integer("reinterpreted_batch_ndims")
     if not isinstance(base, Record) or not base.family or count is None:
         raise Unclear("what is independent here is not known")
-    batch = part(base, "batch")
-    for _ in range(count):
-        batch = without_last(run, "Independent", batch)
-    return law("Independent", part(base, "entries"), part(base, "draws"), batch)
+
+    def one(entries: Tensor, draws: Tensor, batch: Tensor) -> Known:
+        for _ in range(count):
+            batch = without_last(run, "Independent", batch)
+        return law("Independent", entries, draws, batch)
+
+    return run.apply(one, *parts(base))
 
 
-def part(record: Record, name: str) -> Tensor:
-    """A tensor of a distribution."""
-    found = record.get(name)
-    assert isinstance(found, Tensor)
-    return found
+def parts(record: Record) -> tuple[Known, ...]:
+    """What :func:`law` made a distribution of; each may be one of several tensors."""
+    return tuple(part for _, part in record.entries)
 
 
 def method(run: Running, base: Record, word: str, given: Given) -> Known | None:
     """What a method of a distribution gives; None where nothing is known."""
-    draws, batch = part(base, "draws"), part(base, "batch")
+    known = word in ("entropy", *DRAWS) or (word in CHANCES and len(given.every()) == 1)
+    if not known:
+        return None
+    several = len(given.items)
+
+    def one(entries: Tensor, draws: Tensor, batch: Tensor, *values: Known) -> Known:
+        keywords = dict(zip(given.keywords, values[several:], strict=True))
+        return asked(run, word, draws, batch, Given(values[:several], keywords))
+
+    return run.apply(one, *parts(base), *given.items, *given.keywords.values())
+
+
+def asked(run: Running, word: str, draws: Tensor, batch: Tensor, given: Given) -> Known:
+    """What a method gives, of what a distribution draws and of one entry for each draw."""
     if word in DRAWS and not given.every():
         run.noise = True
         return Tensor(draws.dims, drawn=draws.whole)
-    if word in DRAWS and draws.dims == ():
-        return run.apply(lambda *sizes: sized(run, word, *sizes), *given.every())
+    if word in DRAWS:
+        if draws.dims == ():
+            # As many draws as is said, of a distribution that has a single entry.
+            return KINDS["drawn"](Bound(run, word, Given(given.every()), "*size"))
+        raise Unclear(f"how many times '{word}' draws for each sample is not known")
     if word == "entropy":
         return batch
-    if word in ("log_prob", "cdf", "icdf") and len(given.every()) == 1:
-        return run.apply(lambda value: probability(run, base, word, value), given.every()[0])
-    return None
+    return probability(run, word, draws, batch, given.every()[0])
 
 
-def sized(run: Running, word: str, *sizes: Known) -> Known:
-    """As many draws as is said, of a distribution that has a single entry."""
-    return KINDS["drawn"](Bound(run, word, Given(sizes), "*size"))
-
-
-def probability(run: Running, base: Record, word: str, value: Known) -> Known:
+def probability(run: Running, word: str, draws: Tensor, batch: Tensor, value: Known) -> Known:
     """How probable a draw is."""
-    draws, batch = part(base, "draws"), part(base, "batch")
     found = pointwise(run, word, draws, value)
     if draws.dims is None or batch.dims is None or found.dims is None:
         if draws.whole and found.whole:
@@ -161,8 +171,8 @@ def probability(run: Running, base: Record, word: str, value: Known) -> Known:
 def attribute(base: Record, word: str) -> Known | None:
     """What an attribute of a distribution is; None where that is not known."""
     if base.family in PLACES and word in ("mode", "mean", "stddev", "variance"):
-        return part(base, "batch")
-    return part(base, "entries") if word in ENTRIES else None
+        return base.get("batch")
+    return base.get("entries") if word in ENTRIES else None
 
 
 def divergence(run: Running, given: Given) -> Known | None:
@@ -174,6 +184,7 @@ def divergence(run: Running, given: Given) -> Known | None:
             raise Unclear("what is compared here is not known")
         if not (first.family and second.family):
             raise Unclear("what is compared here is not known")
-        return pointwise(run, "kl_divergence", part(first, "batch"), part(second, "batch"))
+        sides = (first.get("batch") or PLAIN, second.get("batch") or PLAIN)
+        return run.apply(lambda *both: pointwise(run, "kl_divergence", *both), *sides)
 
     return run.apply(one, *given.items) if len(given.items) == 2 else None

@@ -12,6 +12,7 @@ from transpile.facts.values import Function, Instance, Opaque, Unknown, Value
 from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Backward, Plan
+from transpile.plan.models.gradient_flow import reached_by_gradients
 from transpile.plan.models.learning import outputs
 from transpile.plan.models.method_calls import training_calls
 from transpile.plan.query import query
@@ -39,11 +40,14 @@ def batch_of(plan: Plan, backward: Backward) -> Batch:
     """Where the rows of a backward pass come from."""
     if backward.loaders or backward.cuts:
         return Batch.DRAWN
+    learned = reached_by_gradients(plan)
     forwards = [
         event
         for model in backward.models
         for event in training_calls(plan, model)
+        # What was acted on gives numbers to a loss, which no gradients flow back through.
         if event.order < backward.event.order
+        and any(id(value) in learned for value in outputs(event))
     ]
     around = {id(frame.node) for frame in backward.event.loops()}
     if not forwards:

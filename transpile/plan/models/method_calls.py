@@ -9,18 +9,19 @@ from transpile.facts.events import Call, Event
 from transpile.facts.values import BoundMethod
 from transpile.plan.graph import is_instance_of, origin
 from transpile.plan.model import Model, Plan
-from transpile.plan.models.learning import outputs, reached_by_losses, training_forwards
+from transpile.plan.models.gradient_flow import reached_by_gradients
+from transpile.plan.models.learning import outputs, training_forwards
 from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off
 
 
 @query
 def training_method_calls(plan: Plan, model: Model) -> list[Event]:
-    """The outermost calls of methods of a model whose result a backward pass depends on.
+    """The outermost calls of methods of a model that gradients flow back to.
 
     A method in which a backward pass stands trains the model: what it calls counts, too.
     """
-    reached = reached_by_losses(plan)
+    reached = reached_by_gradients(plan)
     return [
         event
         for event in plan.facts.calls

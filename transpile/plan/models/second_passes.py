@@ -5,26 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from transpile.facts.events import Branch, Event, Stack
-from transpile.facts.values import Constant, Function, Instance, Opaque, Value
-from transpile.plan.graph import called_names, method_calls, walk_back
+from transpile.facts.values import Value
+from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Backward, Model, Plan
+from transpile.plan.models.gradient_flow import lets_gradients_through
 from transpile.plan.models.learning import outputs, training_forwards
 from transpile.plan.roles.surroundings import gradients_off
-
-#: Functions, methods and attributes behind which no gradient flows back: they cut it off, or give
-#: places, sizes and truth values.
-CUTS = frozenset(
-    {
-        "detach", "detach_", "item", "tolist", "numpy", "data", "argsort", "argmax", "argmin",
-        "argwhere", "nonzero", "bincount", "searchsorted", "bucketize", "multinomial", "eq", "ne",
-        "lt", "le", "gt", "ge", "equal", "isclose", "isnan", "isinf", "isfinite", "logical_and",
-        "logical_or", "logical_not", "long", "int", "bool", "size", "numel", "dim", "shape",
-        "indices", "len", "LessThan", "LessThanEqual", "GreaterThan", "GreaterThanEqual", "Equal",
-        "NotEqual",
-    }
-)  # fmt: skip
-#: Those that give values and, behind them, where these stood.
-WITH_PLACES = frozenset({"topk", "sort", "max", "min", "median", "kthvalue", "mode", "cummax"})
 
 
 def second_pass(plan: Plan, model: Model) -> Event | None:
@@ -93,23 +79,6 @@ def used_by(
         if forward.order < backward.event.order
         and any(id(value) in reached for value in outputs(forward))
     ]
-
-
-def lets_gradients_through(value: Value) -> bool:
-    """Whether gradients may flow back from a value to what it was made of."""
-    if isinstance(value, (Instance, Function)):
-        return False
-    if isinstance(value, Opaque) and value.kind in ("attribute", "operation"):
-        return value.name not in CUTS
-    if isinstance(value, Opaque) and value.kind == "item" and value.index == (Constant(1),):
-        return not any(words_of(base) & WITH_PLACES for base in value.operands[0])
-    return words_of(value).isdisjoint(CUTS)
-
-
-def words_of(value: Value) -> set[str]:
-    """The last words of the functions and methods that a call may be of."""
-    names = {name.rpartition(".")[2] for name in called_names(value)}
-    return names | {name for name, _ in method_calls(value)}
 
 
 def comes_again(event: Event, calls: list[Event]) -> bool:
