@@ -77,9 +77,11 @@ def find_models(plan: Plan) -> None:
             for behind in (origin(one) for one in called_objects(callee, table)):
                 if id(behind) in found or is_instance_of(behind, table.module_bases):
                     model_of(behind).forwards.append(event)
-    for part in [model for model in found.values() if not model.forwards]:
-        owner = owner_of(part.value, found.values(), table)
-        if owner is not None:
+    uncalled = [model for model in found.values() if not model.forwards]
+    by_method = [model_of(one) for one in asked_by_method(plan, uncalled)]
+    for part in uncalled:
+        owner = owner_of(part.value, found.values(), table) or owner_among(by_method, part, table)
+        if owner is not None and owner is not part:
             del found[id(part.value)]
             owner.optimizers.extend(o for o in part.optimizers if o not in owner.optimizers)
     parts = {
@@ -147,6 +149,31 @@ def owner_of(part: Value, models: Iterable[Model], table: Table) -> Model | None
         model
         for model in models
         if model.forwards and isinstance(model.value, Instance) and holds(model.value, part, table)
+    ]
+    return owners[0] if len(owners) == 1 else None
+
+
+def asked_by_method(plan: Plan, parts: list[Model]) -> list[Instance]:
+    """The models whose methods are called from outside, where some parts have no called owner."""
+    if not parts:
+        return []
+    found: dict[int, Instance] = {}
+    for event in plan.facts.calls:
+        for callee in event.callee if not inside_module(event.stack, plan.table) else ():
+            if isinstance(callee, BoundMethod):
+                receiver = origin(callee.receiver)
+                if isinstance(receiver, Instance):
+                    if is_instance_of(receiver, plan.table.module_bases):
+                        found.setdefault(id(receiver), receiver)
+    return list(found.values())
+
+
+def owner_among(models: list[Model], part: Model, table: Table) -> Model | None:
+    """The one of some models that a module is part of."""
+    owners = [
+        model
+        for model in models
+        if isinstance(model.value, Instance) and holds(model.value, part.value, table)
     ]
     return owners[0] if len(owners) == 1 else None
 
