@@ -36,6 +36,32 @@ LINEAR = "self.fc = nn.Linear(5, 3)"
 #: Models that keep their samples apart along axis 0 of input and output.
 APART = [
     Small("linear", "return self.fc(x)", LINEAR),
+    Small("log of normal chances",
+          "law = torch.distributions.Normal(self.fc(x), 1.0)\nreturn law.log_prob(x[:, :3])",
+          LINEAR),
+    Small("chances of a place",
+          "law = torch.distributions.Categorical(logits=self.fc(x))\n"
+          "return law.log_prob(x[:, 0].abs() * 0) + law.entropy()", LINEAR),
+    Small("chances of one of several",
+          "law = torch.distributions.OneHotCategorical(logits=self.fc(x))\n"
+          "return law.log_prob(F.one_hot(law.probs.argmax(-1), 3).to(x.dtype))", LINEAR),
+    Small("independent chances",
+          "law = torch.distributions.Independent(torch.distributions.Laplace(self.fc(x), 2.0), 1)\n"
+          "return law.log_prob(x[:, :3]) + law.entropy()", LINEAR),
+    Small("divergence from a fixed law",
+          "law = torch.distributions.Normal(self.fc(x), 1.0)\n"
+          "other = torch.distributions.Normal(0.0, 1.0)\n"
+          "return torch.distributions.kl_divergence(law, other).sum(1) + law.mean[:, 0]", LINEAR),
+    Small("chances of two laws, by what is set",
+          "law = torch.distributions.Normal(self.fc(x), 1.0)\n"
+          "if self.wide:\n    law = torch.distributions.Normal(self.fc(x), 2.0)\n"
+          "return law.log_prob(x[:, :3])", LINEAR + "\nself.wide = len(type(self).__name__) > 2"),
+    Small("drawn for each sample",
+          "law = torch.distributions.Normal(self.fc(x), 1.0)\nreturn law.rsample()", LINEAR,
+          runs=False),
+    Small("chances along two axes",
+          "law = torch.distributions.MultivariateNormal(x[:, :2], torch.eye(2))\n"
+          "return law.log_prob(x[:, 2:4]) + self.fc(x)[:, 0]", LINEAR),
     Small("relu of linear", "return F.relu(self.fc(x))", LINEAR),
     Small("wrapped in a variable", "return self.fc(torch.autograd.Variable(x))", LINEAR),
     Small("weight of a type", "return torch.mm(x, self.weight)",
@@ -233,6 +259,18 @@ APART = [
 
 #: Models that mix their samples, with a word of the reason.
 COUPLED = [
+    (Small("chances among the samples",
+           "law = torch.distributions.Categorical(logits=self.fc(x)[:, 0])\n"
+           "return self.fc(x) + law.entropy()", LINEAR), "sample"),
+    (Small("all samples as one draw",
+           "law = torch.distributions.Independent(torch.distributions.Normal(self.fc(x), 1.0), 2)\n"
+           "return self.fc(x) + law.log_prob(x[:, :3])", LINEAR), "sample"),
+    (Small("chances of every sample for every other",
+           "law = torch.distributions.Normal(self.fc(x)[:, :1], 1.0)\n"
+           "return law.log_prob(self.fc(x)[:, 1])", LINEAR), "every other"),
+    (Small("one draw of a law for all",
+           "by = torch.distributions.Normal(torch.zeros(3), 1.0).sample()\n"
+           "return self.fc(x) * by", LINEAR, runs=False), "random draw"),
     (Small("softmax of samples", "return self.fc(x).softmax(0)", LINEAR), "softmax"),
     (Small("softmax of samples by keyword", "return F.softmax(self.fc(x), dim=0)", LINEAR),
      "softmax"),
@@ -377,6 +415,12 @@ COUPLED = [
 
 #: Models of which nothing is shown, with a word of the reason.
 CHECK = [
+    (Small("as many draws as is said",
+           "law = torch.distributions.Normal(self.fc(x), 1.0)\nreturn law.rsample((4,)).mean(0)",
+           LINEAR, runs=False), "how many times"),
+    (Small("a law that no table knows",
+           "law = torch.distributions.LKJCholesky(3, self.fc(x)[:, 0].exp())\n"
+           "return law.log_prob(torch.eye(3))", LINEAR, runs=False), "lkjcholesky"),
     (Small("library function", "return lib.mix(self.fc(x))", LINEAR, runs=False), "lib.mix"),
     (Small("library layer", "return self.enc(self.fc(x))",
            LINEAR + "\nself.enc = lib.Encoder(3)", runs=False), "lib.encoder"),

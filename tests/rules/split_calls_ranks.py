@@ -315,11 +315,93 @@ def what_is_evaluated_stays_so(helper: ModuleType) -> None:
     assert model.training and not model.drop.training
 
 
+class Actor(Net):
+    """A model that is called by its methods alone, one of which calls another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[int] = []
+
+    def hidden(self, x: Tensor) -> Tensor:
+        self.sizes.append(len(x))
+        return torch.tanh(self.first(x)) ** 2
+
+    def evaluate(self, x: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
+        out = self.last(self.hidden(x))
+        return out * scale[:, None], out.sum(1)
+
+
+def split_actor(helper: ModuleType, kind: str = "SplitMethod", **axes: Any) -> nn.Module:
+    """An actor whose methods are split."""
+
+    class Split(Actor):
+        hidden = helper.split_method(getattr(helper, kind), **axes)(Actor.hidden)
+        evaluate = helper.split_method(getattr(helper, kind), **axes)(Actor.evaluate)
+
+    return seeded(Split)
+
+
+def average(model: nn.Module) -> None:
+    """Do what stands before each step of an optimizer."""
+    for p in model.parameters():
+        if p.grad is not None:
+            dist.all_reduce(p.grad)
+            p.grad /= dist.get_world_size()
+
+
+@case
+def methods_are_split_once(helper: ModuleType) -> None:
+    alone = seeded(Actor)
+    for kind in ("SplitMethod", "CheckedSplitMethod"):
+        for total in (1, 5, 6):
+            split = split_actor(helper, kind)
+            alone.zero_grad()
+            for model in (alone, split):
+                out, sums = model.evaluate(numbers(total, 3), numbers(total))
+                (out.std(correction=0) + sums.abs().max() + model.hidden(out).mean()).backward()
+            average(split)
+            same(grads(split), grads(alone))
+            own = helper.rows_of_ranks(total)[dist.get_rank()]
+            expected = own if total >= dist.get_world_size() else total
+            # The first batch is compared with what it is as a whole.
+            assert split.sizes[-2:] == [expected] * 2 or kind != "SplitMethod"
+
+
+@case
+def methods_without_gradients_are_whole(helper: ModuleType) -> None:
+    split = split_actor(helper)
+    with torch.no_grad():
+        split.hidden(numbers(6, 3))
+    assert split.sizes == [6]
+    split.hidden(numbers(6, 3))
+    assert split.sizes == [6, helper.rows_of_ranks(6)[dist.get_rank()]]
+
+
+@case
+def methods_that_fail_leave_others_split(helper: ModuleType) -> None:
+    split = split_actor(helper)
+    fails(RuntimeError, "", lambda: split.hidden(numbers(6, 2)))
+    split.hidden(numbers(6, 3))
+    assert split.sizes[-1] == helper.rows_of_ranks(6)[dist.get_rank()]
+
+
+@case
+def methods_with_mixed_rows_stop(helper: ModuleType) -> None:
+    class Mixed(Actor):
+        def hidden(self, x: Tensor) -> Tensor:
+            return x - x.mean(0) + self.first(x).sum() * 0
+
+    Mixed.hidden = helper.split_method(helper.CheckedSplitMethod)(Mixed.hidden)
+    fails(RuntimeError, "depend on each other", lambda: seeded(Mixed).hidden(numbers(6, 3)))
+
+
 def run_rank(rank: int, size: int, helper: str, folder: str) -> None:
     """Run all cases as one rank."""
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)
     module = ModuleType("split_calls")
+    sys.modules["transpile.rules.pytorch.emitted.processes"] = processes = ModuleType("processes")
+    processes.__dict__["get_world_size"] = lambda: dist.get_world_size()
     exec(compile(Path(helper).read_text("utf-8"), helper, "exec"), module.__dict__)
     dist.init_process_group(
         "gloo",

@@ -326,7 +326,10 @@ class CheckedRows(SplitRows):
             raise RuntimeError(
                 "samples of this model depend on each other: do not split its calls"
             ) from cause
-        self.module.load_state_dict(state)
+        # Written over, parameters would be lost to calls before this one in the same step.
+        for name, tensor in self.module.state_dict().items():
+            if not torch.equal(tensor, state[name]):
+                tensor.copy_(state[name])
         for module in training:
             module.training = True
 
