@@ -307,6 +307,11 @@ def train(model):
 #: Rule to the script around its example.
 EXAMPLES = {
     "split-calls": HEAD + LOADER + "@\n" + CRITERION + TRAINING,
+    "split-methods": HEAD
+    + LOADER
+    + "@\n\n\nmodel = Policy()\noptimizer = SGD(model.parameters(), lr=0.1)\n"
+    + CRITERION
+    + TRAINING.replace("model(x)", "model.evaluate(x)"),
     "broadcast-batches": HEAD
     + """\
 loader = DataLoader(train_set, batch_size=32)

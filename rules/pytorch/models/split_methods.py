@@ -11,17 +11,15 @@ Why:
     others have methods such as ``evaluate`` or ``log_prob`` instead, which losses are made of.
 
 Before:
-    class Policy(nn.Module):
-        def evaluate(self, states, actions): ...
-
-    values, entropies = policy.evaluate(states, actions)
+    class Policy(Net):
+        def evaluate(self, states):
+            return self.layer(states)
 
 After:
-    class Policy(nn.Module):
+    class Policy(Net):
         @split_method(SplitMethod)
-        def evaluate(self, states, actions): ...
-
-    values, entropies = policy.evaluate(states, actions)
+        def evaluate(self, states):
+            return self.layer(states)
 
 Refuses when:
     never: a method that cannot be split is computed whole by every process, and PT352 is the

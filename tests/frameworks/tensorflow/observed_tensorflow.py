@@ -11,6 +11,8 @@ from typing import Any
 
 import tensorflow as tf
 
+#: Of what precision layers are, where it is not the usual one.
+FLOATX = "TENSORFLOW_FLOATX"
 trained: dict[int, Any] = {}
 
 
@@ -45,6 +47,8 @@ def observe() -> None:
 def main() -> None:
     """Run the script, then leave the evidence."""
     task = json.loads(os.environ.get("TF_CONFIG", "{}")).get("task", {"index": 0})
+    if FLOATX in os.environ:
+        tf.keras.backend.set_floatx(os.environ[FLOATX])
     observe()
     script, *arguments = sys.argv[1:]
     sys.argv = [script, *arguments]
