@@ -68,7 +68,9 @@ def test_output_is_left_alone(case: Case) -> None:
 @pytest.mark.parametrize("case", CONVERTED, ids=lambda case: case.name)
 def test_every_rule_says_of_the_output_that_it_is_done(case: Case) -> None:
     # What splits calls is judged by the rules for that: those for shares of batches do not hold.
-    way = {"shard": "calls"} if "SplitCalls(" in case.expected_output.read_text("utf-8") else {}
+    text = case.expected_output.read_text("utf-8")
+    splits = "SplitCalls(" in text or "@split_method(" in text
+    way = {"shard": "calls"} if splits else {}
     chosen = Options(**{**dict(case.options), **way, "respect_distributed": False})  # type: ignore[arg-type]
     again = convert_again(case, chosen)
     emitted = emitted_lines(case)

@@ -110,7 +110,7 @@ def test_a_method_that_mixes_samples_is_computed_whole(parts: dict[str, str], re
     result = converted(**parts)
     assert result.outcome is Outcome.CONVERTED, said(result)
     assert split(result.text) == ["evaluate"]
-    assert "PT357 every process computes the calls of 'value' whole" in said(result)
+    assert "PT362 every process computes the calls of 'value' whole" in said(result)
     assert reason in said(result)
 
 
@@ -133,7 +133,7 @@ def test_unknown_operations_are_checked_with_the_first_batch() -> None:
     )
     result = convert(f"import lib\n{script}", Options(shard="calls"), path="train.py")
     assert "@split_method(CheckedSplitMethod" in result.text, said(result)
-    assert "PT358" in said(result)
+    assert "PT363" in said(result)
 
 
 def test_methods_of_a_model_that_is_called_are_left_alone() -> None:

@@ -37,9 +37,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.plan.data.batch_kinds import without_batch
-from transpile.plan.model import Plan
+from transpile.plan.model import Model, Plan
 from transpile.plan.models.wraps import wrapped_already
 from transpile.rule import Answer, Remark, Ruling
+from transpile.rules.pytorch.gradients._averaging import averaged_already
 from transpile.rules.pytorch.models._split_calls import Split, split_of
 from transpile.rules.pytorch.models._split_methods import splits_methods
 
@@ -56,7 +57,7 @@ WAYS = ("calls",)
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each backward pass, and one for each model that is no plain case."""
-    if plan.trained_models and all(wrapped_already(plan, each) for each in plan.trained_models):
+    if plan.trained_models and all(is_distributed(plan, each) for each in plan.trained_models):
         for backward in plan.backwards:
             yield Ruling.done(
                 "PT351", backward.event, "the calls of the models are split", claims=claims(plan)
@@ -96,6 +97,11 @@ def decide(plan: Plan) -> Iterator[Answer]:
             "every process has the loss of the whole batch",
             claims=claims(plan),
         )
+
+
+def is_distributed(plan: Plan, model: Model) -> bool:
+    """Whether the script itself averages the gradients of a model, by a wrap or by hand."""
+    return wrapped_already(plan, model) or averaged_already(plan, model)
 
 
 def claims(plan: Plan) -> tuple[cst.CSTNode, ...]:

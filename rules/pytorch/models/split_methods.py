@@ -44,9 +44,9 @@ from transpile.rules.pytorch.models._split_calls import NOTHING_GIVEN
 from transpile.rules.pytorch.models._split_methods import MethodSplit, method_splits
 
 CODES = {
-    "PT356": "the calls of a method are split over the processes",
-    "PT357": "a method that a model is trained through is computed whole by every process",
-    "PT358": "the first batch must show that the samples of a method are apart",
+    "PT361": "the calls of a method are split over the processes",
+    "PT362": "a method that a model is trained through is computed whole by every process",
+    "PT363": "the first batch must show that the samples of a method are apart",
 }
 #: Where batches are sharded, calls are not.
 WAYS = ("calls",)
@@ -62,19 +62,19 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         if each.whole_because:
             yield Remark.note(
-                "PT357",
+                "PT362",
                 place,
                 f"every process computes the calls of '{name}' whole: {each.whole_because}",
             )
             continue
         if each.rows.verdict == "check":
             yield Remark.note(
-                "PT358",
+                "PT363",
                 place,
                 f"whether '{name}' keeps its samples apart is checked with the first batch, and "
                 f"the job stops where it does not: {each.rows.reason}",
             )
-        yield Ruling.apply("PT356", place, f"calls of '{name}' are split", data=each)
+        yield Ruling.apply("PT361", place, f"calls of '{name}' are split", data=each)
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
