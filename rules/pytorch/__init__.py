@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from transpile.facts.buffers import BufferWords
 from transpile.facts.state import Dialect, Dispatch
+from transpile.helpers.recognised import is_helper
 from transpile.plan.table import Table
 from transpile.plan.vocabulary import Head
 from transpile.rules.pytorch._shaping import SHAPING
@@ -59,6 +60,8 @@ ALIASES = {
     "torch.utils.tensorboard.writer.SummaryWriter": "torch.utils.tensorboard.SummaryWriter",
 }
 
+#: Helpers of outputs by whose decorators processes share out calls, to where they stand.
+SPLITTERS = {"split_method": "transpile.rules.pytorch.emitted.split_calls"}
 LOADER = (
     "dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn",
     "pin_memory", "drop_last", "timeout", "worker_init_fn", "multiprocessing_context",
@@ -172,6 +175,7 @@ TABLE = Table(
         ),
         keeps_argument={("torch.utils.data.DataLoader", "dataset"): 0},
         loads_class={"from_pretrained": "config"},
+        splits=lambda function: is_helper(function, SPLITTERS),
         derived_wraps=frozenset({"torch.nn.parallel.DistributedDataParallel"}),
         returns_argument={
             "torch.nn.DataParallel": "module",

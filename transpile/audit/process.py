@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Sequence as SequenceOf
 from typing import Any
 
 import libcst as cst
 
-from transpile.audit.splitters import is_splitter
 from transpile.audit.vocabulary import SHARED, Position, Vocabulary
 from transpile.audit.wraps import Wraps, makers
 from transpile.facts.events import Branch
@@ -268,23 +266,13 @@ class ProcessRun(Wraps):
                     return False
         return goes_on
 
-    def hand_to_decorators(
-        self, made: Value, nodes: SequenceOf[cst.Decorator], decorators: tuple[Values, ...]
-    ) -> Values:
-        """Call the project's own decorators, but for those that processes share calls out by."""
-        kept = [pair for pair in zip(nodes, decorators, strict=True) if not self.splits(pair[0])]
-        nodes, decorators = [node for node, _ in kept], tuple(values for _, values in kept)
-        return super().hand_to_decorators(made, nodes, decorators)
-
     def splits(self, decorator: cst.Decorator) -> bool:
-        """Whether processes share out the calls of what is decorated."""
-        made = decorator.decorator
-        values = self.values.get(id(made.func), ()) if isinstance(made, cst.Call) else ()
-        for value in values:
-            if isinstance(value, Function) and is_splitter(value, self.vocabulary.splitters):
-                self.own_wraps.append(value)
-                return True
-        return False
+        """Whether processes share out the calls of what is decorated, which the run notes."""
+        found = super().splits(decorator)
+        if found and isinstance(decorator.decorator, cst.Call):
+            makers = self.values.get(id(decorator.decorator.func), ())
+            self.own_wraps.extend(one for one in makers if isinstance(one, Function))
+        return found
 
     def decorate(self, statement: cst.FunctionDef) -> None:
         """Apply the project's own decorators, the innermost first, where they are not so far.

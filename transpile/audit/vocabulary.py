@@ -75,8 +75,6 @@ class Vocabulary:
         meets: functions in which all processes take part.
         main_rank: the call that stands for a process's number where nothing else does.
         fills: functions whose first argument is a list that comes back with what others have.
-        splitters: helpers of outputs whose decorators let processes share out the calls of a
-            function, all of which receive what it gives for the whole, to the module of each.
     """
 
     calls: Mapping[str, str]
@@ -93,4 +91,3 @@ class Vocabulary:
     meets: frozenset[str] = frozenset()
     main_rank: str = ""
     fills: frozenset[str] = frozenset()
-    splitters: Mapping[str, str] = field(default_factory=dict)

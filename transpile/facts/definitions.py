@@ -99,6 +99,8 @@ class Definitions(Imports):
         found: Values = (made,)
         alone = True
         for node, values in zip(reversed(nodes), reversed(decorators), strict=True):
+            if self.splits(node):
+                continue
             own = tuple(value for value in values if isinstance(value, (Function, BoundMethod)))
             if own:
                 given = self.invoke(own, Arguments((Argument(found, None),)), node)
@@ -107,6 +109,12 @@ class Definitions(Imports):
             else:
                 alone = False
         return found if alone else (made,)
+
+    def splits(self, decorator: cst.Decorator) -> bool:
+        """Whether processes share out the calls of what is decorated."""
+        made = decorator.decorator
+        values = self.values.get(id(made.func), ()) if isinstance(made, cst.Call) else ()
+        return any(isinstance(one, Function) and self.dialect.splits(one) for one in values)
 
 
 def groups_of(decorators: tuple[Values, ...]) -> list[Value]:

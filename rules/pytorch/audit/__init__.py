@@ -111,5 +111,4 @@ VOCABULARY = Vocabulary(
     fills=frozenset(
         {"torch.distributed.broadcast_object_list", "torch.distributed.all_gather_object"}
     ),
-    splitters={"split_method": "transpile.rules.pytorch.emitted.split_calls"},
 )

@@ -1,6 +1,5 @@
-"""Decorators of outputs by which processes share out the calls of a function.
+"""Telling the helpers of outputs from what a script defines itself.
 
-All processes receive what the function gives for the whole, so that the function stands for itself.
 They are known by their text: what somebody has changed is followed like anything else.
 """
 
@@ -15,14 +14,14 @@ from transpile.facts.values import Function
 from transpile.helpers.files import helpers_in
 
 
-def is_splitter(function: Function, splitters: Mapping[str, str]) -> bool:
-    """Whether a function is one of the helpers that make such a decorator.
+def is_helper(function: Function, helpers: Mapping[str, str]) -> bool:
+    """Whether a function is one of some helpers.
 
     Args:
         function: the function.
-        splitters: the names of the helpers, to the modules that hold them.
+        helpers: their names, to the modules that hold them.
     """
-    module = splitters.get(function.name)
+    module = helpers.get(function.name)
     if module is None:
         return False
     return parsed(function.module.source.code(function.node)) == emitted(module, function.name)
