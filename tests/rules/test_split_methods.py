@@ -124,7 +124,25 @@ def test_where_nothing_can_be_split_nothing_is_written() -> None:
     mixing = "law = Categorical(logits=self.actor(x) - self.actor(x).mean(0))"
     result = converted(evaluate=mixing, value=" - self.critic(x).mean()")
     assert result.outcome is Outcome.REFUSED
-    assert "PT352" in said(result)
+    refusal = next(one.message for one in result.findings if one.code == "PT352")
+    assert "'evaluate', which training goes through: 'mean' is taken over the samples" in refusal
+
+
+def test_outputs_in_dicts_are_those_of_a_method() -> None:
+    script = HEAD.format(**PLAIN)
+    given = "return law.log_prob(action), law.entropy()"
+    taken = "chances, entropy = agent.evaluate(states[rows], actions[rows])"
+    assert given in script and taken in script
+    script = script.replace(
+        given, "return {'chances': law.log_prob(action), 'rest': law.entropy()}"
+    )
+    script = script.replace(
+        taken,
+        taken.replace("chances, entropy", "given")
+        + "\n        chances, entropy = given['chances'], given['rest']",
+    )
+    result = convert(script, Options(shard="calls"), path="train.py")
+    assert split(result.text) == ["value", "evaluate"], said(result)
 
 
 def test_unknown_operations_are_checked_with_the_first_batch() -> None:

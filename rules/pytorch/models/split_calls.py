@@ -42,7 +42,7 @@ from transpile.plan.models.wraps import wrapped_already
 from transpile.rule import Answer, Remark, Ruling
 from transpile.rules.pytorch.gradients._averaging import averaged_already
 from transpile.rules.pytorch.models._split_calls import Split, split_of
-from transpile.rules.pytorch.models._split_methods import splits_methods
+from transpile.rules.pytorch.models._split_methods import method_splits, splits_methods
 
 CODES = {
     "PT351": "the calls of trained models are split over the processes",
@@ -84,7 +84,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         yield Ruling.refuse(
             "PT352",
             (module, node),
-            f"no call of a trained model can be split over the processes: {first.whole_because}",
+            f"no call of a trained model can be split over the processes: {why_none(plan, first)}",
             "keep the samples of a batch apart within the model, or distribute it by hand",
         )
         return
@@ -97,6 +97,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
             "every process has the loss of the whole batch",
             claims=claims(plan),
         )
+
+
+def why_none(plan: Plan, first: Split) -> str:
+    """Why nothing is split, where a first model is not."""
+    methods = method_splits(plan)
+    if not methods:
+        return first.whole_because
+    return f"'{methods[0].function.name}', which training goes through: {methods[0].whole_because}"
 
 
 def is_distributed(plan: Plan, model: Model) -> bool:

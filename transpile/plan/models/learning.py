@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from transpile.facts.events import Event
-from transpile.facts.values import Instance, Value
+from transpile.facts.values import Instance, Mapping, Sequence, Value
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off
+
+#: Outputs of a call after which no more are looked at.
+MOST_OUTPUTS = 1000
 
 
 def training_forwards(plan: Plan, model: Model) -> list[Event]:
@@ -23,12 +26,14 @@ def training_forwards(plan: Plan, model: Model) -> list[Event]:
 
 
 def outputs(event: Event) -> list[Value]:
-    """What a model call gives, its parts included."""
+    """What a model call gives, and what that holds where it is a list, a tuple or a dict."""
     found: list[Value] = []
-    for value in event.result:
+    pending = [*event.result]
+    while pending and len(found) < MOST_OUTPUTS:
+        value = pending.pop(0)
         found.append(value)
-        for group in getattr(value, "elements", ()):
-            found.extend(group)
+        if isinstance(value, (Sequence, Mapping)):
+            pending.extend(one for one in value.every() if one not in found)
     return found
 
 
