@@ -103,7 +103,8 @@ def why_none(plan: Plan, first: Split) -> str:
     """Why nothing is split, where a first model is not."""
     methods = method_splits(plan)
     if not methods:
-        return first.whole_because
+        reason: str = first.whole_because
+        return reason
     return f"'{methods[0].function.name}', which training goes through: {methods[0].whole_because}"
 
 
