@@ -12,6 +12,7 @@ import pytest
 from transpile.layout import (
     add_argument,
     append_to_body,
+    decorate,
     guard,
     insert_after,
     insert_after_imports,
@@ -103,6 +104,21 @@ class TestInsertBefore:
         source = read("a\n# about\n@d\n@e\ndef f(): pass\n")
         edits = insert_before(source, statement(source, "def f"), ["new"])
         assert applied(source, edits) == "a\nnew\n# about\n@d\n@e\ndef f(): pass\n"
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("class A:\n  # about\n  def f(self): pass\n",
+             "class A:\n  # about\n  @d(\n    1\n  )\n  def f(self): pass\n"),
+            ("class A:\r\n\tx = 1\r\n\r\n\tdef f(self):\r\n\t\tpass\r\n",
+             "class A:\r\n\tx = 1\r\n\r\n\t@d(\r\n\t\t1\r\n\t)\r\n\tdef f(self):\r\n\t\tpass\r\n"),
+        ],
+    )  # fmt: skip
+    def test_a_decorator_stands_below_comments(self, text: str, expected: str) -> None:
+        source = read(text)
+        function = statement(source, "def f")
+        assert isinstance(function, libcst.FunctionDef)
+        assert applied(source, decorate(source, function, ["@d(", "    1", ")"])) == expected
 
     def test_relative_indentation_becomes_the_files_own(self) -> None:
         source = read("if x:\n\tf()\n")

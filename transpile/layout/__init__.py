@@ -15,6 +15,7 @@ from transpile.layout.guards import guard
 from transpile.layout.imports import insert_after_imports, insert_import, last_import
 from transpile.layout.statements import (
     append_to_body,
+    decorate,
     insert_after,
     insert_at_start_of_body,
     insert_before,
@@ -26,6 +27,7 @@ from transpile.layout.statements import (
 __all__ = [
     "add_argument",
     "append_to_body",
+    "decorate",
     "guard",
     "insert_after",
     "insert_after_imports",

@@ -52,6 +52,22 @@ def insert_before(
     return (Insert(offset, newline.join(new) + newline, order, "before", span),)
 
 
+def decorate(
+    source: Source, function: libcst.FunctionDef, lines: Sequence[str]
+) -> tuple[Edit, ...]:
+    """Give a function that has no decorator one, below the comments on it.
+
+    Args:
+        source: the script.
+        function: its definition.
+        lines: the decorator.
+    """
+    span = statement_span(source, function)
+    new = in_file_style(source, lines, statement_indentation(source, function))
+    text = source.newline.join(new) + source.newline
+    return (Insert(source.line_start(span.start), text, 0, "before", span),)
+
+
 def insert_after(
     source: Source, statement: Statement, lines: Sequence[str], order: int = 0
 ) -> tuple[Edit, ...]:

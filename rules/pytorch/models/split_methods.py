@@ -35,7 +35,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.layout import insert_before
+from transpile.layout import decorate
 from transpile.layout.calls import written_call
 from transpile.layout.lines import statement_indentation
 from transpile.plan.model import Plan
@@ -90,5 +90,5 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     indentation = len(statement_indentation(source, node))
     arguments = [names.fresh(kind), *split.arguments]
     lines = written_call(f"@{names.fresh('split_method')}", arguments, indentation)
-    for edit in insert_before(source, node, lines):
+    for edit in decorate(source, node, lines):
         yield In(module, edit)
