@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from programs.check import BROKEN, PRETENDED, REAL, Checked, check
+from programs.methods import called_by_method
 from programs.processes import Gpus
 from programs.program import Program, program
 from programs.shrink import shrunk
@@ -53,7 +54,9 @@ def main(arguments: list[str]) -> int:
     ]
     table = Table()
     count = wrong = 0
-    how = How(options.shard, tuple(options.without), gpus_of(options), options.seconds)
+    how = How(
+        options.shard, tuple(options.without), gpus_of(options), options.seconds, options.methods
+    )
     for made, checked in results(seeds, how):
         count += 1
         table.add(made, checked)
@@ -100,6 +103,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--shard", default="data", choices=("data", "calls", "auto"))
     parser.add_argument("--without", action="append", default=[], metavar="CONSTRUCT")
     parser.add_argument("--scripts", nargs="+", type=Path)
+    parser.add_argument("--methods", action="store_true", help="call models by a method")
     parser.add_argument("--keep", type=Path, help="folder for what goes wrong, made small")
     parser.add_argument("--pretend-cuda", action="store_true", help="on two pretended GPUs")
     parser.add_argument("--on-gpu", action="store_true", help="on the GPU of this machine")
@@ -140,12 +144,14 @@ class How:
         without: constructs that are left out.
         gpus: the GPUs that they run on; None for the CPU.
         seconds: after how long no program is begun any more.
+        methods: models of classes are called by a method of their own.
     """
 
     way: str
     without: tuple[str, ...] = ()
     gpus: Gpus | None = None
     seconds: float = float("inf")
+    methods: bool = False
 
 
 def results(seeds: list[range], how: How) -> Iterator[tuple[Program, Checked]]:
@@ -177,7 +183,8 @@ def examined(seed: int, how: How) -> tuple[Program, Checked]:
 
 def outcome_of(made: Program, how: How) -> Checked:
     """What comes of a program."""
-    return check(made.text, options_of(how.way), made.inexact, how.way, how.gpus)
+    text = called_by_method(made.text) if how.methods else made.text
+    return check(text, options_of(how.way), made.inexact, how.way, how.gpus)
 
 
 def keep(made: Program, checked: Checked, folder: Path, how: How) -> Path:
@@ -190,7 +197,8 @@ def keep(made: Program, checked: Checked, folder: Path, how: How) -> Path:
     last = outcome_of(small, how)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{how.way}{'_gpus' if how.gpus else ''}_{made.seed}.py"
-    path.write_text(f"# {last.outcome}: {' '.join(last.details.split())[:300]}\n{small.text}")
+    text = called_by_method(small.text) if how.methods else small.text
+    path.write_text(f"# {last.outcome}: {' '.join(last.details.split())[:300]}\n{text}")
     path.with_suffix(".out").write_text(last.converted)
     return path
 

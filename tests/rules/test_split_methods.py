@@ -162,6 +162,21 @@ def test_methods_of_a_model_that_is_called_are_left_alone() -> None:
     assert "= SplitCalls(" in result.text and not split(result.text)
 
 
+def test_methods_of_a_class_that_a_wrap_is_around_are_computed_whole() -> None:
+    """The wrap would hand them rows of one rank, which they would share out again."""
+    script = HEAD.format(**PLAIN).replace("def value(self, x):\n        return self.critic(x)",
+        "def value(self, x):\n        return self.critic(x)\n\n"
+        "    def forward(self, x):\n        return self.value(x)")  # fmt: skip
+    script = script.replace("agent = Agent()", "agent, other = Agent(), Agent()")
+    script = script.replace("SGD(agent.parameters()",
+                            "SGD([*agent.parameters(), *other.parameters()]")  # fmt: skip
+    script = script.replace("- entropy.mean()", "- entropy.mean() + other(states[rows]).mean()")
+    result = convert(script, Options(shard="calls"), path="train.py")
+    assert "other = SplitCalls(other" in result.text, said(result)
+    assert not split(result.text)
+    assert "a model of the same class is called itself" in said(result)
+
+
 def test_methods_without_gradients_are_left_alone() -> None:
     gain = "chances - agent.value(states[rows]).squeeze(-1)"
     script = HEAD.format(**PLAIN).replace(gain, gain.replace(".squeeze", ".detach().squeeze"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.facts.values import Function
+from transpile.facts.values import Class, Function, Instance, Value
+from transpile.plan.graph import origin
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.learning import training_forwards
 from transpile.plan.models.method_calls import method_of, training_method_calls
@@ -92,11 +93,34 @@ def split_of_method(
         or unsplit_because(plan, model, rows, calls)
         or ungiven_because(rows, calls, calls)
     )
+    if not reason and is_shared_with_wrapped(plan, model, function):
+        reason = "a model of the same class is called itself, whose wrap splits what it calls"
     if not reason and rows.batch_norm:
         reason = "it holds batch norm, which is synchronised in calls of a whole model alone"
     if not reason and not averaged_by_hand(plan, model):
         reason = "gradients of the model cannot be averaged by hand"
     return MethodSplit(function, rows, tuple(axis_arguments(rows, calls)), reason)
+
+
+def is_shared_with_wrapped(plan: Plan, model: Model, function: Function) -> bool:
+    """Whether the method is one of another model, too, whose calls are split by a wrap."""
+    return any(
+        other is not model and has_method(origin(other.value), function)
+        for other in plan.trained_models
+        if training_forwards(plan, other)
+    )
+
+
+def has_method(value: Value, function: Function) -> bool:
+    """Whether a method is one of an object."""
+    if not isinstance(value, Instance):
+        return False
+    return any(
+        isinstance(found, Function) and found.node is function.node
+        for cls in value.cls.ancestry()
+        if isinstance(cls, Class)
+        for found in cls.scope.names.get(function.name, ())
+    )
 
 
 def unmarked_because(function: Function) -> str:
