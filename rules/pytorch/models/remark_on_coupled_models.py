@@ -33,7 +33,7 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
-from transpile.facts.values import Mapping, Opaque, Sequence, Value, Values
+from transpile.facts.values import BoundMethod, Mapping, Opaque, Sequence, Value, Values
 from transpile.plan.graph import called_names, is_instance_of, origin, origins
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.learning import reached_by_losses
@@ -46,7 +46,9 @@ from transpile.quantity.joined import is_joined
 from transpile.rows.verdict import hook
 from transpile.rule import Answer, Remark
 from transpile.rules.pytorch.models._batch_norm import has_batch_norm
-from transpile.rules.pytorch.models._rows import CallRows, calls_of, rows_of
+from transpile.rules.pytorch.models._left_behind import FORWARD
+from transpile.rules.pytorch.models._rows import CallRows, calls_of, rows_of, worst
+from transpile.rules.pytorch.models._split_methods import calls_by_method
 
 CODES = {
     "PT413": "a model mixes the samples of a batch",
@@ -74,27 +76,72 @@ def decide(plan: Plan) -> Iterator[Answer]:
             yield mixed(moving, OF_THE_SHARE)
         if has_known_head(plan, model):
             continue
-        rows = rows_of(plan, model)
-        hooked = hook(plan.facts)
-        if hooked is not None and rows.node is hooked.node:
-            # Of hooks it is told where they are registered.
-            continue
-        if is_unknown(rows) and (model.trained or rows.cause not in OBJECTS):
-            yield unknown(plan, model, rows)
-        if rows.verdict == "coupled" and rows.cause == "padding" and rows.module and rows.node:
-            yield padded(rows.module, rows.node)
-        if rows.verdict != "coupled" or rows.cause not in CAUSES or rows.possible:
-            continue
-        if rows.node is None or rows.module is None or id(rows.node) in seen:
-            continue
-        # Of the shapes that are supposed of the inputs one is meant.
-        ways = rows.mixing or ((rows.node,),)
-        if any(all(is_accounted_for(plan, model, node) for node in way) for way in ways):
-            continue
-        seen.add(id(rows.node))
-        yield mixed(rows, rows.reason)
+        for rows, calls in called_in(plan, model):
+            yield from remarks(plan, model, rows, calls, seen)
+    for model, calls in methods_beside(plan):
+        rows = worst(plan, calls[0].callee[0], calls)
+        yield from remarks(plan, model, rows, calls, seen)
     for event in norms_of_others(plan):
         yield mixed(event, OF_THE_SHARE)
+
+
+def methods_beside(plan: Plan) -> Iterator[tuple[Model, list[Event]]]:
+    """The calls of methods of models that losses depend on, but that no training goes through."""
+    reached = reached_by_losses(plan)
+    known = {
+        id(event)
+        for model in plan.trained_models
+        for _, calls in calls_by_method(plan, model)
+        for event in calls
+    }
+    found: dict[tuple[int, int], tuple[Model, list[Event]]] = {}
+    for event in plan.facts.reached_calls:
+        callee = event.callee[0] if len(event.callee) == 1 else None
+        if not isinstance(callee, BoundMethod) or id(event) in known:
+            continue
+        model = origin(callee.receiver)
+        if not is_instance_of(model, plan.table.module_bases):
+            continue
+        if inside_module(event.stack, plan.table) or callee.function.name in FORWARD:
+            continue
+        given = [value for value in event.result if id(value) in reached]
+        if any(quantity(plan, (one,)).kind is Kind.SAMPLE for one in parts(tuple(given))):
+            key = (id(model), id(callee.function.node))
+            found.setdefault(key, (Model(model), []))[1].append(event)
+    yield from found.values()
+
+
+def called_in(plan: Plan, model: Model) -> Iterator[tuple[CallRows, list[Event]]]:
+    """What the calls of a model do with samples, or those of each method that training calls."""
+    by_method = calls_by_method(plan, model)
+    for _, calls in by_method:
+        yield worst(plan, calls[0].callee[0], calls), calls
+    if not by_method:
+        yield rows_of(plan, model), calls_of(plan, model)
+
+
+def remarks(
+    plan: Plan, model: Model, rows: CallRows, calls: list[Event], seen: set[int]
+) -> Iterator[Remark]:
+    """What is said of some calls of a model; of each place once."""
+    hooked = hook(plan.facts)
+    if hooked is not None and rows.node is hooked.node:
+        # Of hooks it is told where they are registered.
+        return
+    if is_unknown(rows) and (model.trained or rows.cause not in OBJECTS):
+        yield unknown(plan, model, rows)
+    if rows.verdict == "coupled" and rows.cause == "padding" and rows.module and rows.node:
+        yield padded(rows.module, rows.node)
+    if rows.verdict != "coupled" or rows.cause not in CAUSES or rows.possible:
+        return
+    if rows.node is None or rows.module is None or id(rows.node) in seen:
+        return
+    # Of the shapes that are supposed of the inputs one is meant.
+    ways = rows.mixing or ((rows.node,),)
+    if any(all(is_accounted_for(plan, calls, node) for node in way) for way in ways):
+        return
+    seen.add(id(rows.node))
+    yield mixed(rows, rows.reason)
 
 
 def has_known_head(plan: Plan, model: Model) -> bool:
@@ -230,7 +277,7 @@ def unknown(plan: Plan, model: Model, rows: CallRows) -> Remark:
     )
 
 
-def is_accounted_for(plan: Plan, model: Model, node: object) -> bool:
+def is_accounted_for(plan: Plan, calls: list[Event], node: object) -> bool:
     """Whether what mixes the samples is warned of already, or is known for what it is.
 
     That is a mean or sum, such as a loss that the model gives beside its outputs.
@@ -238,11 +285,7 @@ def is_accounted_for(plan: Plan, model: Model, node: object) -> bool:
     if any(True for _ in couplings(plan)):
         return True
     reduced = quantity(plan, plan.facts.values_of(node)).kind is Kind.PART
-    outputs = {
-        quantity(plan, (one,)).kind
-        for event in calls_of(plan, model)
-        for one in parts(event.result)
-    }
+    outputs = {quantity(plan, (one,)).kind for event in calls for one in parts(event.result)}
     # Of a loss that is not known it is said where it is trained on.
     return reduced and not outputs.isdisjoint((Kind.PART, Kind.UNKNOWN))
 
