@@ -1,4 +1,4 @@
-# warned: a method of the model takes one sample out of the batch
+# said: a method of the model takes one sample out of the batch
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
