@@ -21,7 +21,9 @@ def called_by_method(text: str) -> str:
             # Others are made of it, too, which may be called in other ways.
             continue
         calls = re.compile(rf"(?<![\w.]){name}\(")
-        if calls.search(text) is None:
+        # Where it is handed on or compiled, it is called by other names, too.
+        handed_on = re.search(rf"(?<!def )\b\w+\((?:[^()\n]*, )?{name}\b(?![.(])", text)
+        if calls.search(text) is None or handed_on or re.search(rf"= {name}\b(?![.(])", text):
             continue
         text = text.replace(head[0], head[0].replace("def forward(self", "def scores(self"))
         text = calls.sub(f"{name}.scores(", text)
