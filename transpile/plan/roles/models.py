@@ -80,7 +80,9 @@ def find_models(plan: Plan) -> None:
     uncalled = [model for model in found.values() if not model.forwards]
     by_method = [model_of(one) for one in asked_by_method(plan, uncalled)]
     for part in uncalled:
-        owner = owner_of(part.value, found.values(), table) or owner_among(by_method, part, table)
+        owner = owner_of(part.value, found.values(), table)
+        if owner is None and not has_called_methods(plan, part.value):
+            owner = owner_among(by_method, part, table)
         if owner is not None and owner is not part:
             del found[id(part.value)]
             owner.optimizers.extend(o for o in part.optimizers if o not in owner.optimizers)
@@ -166,6 +168,15 @@ def asked_by_method(plan: Plan, parts: list[Model]) -> list[Instance]:
                     if is_instance_of(receiver, plan.table.module_bases):
                         found.setdefault(id(receiver), receiver)
     return list(found.values())
+
+
+def has_called_methods(plan: Plan, value: Value) -> bool:
+    """Whether methods of an object are called, such as one by which a layer trains itself."""
+    return any(
+        isinstance(callee, BoundMethod) and origin(callee.receiver) is value
+        for event in plan.facts.calls
+        for callee in event.callee
+    )
 
 
 def owner_among(models: list[Model], part: Model, table: Table) -> Model | None:
