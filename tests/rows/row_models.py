@@ -418,6 +418,10 @@ CHECK = [
     (Small("as many draws as is said",
            "law = torch.distributions.Normal(self.fc(x), 1.0)\nreturn law.rsample((4,)).mean(0)",
            LINEAR, runs=False), "how many times"),
+    (Small("spread of each sample, which may be of others",
+           "spread = self.fc(x).exp().diag_embed()\n"
+           "law = torch.distributions.MultivariateNormal(self.fc(x), spread)\n"
+           "return law.log_prob(x[:, :3])", LINEAR, runs=False), "beside its entries"),
     (Small("a law that no table knows",
            "law = torch.distributions.LKJCholesky(3, self.fc(x)[:, 0].exp())\n"
            "return law.log_prob(torch.eye(3))", LINEAR, runs=False), "lkjcholesky"),

@@ -223,3 +223,44 @@ def test_in_one_process_a_method_is_what_it_was() -> None:
     method = emitted.split_method(emitted.SplitMethod)(Agent.evaluate)
     assert method(agent, 3) == 4 and agent.seen == [3]
     assert method.__name__ == "evaluate" and method.__doc__ == Agent.evaluate.__doc__
+
+
+SEVERAL = """\
+import sys
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class First(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(5, 3)
+
+    def scores(self, x):
+        return self.layer(x)
+
+
+class Second(First):
+    def scores(self, x):
+        h = self.layer(x)
+        return h - 0.5 * h.roll(1, 0)
+
+
+net = First() if len(sys.argv) > 1 else Second()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+rows = torch.utils.data.TensorDataset(torch.randn(40, 5), torch.randn(40, 3))
+for x, y in torch.utils.data.DataLoader(rows, batch_size=8):
+    optimizer.zero_grad()
+    F.mse_loss(net.scores(x), y).backward()
+    optimizer.step()
+"""
+
+
+def test_each_method_that_a_call_may_be_of_is_looked_at() -> None:
+    """Nothing was said where it may be one of several models."""
+    mixing = [
+        one for one in convert(SEVERAL, Options(shard="data")).findings if one.code == "PT413"
+    ]
+    assert mixing and mixing[0].level is Level.WARNING

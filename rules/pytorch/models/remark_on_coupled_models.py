@@ -36,7 +36,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import BoundMethod, Mapping, Opaque, Sequence, Value, Values
 from transpile.plan.graph import called_names, is_instance_of, origin, origins
 from transpile.plan.model import Model, Plan
-from transpile.plan.models.learning import reached_by_losses
+from transpile.plan.models.learning import outputs, reached_by_losses
 from transpile.plan.models.modes import is_in_evaluation
 from transpile.plan.models.parts import walk_parts
 from transpile.plan.roles.surroundings import inside_module
@@ -78,15 +78,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         for rows, calls in called_in(plan, model):
             yield from remarks(plan, model, rows, calls, seen)
-    for model, calls in methods_beside(plan):
-        rows = worst(plan, calls[0].callee[0], calls)
-        yield from remarks(plan, model, rows, calls, seen)
+    for model, method, calls in methods_beside(plan):
+        yield from remarks(plan, model, worst(plan, method, calls), calls, seen)
     for event in norms_of_others(plan):
         yield mixed(event, OF_THE_SHARE)
 
 
-def methods_beside(plan: Plan) -> Iterator[tuple[Model, list[Event]]]:
-    """The calls of methods of models that losses depend on, but that no training goes through."""
+def methods_beside(plan: Plan) -> Iterator[tuple[Model, BoundMethod, list[Event]]]:
+    """The further calls of methods of models that losses depend on, be it of one of several."""
     reached = reached_by_losses(plan)
     known = {
         id(event)
@@ -94,20 +93,22 @@ def methods_beside(plan: Plan) -> Iterator[tuple[Model, list[Event]]]:
         for _, calls in calls_by_method(plan, model)
         for event in calls
     }
-    found: dict[tuple[int, int], tuple[Model, list[Event]]] = {}
+    models = {id(model.value): model for model in plan.models}
+    found: dict[tuple[int, int], tuple[Model, BoundMethod, list[Event]]] = {}
     for event in plan.facts.reached_calls:
-        callee = event.callee[0] if len(event.callee) == 1 else None
-        if not isinstance(callee, BoundMethod) or id(event) in known:
+        if id(event) in known or inside_module(event.stack, plan.table):
             continue
-        model = origin(callee.receiver)
-        if not is_instance_of(model, plan.table.module_bases):
+        given = tuple(value for value in outputs(event) if id(value) in reached)
+        if not any(quantity(plan, (one,)).kind is Kind.SAMPLE for one in parts(given)):
             continue
-        if inside_module(event.stack, plan.table) or callee.function.name in FORWARD:
-            continue
-        given = [value for value in event.result if id(value) in reached]
-        if any(quantity(plan, (one,)).kind is Kind.SAMPLE for one in parts(tuple(given))):
-            key = (id(model), id(callee.function.node))
-            found.setdefault(key, (Model(model), []))[1].append(event)
+        for callee in event.callee:
+            if not isinstance(callee, BoundMethod) or callee.function.name in FORWARD:
+                continue
+            model = origin(callee.receiver)
+            if is_instance_of(model, plan.table.module_bases):
+                key = (id(model), id(callee.function.node))
+                one = models.get(id(model)) or Model(model)
+                found.setdefault(key, (one, callee, []))[2].append(event)
     yield from found.values()
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from transpile.facts.values import Constant
 from transpile.rows.along import reduced
-from transpile.rows.bound import Bound, pointwise
+from transpile.rows.bound import Bound, pointwise, tensor_of
 from transpile.rows.domain import PLAIN, Known, Record, Tensor
 from transpile.rows.kinds import KINDS
 from transpile.rows.shapes import Unclear
@@ -45,6 +45,8 @@ OF_LAST_AXIS = {
 PLACES = frozenset({"Categorical"})
 #: Parameters that have no entry for each draw.
 SETTINGS = frozenset({"total_count", "temperature"})
+#: Axes of what is the same for each draw, such as a covariance: more of them count draws.
+MATRIX = 2
 DIVERGENCES = frozenset(
     {"torch.distributions.kl_divergence", "torch.distributions.kl.kl_divergence"}
 )
@@ -78,9 +80,11 @@ def made(run: Running, word: str, given: Given) -> Known | None:
         named = [name for name in signature.split() if name not in SETTINGS]
         parameters = [bound.get(name) for name in named]
         kept = [each for each in parameters if each is not None and each != Constant(None)]
-        others = [bound.tensor(name) for name in bound.values if name not in named]
-        if any(not each.whole for each in others):
-            raise Unclear(f"what '{word}' is given beside its entries is of the samples")
+        further = values[len(signature.split()) : len(given.items)]
+        others = [tensor_of(run, each) for each in further]
+        others += [bound.tensor(name) for name in bound.values if name not in named]
+        if any(not each.whole or len(each.dims or ()) > MATRIX for each in others):
+            raise Unclear(f"what '{word}' is given beside its entries may be of the samples")
         entries = pointwise(run, word, *kept)
         # Each is drawn from by itself, whatever drew its parameters.
         batch = without_last(run, word, entries) if word in OF_LAST_AXIS else entries
