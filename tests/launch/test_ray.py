@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import fcntl
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pytest
@@ -131,6 +134,15 @@ class Cluster:
         ]
         self._wait(lambda: self.ray("job", "list").returncode == 0)
         self.nodes.append(self._start(f"--address=127.0.0.1:{port}", *common))
+        # Jobs can be listed before any can be started, and before the second node is there.
+        self._wait(self._runs_jobs_on_two_nodes)
+
+    def _runs_jobs_on_two_nodes(self) -> bool:
+        asks = "import ray; ray.init(); raise SystemExit(len(ray.nodes()) < 2)"
+        asked = self.ray("job", "submit", "--", "python", "-c", quote(asks))
+        with (self.folder / "log").open("a") as log:
+            log.write(asked.stdout + asked.stderr)
+        return asked.returncode == 0
 
     def _start(self, *words: str) -> subprocess.Popen[bytes]:
         with (self.folder / "log").open("ab") as log:
@@ -173,9 +185,12 @@ class Cluster:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    running = Cluster(tmp_path_factory.mktemp("ray"))
-    yield running
-    running.stop()
+    with Path(f"{tempfile.gettempdir()}/ray-of-tests.lock").open("w") as lock:
+        # One at a time on a machine: workers that share the tests out would start one each.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        running = Cluster(tmp_path_factory.mktemp("ray"))
+        yield running
+        running.stop()
 
 
 @pytest.mark.slow
@@ -219,9 +234,10 @@ def test_a_job_fails_with_one_of_its_processes(
     assert command(*words, "--framework", "pytorch").status == 0
     began = time.monotonic()
     done = cluster.ray("job", "submit", "--working-dir", ".", "--", "python", "fail_dist.ray.py")
-    assert done.returncode != 0
-    assert re.search("failed", done.stdout + done.stderr)
+    told = done.stdout + done.stderr
+    assert done.returncode != 0 and re.search("Job 'raysubmit_.*' failed", told), told
     assert time.monotonic() - began < 250
+    assert (cluster.folder / "pid0").exists(), told
     process = int((cluster.folder / "pid0").read_text())
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)

@@ -157,6 +157,8 @@ def test_breakage_is_caught(launcher: Launcher, tmp_path: Path, output: str, nam
             "    return torch.stack(x).cuda(), torch.stack(y).cuda()\n\n\n"
             "device = own_device",
         )
+    if after == "0":
+        text = text.replace("rank % count", after)
     if "global device" in after:
         text = text.replace("parameters()).is_cuda:", "parameters()).is_cpu:")
     if "value = torch.full" in after:
@@ -293,3 +295,44 @@ def test_unagreed_decision_hangs_under_noise(noisy: Launcher, tmp_path: Path, ou
     for folder in folders:
         folder.mkdir()
     assert any(not ran(noisy, folder, alone, seconds=15).finished for folder in folders)
+
+
+def test_more_processes_than_gpus_are_told(launcher: Launcher, tmp_path: Path, output: str) -> None:
+    """Only where torchrun started them: others may show each process a GPU of its own."""
+    for started_by, text in (("torchrun", "2 GPUs here"), ("srun", "Duplicate GPU detected")):
+        folder = tmp_path / started_by
+        folder.mkdir()
+        name = "TORCHELASTIC_RUN_ID" if started_by == "torchrun" else "SLURM_JOB_ID"
+        run = ran(launcher, folder, f"import os\nos.environ[{name!r}] = '1'\n{output}", 3)
+        assert not run.finished
+        assert text in said(run)
+
+
+SAMPLED = """\
+import random
+from torch.utils.data import DataLoader
+import torch, torch.nn as nn
+
+rows = list(torch.arange(64.0, device="cuda").reshape(32, 2))
+model = nn.Linear(2, 1).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+generator = random.Random()
+chosen = generator.sample(rows, 16)
+loader = DataLoader(chosen, batch_size=8)
+for x in loader:
+    assert x.device == model.weight.device
+    optimizer.zero_grad()
+    model(x).mean().backward()
+    optimizer.step()
+    print("loss")
+"""
+
+
+def test_samples_that_rank_0_chooses_are_on_the_own_gpu(launcher: Launcher, tmp_path: Path) -> None:
+    text = convert(SAMPLED.encode(), path="train.py").text
+    assert "chosen = broadcast_object(generator.sample(rows, 16))" in text
+    run = ran(launcher, tmp_path, text)
+    assert run.finished, said(run)
+    assert "loss" in run.ranks[0].output
+    on_cpu = convert(SAMPLED.replace('"cuda"', '"cpu"').replace(".cuda()", "").encode())
+    assert "chosen = from_main_process(generator.sample(rows, 16))" in on_cpu.text

@@ -37,11 +37,12 @@ from transpile.facts.walk import descendants
 from transpile.layout import guard, wrap_expression
 from transpile.plan.data.sources import sites
 from transpile.plan.flow.places import Statement, insertion_place
-from transpile.plan.graph import walk_back
+from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.records import dataclass
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch.data._data import Data, agreed_nodes, within_agreement
+from transpile.rules.pytorch.devices._model_places import model_place
 from transpile.rules.pytorch.randomness._drawn_data import drawn_data
 from transpile.rules.pytorch.randomness._private_chance import differs
 from transpile.rules.pytorch.randomness._random_draws import Draws
@@ -75,6 +76,8 @@ SENDABLE = frozenset(
         "sklearn.model_selection.train_test_split",
     }
 )  # fmt: skip
+#: Those that give one tensor.
+TENSORS = frozenset({"torch.randperm", "torch.randint"})
 IN_PLACE = frozenset({"numpy.random.shuffle", "random.shuffle"})
 DRAWING_METHODS = frozenset({"permutation", "shuffle", "choice", "sample", "permuted"})
 
@@ -88,11 +91,13 @@ class Draw:
         node: the expression.
         statement: the statement that every process runs with the random state of rank 0, where the
             result cannot be sent.
+        holds_tensors: the result may be made of tensors of a GPU.
     """
 
     module: Module
     node: cst.BaseExpression
     statement: Statement | None = None
+    holds_tensors: bool = False
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -129,7 +134,7 @@ def splits(plan: Plan, data: Data, draws: Draws) -> Iterator[Answer]:
                 "PT733",
                 (event.module, node),
                 "each process would draw this for itself",
-                data=Draw(event.module, node),
+                data=Draw(event.module, node, holds_tensors=holds_gpu_tensors(plan, event)),
             )
         elif draws.joined_before(event) and statement is not None:
             yield Ruling.apply(
@@ -259,6 +264,17 @@ def sendable(event: Event, name: str) -> bool:
     return any(isinstance(callee, Opaque) and callee.name != "shuffle" for callee in event.callee)
 
 
+def holds_gpu_tensors(plan: Plan, event: Event) -> bool:
+    """Whether what a split gives may be sequences of tensors that are on a GPU."""
+    if model_place(plan) == "cpu" or name_of(event) in TENSORS:
+        return False
+    given = [value for item in event.arguments.items for value in item.values]
+    given += [value for callee in event.callee for value in walk_back((callee,))]
+    return any(
+        name.split(".")[0] == "torch" for value in walk_back(given) for name in called_names(value)
+    )
+
+
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The draw within the helper, or its statement within a block."""
     data: Draw = ruling.data
@@ -269,7 +285,8 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         for edit in guard(data.module.source, data.statement, data.statement, header):
             yield In(data.module, edit)
         return
-    yield Helper("from_main_process", data.module)
-    name = plan.names_in(data.module).fresh("from_main_process")
+    helper = "broadcast_object" if data.holds_tensors else "from_main_process"
+    yield Helper(helper, data.module)
+    name = plan.names_in(data.module).fresh(helper)
     for edit in wrap_expression(data.module.source, data.node, f"{name}(", ")"):
         yield In(data.module, edit)

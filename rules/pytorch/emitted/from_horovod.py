@@ -1,11 +1,13 @@
 """What stands for Horovod's functions in scripts that leave it; without a launcher, one process."""
 
 import os
-from typing import Any, List, Sequence
+from typing import Any, List
 
 import torch
 import torch.distributed as dist
 import torch.distributed.nn.functional as dist_nn
+
+from transpile.rules.pytorch.emitted.objects import broadcast_object
 
 
 def get_local_rank() -> int:
@@ -61,23 +63,6 @@ def broadcast_in_place(tensor: torch.Tensor, root_rank: int) -> torch.Tensor:
 def broadcast_tensor(tensor: torch.Tensor, root_rank: int) -> torch.Tensor:
     """Return a tensor as it is on one process."""
     return broadcast_in_place(tensor.detach().clone(), root_rank)
-
-
-def broadcast_object(obj: Any, root_rank: int = 0) -> Any:
-    """Return an object as it is on one process."""
-    objects = [obj]
-    if dist.is_initialized():
-        dist.broadcast_object_list(objects, root_rank)
-    return objects[0]
-
-
-def gather_objects(obj: Any) -> Sequence[Any]:
-    """Return the objects of all processes in order."""
-    if not dist.is_initialized():
-        return [obj]
-    objects = [None] * dist.get_world_size()
-    dist.all_gather_object(objects, obj)
-    return objects
 
 
 def broadcast_parameters(parameters: Any, root_rank: int) -> None:

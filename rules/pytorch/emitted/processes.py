@@ -11,7 +11,12 @@ import torch.distributed as dist
 def own_gpu() -> int:
     """Return the number of this process's GPU."""
     rank = int(os.environ.get("LOCAL_RANK", os.environ["RANK"]))
-    return rank % torch.cuda.device_count()
+    count = torch.cuda.device_count()
+    shared = dist.is_initialized() and dist.get_backend() == "gloo"
+    # Other launchers than torchrun may show each process its own GPU alone.
+    if rank >= count and "TORCHELASTIC_RUN_ID" in os.environ and not shared:
+        raise SystemExit(f"{count} GPUs here: use --nproc-per-node {count} or fewer")
+    return rank % count
 
 
 def setup_distributed(backend: str = "cpu:gloo,cuda:nccl") -> None:
