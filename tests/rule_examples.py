@@ -614,6 +614,13 @@ for epoch in range(3):
     + TRAINING
     + '    writer.add_scalar("epoch", epoch)\n',
     "unwrap-model": SETTING + TRAINING + "@\n",
+    "keep-models-whole": HEAD.replace(
+        "import torch\n", "import torch\nfrom transformers import AutoModelForCausalLM\n"
+    )
+    + LOADER
+    + "@\n"
+    + CRITERION
+    + TRAINING,
     "use-own-gpu-in-threads": HEAD.replace("import os\n", "import os\nimport threading\n")
     + "from queue import Queue\n"
     + LOADER

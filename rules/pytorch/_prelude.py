@@ -33,6 +33,7 @@ FILES = (
     ("training", ("gradients_synchronised", "frozen")),
     ("training", ("scale_learning_rate", "scale_learning_rate_by_root")),
     ("devices", ("own_device", "use_own_gpu", "own_gpus", "own_location")),
+    ("devices", ("own_device_map",)),
     ("numbers", ("from_main_process", "any_rank", "all_ranks", "reduce_sum", "reduce_mean")),
     ("numbers", ("reduce_mean_in_training", "mean_size", "selected_mean", "reduce_number")),
     ("numbers", ("weigh_loss_by_labels",)),
@@ -58,7 +59,7 @@ FILES = (
 WITHOUT_GROUP = frozenset(
     {
         "own_gpu", "get_rank", "is_main_process", "print_once", "next_epoch", "own_device",
-        "use_own_gpu", "own_gpus", "own_location", "get_local_rank", "get_local_size",
+        "use_own_gpu", "own_gpus", "own_location", "own_device_map", "get_local_rank", "get_local_size",
         "refuse_choice", "split_method", "SplitMethod", "CheckedSplitMethod",
     }
 )  # fmt: skip

@@ -31,6 +31,14 @@ def own_gpus(device_ids: Any = None) -> Any:
     return device_ids
 
 
+def own_device_map(device_map: Any) -> Any:
+    """Put all of a model onto this process's GPU, where a launcher started it."""
+    if "RANK" in os.environ and torch.cuda.is_available():
+        if device_map not in (None, "cpu"):
+            return {"": own_gpu()}
+    return device_map
+
+
 def own_location(storage: Any, location: str) -> Any:
     """Load what was saved from a GPU onto this process's GPU, where a launcher started it."""
     if "RANK" in os.environ and location.startswith("cuda"):
