@@ -59,8 +59,8 @@ FILES = (
 WITHOUT_GROUP = frozenset(
     {
         "own_gpu", "get_rank", "is_main_process", "print_once", "next_epoch", "own_device",
-        "use_own_gpu", "own_gpus", "own_location", "own_device_map", "get_local_rank", "get_local_size",
-        "refuse_choice", "split_method", "SplitMethod", "CheckedSplitMethod",
+        "use_own_gpu", "own_gpus", "own_location", "own_device_map", "get_local_rank",
+        "get_local_size", "refuse_choice", "split_method", "SplitMethod", "CheckedSplitMethod",
     }
 )  # fmt: skip
 #: What loaders give one process of a batch, and what they take where each has a whole one.

@@ -1,4 +1,4 @@
-"""Models that a library would spread over the GPUs of a machine stay whole on each process's GPU."""
+"""Models that a library would spread over several GPUs stay whole on that of each process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_map_of_several_gpus_is_that_of_the_own_one(given: str) -> None:
     text = text_of(given)
     assert LOADED.format(f"own_device_map({given})") in converted(text).text
     ((level, _, message),) = findings(text, "PT817")
-    assert level is Level.NOTE and "must fit there" in message
+    assert level is Level.NOTE and "must fit" in message
 
 
 @pytest.mark.parametrize(

@@ -268,8 +268,7 @@ def holds_gpu_tensors(plan: Plan, event: Event) -> bool:
     """Whether what a split gives may be sequences of tensors that are on a GPU."""
     if model_place(plan) == "cpu" or name_of(event) in TENSORS:
         return False
-    given = [value for item in event.arguments.items for value in item.values]
-    given += [value for callee in event.callee for value in walk_back((callee,))]
+    given = (*event.callee, *(v for item in event.arguments.items for v in item.values))
     return any(
         name.split(".")[0] == "torch" for value in walk_back(given) for name in called_names(value)
     )

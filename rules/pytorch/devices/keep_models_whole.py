@@ -58,10 +58,12 @@ def decide(plan: Plan) -> Iterator[Answer]:
     seen: set[int] = set()
     for event in plan.facts.calls:
         argument = event.arguments.get(ARGUMENT)
-        if argument is None or argument.node is None or not reached(event):
+        if argument is None or not reached(event):
             continue
         node = argument.node
-        if id(node) in seen or any(isinstance(callee, Function) for callee in event.callee):
+        if not isinstance(node, cst.BaseExpression) or id(node) in seen:
+            continue
+        if any(isinstance(callee, Function) for callee in event.callee):
             continue
         seen.add(id(node))
         if not may_spread(argument.values):
@@ -78,7 +80,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         yield Remark.note(
             "PT817",
             (event.module, node),
-            "under a launcher all of the model goes onto the GPU of each process: it must fit there",
+            "under a launcher all of the model goes onto the GPU of each process, which it must fit",
             "shard a model that is too large for one GPU: --strategy fsdp",
         )
 
@@ -91,7 +93,7 @@ def may_spread(values: Values) -> bool:
 def names_one(value: Value) -> bool:
     """Whether a device is none that each process would have to have another of."""
     if not isinstance(value, Constant):
-        return is_device_object(value)
+        return bool(is_device_object(value))
     if isinstance(value.value, str):
         return value.value.split(":")[0] in ELSEWHERE
     return value.value is None
