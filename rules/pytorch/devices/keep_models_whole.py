@@ -80,7 +80,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         yield Remark.note(
             "PT817",
             (event.module, node),
-            "under a launcher all of the model goes onto the GPU of each process, which it must fit",
+            "under a launcher all of the model goes onto each process's GPU, which it must fit",
             "shard a model that is too large for one GPU: --strategy fsdp",
         )
 
