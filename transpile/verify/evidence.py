@@ -179,6 +179,7 @@ class RankEvidence:
         checkpoints: what it saved.
         inputs: what its model was trained on, where no loader trains.
         split_calls: whether a wrapped model computes a part of what its wrap is called with.
+        layers: how many numbers each call of a layer is given until the first differentiation.
         output: its standard output.
         errors: its standard error.
         place: where it was when it was killed, innermost call first.
@@ -196,6 +197,7 @@ class RankEvidence:
     checkpoints: tuple[Checkpoint, ...] = ()
     inputs: tuple[ModelInput, ...] = ()
     split_calls: bool = False
+    layers: tuple[int, ...] = ()
     output: str = ""
     errors: str = ""
     place: str = ""
@@ -254,13 +256,40 @@ class RunEvidence:
         """Whether every process ended by itself with exit status 0."""
         return all(rank.ending is Ending.EXITED and rank.exit_status == 0 for rank in self.ranks)
 
-    @property
-    def splits_calls(self) -> bool:
+    def splits_calls(self, original: RunEvidence) -> bool:
         """Whether the ranks shard the calls of models, on whole batches that all of them draw.
 
         Of a call with fewer samples than ranks, a rank computes one of its own, too.
         """
-        return len(self.ranks) > 1 and all(rank.split_calls for rank in self.ranks)
+        if len(self.ranks) < 2:
+            return False
+        if all(rank.split_calls for rank in self.ranks):
+            return True
+        return self._shards_layers(original) and self._draws_whole_batches(original)
+
+    def _shards_layers(self, original: RunEvidence) -> bool:
+        """Whether what some layer is given by all ranks together is what the original gives it."""
+        whole = original.first.layers
+        if any(len(rank.layers) != len(whole) for rank in self.ranks):
+            return False
+        found = zip(whole, *(rank.layers for rank in self.ranks), strict=True)
+        return any(sum(shares) == size and max(shares) < size for size, *shares in found)
+
+    def _draws_whole_batches(self, original: RunEvidence) -> bool:
+        """Whether the first batch of every rank is as large as the original's."""
+        expected = original.first
+        for rank in self.ranks:
+            if bool(rank.training) != bool(expected.training):
+                return False
+            if expected.training:
+                own, whole = rank.training[0].batches, expected.training[0].batches
+                if not own or not whole or len(own[0]) != len(whole[0]):
+                    return False
+            elif not rank.inputs or not expected.inputs:
+                return False
+            elif rank.inputs[0].size != expected.inputs[0].size:
+                return False
+        return True
 
     @property
     def first(self) -> RankEvidence:

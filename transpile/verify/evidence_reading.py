@@ -97,6 +97,7 @@ def read_rank(
     step_seconds: list[float] = []
     tracked: list[tuple[str, float]] = []
     split_calls = False
+    layers: tuple[int, ...] = ()
     for event in _events(directory / "journal.jsonl"):
         kind = event["event"]
         if kind == "iteration":
@@ -118,6 +119,8 @@ def read_rank(
                 passes[number].gradients += 1
         elif kind == "input":
             inputs.append(ModelInput(event["digest"], event["size"]))
+        elif kind == "layers":
+            layers = tuple(event["sizes"])
         elif kind == "tracked":
             tracked.append((event["tag"], event["value"]))
         elif kind == "wrapped call":
@@ -163,6 +166,7 @@ def read_rank(
         checkpoints=tuple(checkpoints),
         inputs=tuple(inputs),
         split_calls=split_calls,
+        layers=layers,
         output=_text(directory / "stdout"),
         errors=_text(directory / "stderr"),
         place=place,

@@ -1,19 +1,20 @@
-"""Which methods of trained models have their calls split, where training never calls the model."""
+"""Which methods of trained models have their calls split, where no wrap could split the model's."""
 
 from __future__ import annotations
 
 import libcst as cst
 
-from transpile.facts.events import Event
-from transpile.facts.values import Class, Function, Instance, Value
+from transpile.facts.events import Call, Event
+from transpile.facts.values import Class, External, Function, Instance, Value
 from transpile.plan.graph import origin
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.learning import training_forwards
 from transpile.plan.models.method_calls import method_of, training_method_calls
+from transpile.plan.models.wraps import Wrap, find_wrap
 from transpile.plan.query import query
 from transpile.records import dataclass
 from transpile.rules.pytorch.gradients._averaging import averaged_by_hand
-from transpile.rules.pytorch.models._rows import CallRows, worst
+from transpile.rules.pytorch.models._rows import CallRows, rows_of, worst
 from transpile.rules.pytorch.models._split_calls import (
     axis_arguments,
     ungiven_because,
@@ -46,7 +47,7 @@ def method_splits(plan: Plan) -> list[MethodSplit]:
     """
     found: dict[int, MethodSplit] = {}
     for model in plan.trained_models:
-        for function, calls in calls_by_method(plan, model):
+        for function, calls in markable(plan, model):
             split = split_of_method(plan, model, function, calls)
             known = found.get(id(function.node))
             if known is None or not known.whole_because:
@@ -56,10 +57,13 @@ def method_splits(plan: Plan) -> list[MethodSplit]:
 
 def splits_methods(plan: Plan, model: Model) -> bool:
     """Whether calls of a method of a model are split."""
-    own = {id(function.node) for function, _ in calls_by_method(plan, model)}
-    return any(
-        id(each.function.node) in own and not each.whole_because for each in method_splits(plan)
-    )
+    return any(not each.whole_because for each in splits_of(plan, model))
+
+
+def splits_of(plan: Plan, model: Model) -> list[MethodSplit]:
+    """What becomes of the methods that a model is trained through."""
+    own = {id(function.node) for function, _ in markable(plan, model)}
+    return [each for each in method_splits(plan) if id(each.function.node) in own]
 
 
 def joined(one: MethodSplit, other: MethodSplit) -> MethodSplit:
@@ -68,6 +72,31 @@ def joined(one: MethodSplit, other: MethodSplit) -> MethodSplit:
         return other if other.rows.verdict != "apart" else one
     reason = "the models that it is a method of count their samples along different axes"
     return MethodSplit(other.function, other.rows, (), reason)
+
+
+def markable(plan: Plan, model: Model) -> list[tuple[Function, list[Event]]]:
+    """The methods whose calls may be split by a decorator, with these calls.
+
+    They are those of :func:`calls_by_method`; or ``forward``, where training calls the model, but
+    no variable holds it for a wrap, as where it is one of a list.
+    """
+    forward = forward_of(model)
+    if forward is None or not training_forwards(plan, model):
+        return calls_by_method(plan, model)
+    return [(forward, model.forwards)] if isinstance(find_wrap(plan, model), str) else []
+
+
+def forward_of(model: Model) -> Function | None:
+    """The method of the project that calls of a model run; None where there is none, or several."""
+    value = origin(model.value)
+    if not isinstance(value, Instance):
+        return None
+    for cls in value.cls.ancestry():
+        found = cls.scope.names.get("forward", ()) if isinstance(cls, Class) else ()
+        if found:
+            only = found[0] if len(found) == 1 else None
+            return only if isinstance(only, Function) else None
+    return None
 
 
 def calls_by_method(plan: Plan, model: Model) -> list[tuple[Function, list[Event]]]:
@@ -87,14 +116,20 @@ def split_of_method(
     plan: Plan, model: Model, function: Function, calls: list[Event]
 ) -> MethodSplit:
     """What becomes of the calls of a method of one model."""
-    rows = worst(plan, calls[0].callee[0], calls)
+    training = training_forwards(plan, model) or calls
+    whole = training is not calls
+    rows = rows_of(plan, model) if whole else worst(plan, calls[0].callee[0], calls)
     reason = (
         unmarked_because(function)
         or unsplit_because(plan, model, rows, calls)
-        or ungiven_because(rows, calls, calls)
+        or ungiven_because(rows, calls, training)
     )
     if not reason and is_shared_with_wrapped(plan, model, function):
         reason = "a model of the same class is called itself, whose wrap splits what it calls"
+    if not reason and runs_within_wrapped(plan, function):
+        reason = "it is called by a model, too, whose wrap splits what it calls"
+    if not reason and is_compiled(plan):
+        reason = "the script compiles models, which have no decorators then"
     if not reason and rows.batch_norm:
         reason = "it holds batch norm, which is synchronised in calls of a whole model alone"
     if not reason and not averaged_by_hand(plan, model):
@@ -107,7 +142,34 @@ def is_shared_with_wrapped(plan: Plan, model: Model, function: Function) -> bool
     return any(
         other is not model and has_method(origin(other.value), function)
         for other in plan.trained_models
-        if training_forwards(plan, other)
+        if isinstance(find_wrap(plan, other), Wrap)
+    )
+
+
+def runs_within_wrapped(plan: Plan, function: Function) -> bool:
+    """Whether a model whose calls are split by a wrap calls the method."""
+    wrapped = {
+        id(origin(model.value))
+        for model in plan.trained_models
+        if isinstance(find_wrap(plan, model), Wrap)
+    }
+    for event in plan.facts.events:
+        within = False
+        for frame in event.stack:
+            if not isinstance(frame, Call):
+                continue
+            if within and frame.function.node is function.node:
+                return True
+            within = within or any(id(origin(value)) in wrapped for value in frame.receiver)
+    return False
+
+
+def is_compiled(plan: Plan) -> bool:
+    """Whether the script has the code of models read, as TorchScript does."""
+    return any(
+        isinstance(callee, External) and callee.name.startswith(("torch.jit.", "torch.fx."))
+        for event in plan.facts.calls
+        for callee in event.callee
     )
 
 

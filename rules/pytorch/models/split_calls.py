@@ -41,8 +41,8 @@ from transpile.plan.model import Model, Plan
 from transpile.plan.models.wraps import wrapped_already
 from transpile.rule import Answer, Remark, Ruling
 from transpile.rules.pytorch.gradients._averaging import averaged_already
-from transpile.rules.pytorch.models._split_calls import Split, split_of
-from transpile.rules.pytorch.models._split_methods import method_splits, splits_methods
+from transpile.rules.pytorch.models._split_calls import NOTHING_GIVEN, Split, split_of
+from transpile.rules.pytorch.models._split_methods import splits_methods, splits_of
 
 CODES = {
     "PT351": "the calls of trained models are split over the processes",
@@ -101,11 +101,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def why_none(plan: Plan, first: Split) -> str:
     """Why nothing is split, where a first model is not."""
-    methods = method_splits(plan)
-    if not methods:
-        reason: str = first.whole_because
+    methods = splits_of(plan, first.model)
+    reason: str = first.whole_because
+    if not methods or methods[0].whole_because == reason:
         return reason
-    return f"'{methods[0].function.name}', which training goes through: {methods[0].whole_because}"
+    name, why = methods[0].function.name, methods[0].whole_because
+    if name == "forward":
+        return f"{reason}, and its 'forward' is not split: {why}"
+    return f"'{name}', which training goes through: {why}"
 
 
 def is_distributed(plan: Plan, model: Model) -> bool:
@@ -125,7 +128,8 @@ def remarks(plan: Plan, split: Split) -> Iterator[Remark]:
     if module is None or node is None:
         module = getattr(split.model.value, "module", plan.entry)
         node = getattr(split.model.value, "node", plan.entry.source.tree)
-    if split.whole_because:
+    told = {each.whole_because for each in splits_of(plan, split.model)} - {NOTHING_GIVEN}
+    if split.whole_because and not told:
         yield Remark.note(
             "PT353",
             (module, node),

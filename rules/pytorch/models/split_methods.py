@@ -5,6 +5,8 @@ What:
     samples are apart get a decorator. In training it computes this process's rows of a call and
     returns the outputs of all rows, with gradients; the gradients of the parameters are averaged
     before the optimizer steps. Without gradients, and in one process, the method is what it was.
+    The same is done to ``forward`` of models that are called, but that no variable holds for a
+    wrap, as those of a list.
 
 Why:
     A wrap around the model sees calls of the model alone. Actors and critics, density models and

@@ -19,7 +19,7 @@ def disjoint(original: RunEvidence, run: RunEvidence, _: Expectation) -> Check:
     Where the ranks shard the calls of models, all of them draw the same.
     """
     name = "training shards disjoint"
-    if run.splits_calls:
+    if run.splits_calls(original):
         return _same_batches(name, original, run)
     if not original.first.training:
         return _inputs_differ(name, run)

@@ -18,7 +18,7 @@ def global_batch(original: RunEvidence, run: RunEvidence, expectation: Expectati
         return _input_sizes(name, original, run, expectation)
     if expectation.batch_size == "per-device":
         return _per_device_batch(name, original, run)
-    if run.splits_calls:
+    if run.splits_calls(original):
         return _whole_batches(name, original, run)
     for number, reference in enumerate(original.first.training):
         shards = [rank.training[number] for rank in run.ranks if number < len(rank.training)]
@@ -122,7 +122,7 @@ def _input_sizes(
     if not original.first.inputs or len(sizes) < len(run.ranks):
         return not_applicable(name, "no data loader trains")
     expected = original.first.inputs[0].size
-    if run.splits_calls:
+    if run.splits_calls(original):
         expected *= len(run.ranks)
     if expectation.batch_size == "per-device":
         expected *= len(run.ranks)

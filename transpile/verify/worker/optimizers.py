@@ -11,6 +11,7 @@ from typing import Any
 
 from transpile.verify.worker.inputs import InputObserver
 from transpile.verify.worker.journal import Journal
+from transpile.verify.worker.layers import LayerObserver
 from transpile.verify.worker.loaders import LoaderObserver
 from transpile.verify.worker.tensors import tensor_bytes
 
@@ -46,13 +47,13 @@ class OptimizerObserver:
         self,
         journal: Journal,
         loaders: LoaderObserver,
-        inputs: InputObserver,
+        watching: tuple[InputObserver | LayerObserver, ...],
         limit: StepLimit | None = None,
     ) -> None:
         self._limit = limit or StepLimit(0, lambda: None)
         self._journal = journal
         self._loaders = loaders
-        self._inputs = inputs
+        self._watching = watching
         self._torch: Any = importlib.import_module("torch")
         self._optimizers: list[Any] = []
         self._stepped: set[int] = set()
@@ -193,7 +194,8 @@ class OptimizerObserver:
             self._differentiated = True
             current = self._loaders.current
             self._journal.write(name, open=current, loss=self._loss(args, kwargs))
-            self._inputs.differentiated(from_loader=bool(current))
+            for each in self._watching:
+                each.differentiated(from_loader=bool(current))
             return plain(*args, **kwargs)
 
         setattr(autograd, name, observed)

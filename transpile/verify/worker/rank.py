@@ -26,6 +26,7 @@ from transpile.verify.worker.files import FileObserver, PathLabels
 from transpile.verify.worker.gpus import compute_alike, share
 from transpile.verify.worker.inputs import InputObserver
 from transpile.verify.worker.journal import Journal
+from transpile.verify.worker.layers import LayerObserver
 from transpile.verify.worker.loaders import LoaderObserver
 from transpile.verify.worker.optimizers import OptimizerObserver, StepLimit
 from transpile.verify.worker.trackers import TrackerObserver
@@ -167,14 +168,15 @@ def _observe(task: RankTask) -> None:
     labels = PathLabels(task.working_directory, task.folders)
     loaders = LoaderObserver(journal)
     inputs = InputObserver(journal)
+    layers = LayerObserver(journal)
     limit = StepLimit(task.steps, lambda: end())
-    optimizers = OptimizerObserver(journal, loaders, inputs, limit)
+    optimizers = OptimizerObserver(journal, loaders, (inputs, layers), limit)
     files = FileObserver(journal, labels, task.directories)
     checkpoints = CheckpointObserver(journal, files)
     if "RANK" in task.environment:
         WrappedCallObserver(journal).install()
     trackers = TrackerObserver(journal)
-    for observer in (loaders, inputs, optimizers, files, checkpoints, trackers):
+    for observer in (loaders, inputs, layers, optimizers, files, checkpoints, trackers):
         observer.install()
 
     def finish() -> None:
