@@ -87,7 +87,8 @@ def test_models_of_one_class_are_split(parts: dict[str, str]) -> None:
         ({"given": " - self.layer(x).mean(0)"}, "'mean' is taken over the samples"),
         ({"made": "self.norm = nn.BatchNorm1d(4)", "given": " + self.layer(self.norm(x))"},
          "it holds batch norm, which is synchronised in calls of a whole model alone"),
-        ({"models": "nets = [Net(), Net()]\ntorch.jit.script(nets[0])"}, "the script compiles models"),
+        ({"models": "nets = [Net(), Net()]\ntorch.jit.script(nets[0])"},
+         "the script compiles models"),
     ],
     ids=["mixing", "norm", "scripted"],
 )  # fmt: skip

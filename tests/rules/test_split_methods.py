@@ -264,3 +264,17 @@ def test_each_method_that_a_call_may_be_of_is_looked_at() -> None:
         one for one in convert(SEVERAL, Options(shard="data")).findings if one.code == "PT413"
     ]
     assert mixing and mixing[0].level is Level.WARNING
+
+
+@pytest.mark.parametrize("touched", [False, True])
+def test_what_a_model_merely_holds_hands_nothing_on(touched: bool) -> None:
+    """An environment that is kept counts where the model's own methods come to it."""
+    script = HEAD.format(
+        **{**PLAIN, "made": "self.env = envs", "value": " + self.env.bias()" * touched}
+    )
+    script = script.replace("import torch\n", "import gymnasium\nimport torch\n", 1)
+    script = script.replace("class Base", 'envs = gymnasium.make("Walk")\n\n\nclass Base')
+    script = script.replace("gain = chances", "gain = chances * envs.spread")
+    result = convert(script, Options(shard="calls"), path="train.py")
+    assert ("'spread' may hand samples on" in said(result)) is touched, said(result)
+    assert bool(split(result.text)) is not touched

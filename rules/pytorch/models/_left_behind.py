@@ -13,7 +13,7 @@ import libcst as cst
 
 from transpile.facts.interpreter import Facts
 from transpile.facts.module import Module
-from transpile.facts.values import BoundMethod, Class, Instance, Opaque, Value
+from transpile.facts.values import BoundMethod, Class, External, Instance, Opaque, Value
 from transpile.facts.walk import children
 from transpile.plan.graph import called_names, origin, walk_back
 from transpile.plan.model import Model, Plan
@@ -23,6 +23,8 @@ from transpile.rules.pytorch.models._bypasses import METHODS, TENSORS
 
 #: The methods that a call of a model runs.
 FORWARD: tuple[str, ...] = ("forward", "__call__")
+#: Names by which attributes are reached that no text names.
+BY_TEXT = frozenset({"getattr", "vars", "__dict__"})
 #: Methods of lists, dicts and sets that put something into them.
 PUTS = frozenset({"append", "extend", "add", "insert", "update", "appendleft", "setdefault"})
 
@@ -72,7 +74,7 @@ def handed_on(plan: Plan, model: Model) -> str:
     """An attribute of a part that cannot be looked into, which a loss is made of; else empty."""
     closed = {
         id(part)
-        for part in walk_parts(model.value)
+        for part in touched_parts(model.value)
         if isinstance(part, Opaque) and part.kind == "call" and is_closed(part)
     }
     if not closed:
@@ -92,6 +94,41 @@ def handed_on(plan: Plan, model: Model) -> str:
             if id(base) in closed and not METHODS.union(TENSORS).intersection(words):
                 return words[-1]
     return ""
+
+
+def touched_parts(model: Value) -> Iterator[Value]:
+    """A model and what its methods can come to, past what it merely holds since it was made."""
+    pending, seen = [model], set()
+    while pending:
+        current = pending.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        if not isinstance(current, Instance):
+            yield from walk_parts(current)
+            continue
+        yield current
+        touched = words_of_methods(current.cls)
+        for word, values in current.attributes.items():
+            if touched is None or word in touched:
+                pending.extend(values)
+
+
+def words_of_methods(cls: Class) -> set[str] | None:
+    """The attributes that methods other than ``__init__`` name; None where that cannot be told."""
+    found: set[str] = set()
+    for base in cls.ancestry():
+        if not isinstance(base, Class):
+            if not isinstance(base, External) or not base.name.startswith(("torch.", "builtins.")):
+                return None
+            continue
+        for method in base.node.body.body:
+            if not isinstance(method, cst.FunctionDef) or method.name.value == "__init__":
+                continue
+            if any(isinstance(node, cst.Name) and node.value in BY_TEXT for node in walked(method)):
+                return None
+            found.update(own_attributes(method))
+    return found
 
 
 def chains(value: Opaque) -> Iterator[tuple[tuple[str, ...], Value]]:
