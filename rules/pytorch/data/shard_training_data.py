@@ -41,6 +41,7 @@ from transpile.layout.calls import LINE_LENGTH, written_call
 from transpile.layout.lines import statement_indentation
 from transpile.layout.long_lines import limit_of
 from transpile.layout.moves import bind_above
+from transpile.plan.data.batch_kinds import Batch, batch_of
 from transpile.plan.data.passes import handed_out, passes_for_training
 from transpile.plan.data.sources import (
     Site,
@@ -81,6 +82,8 @@ CODES = {
 #: Functions of PyTorch that draw nothing from a loader, or whose result draws it in the script.
 KNOWN = ("torch.utils.data.",)
 BY_HAND = "give the loader a DistributedSampler by hand"
+IN_BATCHES = "draw the batches from a DataLoader that the script makes itself"
+IN_ROWS = f"{IN_BATCHES}, or share the rows of each call out: --shard calls"
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -107,7 +110,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "PT203",
                 backward.event,
                 sharing(plan, backward).why_not,
-                "draw the batches from a DataLoader that the script makes itself",
+                IN_ROWS if batch_of(plan, backward) is Batch.FIXED else IN_BATCHES,
                 decisive=not any(other.loaders or other.cuts for other in reached),
             )
     for event in handed_out(plan, KNOWN):
