@@ -308,8 +308,16 @@ class CheckedRows(SplitRows):
         self.module.eval()
         differences: List[bool] = []
         cause = None
-        with torch.no_grad():
-            whole = self.compute_whole(*args, **kwargs)
+        takes_gradients = False
+        try:
+            with torch.no_grad():
+                whole = self.compute_whole(*args, **kwargs)
+        except RuntimeError:
+            # It takes gradients of what it computes itself.
+            takes_gradients = True
+        with torch.set_grad_enabled(takes_gradients):
+            if takes_gradients:
+                whole = self.compute_whole(*args, **kwargs)
             try:
                 rows = self.compute_whole(
                     *each_tensor(own_rows, args, self.inputs),
