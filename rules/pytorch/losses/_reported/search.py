@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transpile.facts.values import Values
+from transpile.facts.values import Opaque, Values
 from transpile.plan.data.batch_sources import enters
 from transpile.plan.effects.effects import Vocabulary
 from transpile.plan.graph import walk_back
@@ -11,6 +11,7 @@ from transpile.plan.query import query
 from transpile.plan.roles.backwards import data_sources
 from transpile.quantity.algebra import AT_TIMES
 from transpile.quantity.asking import Kind, Quantity
+from transpile.quantity.calls import given_back
 from transpile.quantity.contents import COUNTED
 from transpile.quantity.sample_axis.shapes import PIECES
 from transpile.records import replace
@@ -113,6 +114,7 @@ def matters(part: Part, inquiry: Inquiry, collected: Collected) -> bool:
 def made_of_batches(values: Values, inquiry: Inquiry) -> bool:
     """Whether values depend on batches, of loaders or cut out of the data."""
     plan = inquiry.plan
+    values = with_closures(values, plan)
     if data_sources(values, plan):
         return True
     behind = list(walk_back(values, enters))
@@ -123,6 +125,15 @@ def made_of_batches(values: Values, inquiry: Inquiry) -> bool:
     stored = inquiry.analysis.stored
     put = tuple(one for value in behind for one in stored.get(id(value), ()))
     return bool(put) and bool(data_sources(put, plan))
+
+
+def with_closures(values: Values, plan: Plan) -> Values:
+    """Values, and what the closures give that calls on the way to them were handed."""
+    found = [*values]
+    for value in walk_back(values, enters):
+        if isinstance(value, Opaque) and value.kind == "call":
+            found.extend(given_back(value, plan))
+    return tuple(found)
 
 
 def told(quantity: Quantity) -> str:
