@@ -53,6 +53,7 @@ from transpile.plan.data.sources import (
     variables,
 )
 from transpile.plan.flow.places import ancestors, insertion_place
+from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
@@ -76,6 +77,8 @@ CODES = {
     "PT211": "set_epoch of the sampler is called in each epoch",
     "PT212": "there is no place where set_epoch of the sampler could be called",
 }
+CHAINS = frozenset({"itertools.chain"})
+TWICE = "the samples would come in the same order in every pass that this loop makes"
 ADVICE = "loop over the training loader, by a variable that the loop can read"
 UNSEEN = (
     "the samples would come in the same order in every pass: no loop over the loader can be seen"
@@ -101,6 +104,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
             if told(plan, site):
                 yield Ruling.done("PT211", loop, "the sampler is told the epoch")
                 continue
+            if shuffles(site) and comes_again(site, iteration):
+                yield Ruling.refuse("PT212", loop, TWICE, ADVICE)
+                continue
             text = loader_text(plan, site, loop, iteration)
             data = Telling(site, loop, iteration, text, restarting, counted)
             if not can_tell(plan, data):
@@ -122,6 +128,17 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 ),
                 data=data,
             )
+
+
+def comes_again(site: Site, iteration: Event | None) -> bool:
+    """Whether one loop passes over a loader more than once: ``chain(loader, loader)``."""
+    own = {id(loader.value) for loader in site.loaders}
+    for value in walk_back(iteration.callee if iteration is not None else ()):
+        if isinstance(value, Opaque) and CHAINS.intersection(called_names(value)):
+            given = [walk_back(argument.values) for argument in value.arguments.items]
+            if sum(any(id(one) in own for one in behind) for behind in given) > 1:
+                return True
+    return False
 
 
 def shuffles(site: Site) -> bool:
