@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transpile.plan.shaping import NUMPY_FILLED, NUMPY_SHAPED, Shaping
+from transpile.plan.shaping import DRAWS, NUMPY_FILLED, NUMPY_MADE, NUMPY_SHAPED, Shaping
 
 FILLED = frozenset(
     {
@@ -26,4 +26,10 @@ SHAPING = Shaping(
         "unflatten", "split",
     },
     views=VIEWS,
+    made=NUMPY_MADE
+    | {
+        "torch.randint", "torch.normal", "torch.arange", "torch.linspace", "torch.randperm",
+        "torch.eye",
+    },
+    draws=DRAWS,
 )  # fmt: skip

@@ -16,6 +16,9 @@ class Shaping:
         methods: methods of tensors whose result takes its shape from their arguments.
         views: those of them that give the tensor itself another shape.
         keywords: the arguments that hold whole shapes.
+        made: functions that make something of as many rows as a number says, which cannot become
+            those of a share.
+        draws: methods of what draws random numbers that do.
     """
 
     callables: frozenset[str] = frozenset()
@@ -24,6 +27,8 @@ class Shaping:
     methods: frozenset[str] = frozenset()
     views: frozenset[str] = frozenset()
     keywords: frozenset[str] = frozenset({"size", "shape"})
+    made: frozenset[str] = frozenset()
+    draws: frozenset[str] = frozenset()
 
 
 #: NumPy's functions that fill an array, the shape first.
@@ -31,6 +36,21 @@ NUMPY_FILLED = frozenset(
     {
         "numpy.random.randn", "numpy.random.rand", "numpy.ones", "numpy.zeros", "numpy.full",
         "numpy.empty",
+    }
+)  # fmt: skip
+#: NumPy's other functions that make an array of as many rows as they are told.
+NUMPY_MADE = frozenset(
+    {
+        "numpy.random.normal", "numpy.random.uniform", "numpy.random.randint", "numpy.eye",
+        "numpy.random.random", "numpy.random.permutation", "numpy.random.standard_normal",
+        "numpy.random.random_sample", "numpy.random.sample", "numpy.arange", "numpy.linspace",
+    }
+)  # fmt: skip
+#: The methods of generators of random numbers and of distributions that do.
+DRAWS = frozenset(
+    {
+        "sample", "rsample", "rand", "randn", "randint", "random", "random_sample", "normal",
+        "uniform", "standard_normal", "integers", "permutation",
     }
 )  # fmt: skip
 #: NumPy's functions that take a shape or a number of samples.

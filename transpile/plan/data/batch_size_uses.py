@@ -24,8 +24,8 @@ from transpile.plan.data.batch_size_reads import (
     read_at,
     shapes,
 )
-from transpile.plan.flow.places import ancestors, function_of
-from transpile.plan.graph import identity, walk_back
+from transpile.plan.flow.places import ancestors, calls_of, function_of
+from transpile.plan.graph import identity, is_instance_of, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.models.holders import trace
 from transpile.plan.models.widths import layer_widths
@@ -82,6 +82,8 @@ def all_uses(
     for event in plan.facts.calls:
         if not isinstance(event.node, cst.Call):
             continue
+        if any(id(value) in reached for value in event.result):
+            yield from rows_like(plan, event, argument.values)
         if not any(id(value) in reached for value in event.result) or not shapes(
             plan, event.callee
         ):
@@ -153,7 +155,8 @@ def numbers_like(plan: Plan, event: Event, batch_size: Values) -> Iterator[Use]:
             continue
         # A number alone may as well be that of what a layer gives for each sample.
         alone = len(given) == 1 and filled and number.evaluated_value in layer_widths(plan)
-        if position == 0 and within and not alone:
+        seeded = any(arg.keyword and arg.keyword.value == "generator" for arg in call.args)
+        if position == 0 and within and not alone and not seeded:
             yield Use(event.module, number, also_evaluates(plan, event.module, number))
         elif filled:
             yield Use(
@@ -162,6 +165,53 @@ def numbers_like(plan: Plan, event: Event, batch_size: Values) -> Iterator[Use]:
                 f"this number may be the batch size, which is {number.value}, too: of the batch a "
                 "process has its share alone",
             )
+
+
+def rows_like(plan: Plan, event: Event, batch_size: Values) -> Iterator[Use]:
+    """A literal number of rows of something new that samples meet, where it is the batch size.
+
+    What is made so is the same in every process, or drawn by what is: a share of it cannot be
+    had by another number.
+    """
+    shaping = plan.table.shaping
+    if len(batch_size) != 1 or not isinstance(batch_size[0], Constant) or is_in_model(plan, event):
+        return
+    made = any(isinstance(c, External) and c.name in shaping.made for c in event.callee)
+    drawn = any(
+        isinstance(c, Opaque) and c.kind == "attribute" and c.name in shaping.draws
+        for c in event.callee
+    )
+    assert isinstance(event.node, cst.Call)
+    for number in first_numbers(event.node) if made or drawn else ():
+        if number.evaluated_value == batch_size[0].value:
+            said = event.module.source.code(number)
+            yield Use(
+                event.module,
+                number,
+                f"this number may be the batch size, which is {said}, too: of the batch a process "
+                "has its share alone",
+            )
+
+
+def is_in_model(plan: Plan, event: Event) -> bool:
+    """Whether something happens in the code of a model, whose samples are looked at there."""
+    return any(
+        is_instance_of(value, plan.table.module_bases)
+        for frame in calls_of(event.stack)
+        for value in frame.receiver
+    )
+
+
+def first_numbers(call: cst.Call) -> Iterator[cst.Integer | cst.Float]:
+    """The literals that come first: of the arguments, and of shapes among them."""
+    for position, argument in enumerate(call.args):
+        value = argument.value
+        if isinstance(value, (cst.Tuple, cst.List)) and value.elements:
+            value = value.elements[0].value
+        elif position > 0 and argument.keyword is None:
+            continue
+        if isinstance(value, (cst.Integer, cst.Float)):
+            yield value
 
 
 @query

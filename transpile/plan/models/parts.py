@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transpile.facts.values import Constant, External, Instance, Opaque, Value, Values
-from transpile.plan.graph import called_names, origin, origins, walk_back
+from transpile.plan.graph import called_names, method_calls, origin, origins, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.query import query
 
@@ -57,8 +57,13 @@ def walk_parts(value: Value) -> list[Value]:
 
 
 def is_plain(values: Values) -> bool:
-    """Whether values are made of constants by arithmetic and by numbers of the standard library."""
-    for value in walk_back(values):
+    """Whether values are made of constants by arithmetic and by numbers of the standard library.
+
+    What a tensor of one element is as a number is one, too.
+    """
+    for value in walk_back(values, lambda value: not is_number(value)):
+        if is_number(value):
+            continue
         if isinstance(value, Opaque):
             if value.kind == "call" and not (
                 (names := called_names(value)) and all(name.startswith(PLAIN) for name in names)
@@ -67,6 +72,11 @@ def is_plain(values: Values) -> bool:
         elif not isinstance(value, (Constant, External)):
             return False
     return bool(values)
+
+
+def is_number(value: Value) -> bool:
+    """Whether a value is what ``item()`` gives."""
+    return any(name == "item" for name, _ in method_calls(value))
 
 
 def inside_others(layers: list[Value]) -> set[int]:

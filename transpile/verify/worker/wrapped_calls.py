@@ -25,7 +25,9 @@ class WrappedCallObserver:
         plain_call = wrap.__call__
 
         def call(wrapper: Any, *args: Any, **kwargs: Any) -> Any:
-            if self._seen >= _MOST:
+            # Modules of TorchScript take no such hook.
+            is_scripted = isinstance(wrapper.module, self._torch.jit.ScriptModule)
+            if self._seen >= _MOST or is_scripted:
                 return plain_call(wrapper, *args, **kwargs)
             given = self._size(args, kwargs)
 
