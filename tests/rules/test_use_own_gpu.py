@@ -313,7 +313,7 @@ def test_forked_workers_are_named() -> None:
 
 def helper(name: str) -> Any:
     """A helper function as scripts get it."""
-    space: dict[str, Any] = {"os": os, "torch": torch, "Any": Any}
+    space: dict[str, Any] = {"os": os, "torch": torch, "dist": torch.distributed, "Any": Any}
     names = {one: one for one in (name, "own_gpu", *space)}
     for one in ("own_gpu", name):
         exec(Template(prelude_of("pytorch")[one].code).substitute(names), space)

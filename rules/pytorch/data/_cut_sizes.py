@@ -154,13 +154,17 @@ def written_again(plan: Plan, cut: Cut, followed: set[int], reached: set[int]) -
     """
     if cut.streams is None or not all(isinstance(size, Constant) for size in cut.sizes):
         return ""
+    before = {id(value) for value in walk_back(tuple(cut.values))}
     for event in plan.facts.calls:
         if not isinstance(event.node, cst.Call) or not shapes(plan, event.callee):
             continue
-        if not any(id(value) in reached for value in event.result):
+        if not any(id(value) in reached and id(value) not in before for value in event.result):
             continue
         for arg in event.node.args:
-            if not isinstance(arg.value, cst.Integer) or id(arg.value) in followed:
+            if not isinstance(arg.value, (cst.Integer, cst.Name)) or id(arg.value) in followed:
+                continue
+            read = read_at(plan, event, arg.value).node
+            if id(read) in followed:
                 continue
             if same(plan.facts.values_of(arg.value), cut.sizes):
                 written = event.module.source.code(arg.value)

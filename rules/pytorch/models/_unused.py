@@ -18,6 +18,7 @@ from transpile.rules.pytorch.models._passed_over import (
     one_pass_at_a_time,
     passes_over,
     passes_vary,
+    used_from_outside,
 )
 from transpile.rules.pytorch.models._varying_tests import is_about_data
 
@@ -68,17 +69,53 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
 
 
 def learns_by_several_passes(plan: Plan, model: Model) -> bool:
-    """Whether several calls before one backward pass may each leave other layers unused.
+    """Whether a call may leave layers unused that its backward pass comes to all the same.
 
-    DistributedDataParallel takes a parameter for ready as soon as one of them does without it, and
-    stops where another uses it.
+    DistributedDataParallel takes a parameter for ready as soon as one call does without it, and
+    stops where another uses it before that backward pass, or the script itself does.
     """
-    if one_pass_at_a_time(plan, model.value) or not is_called(plan, model.value):
+    if not is_called(plan, model.value):
         return False
     layers = [value for value in walk_parts(model.value) if has_parameters(value)]
-    return passes_vary(plan, model, layers) or any(
-        depends_on_data(plan, model, layer) for layer in layers
+    if meets_losses_by_itself(plan, model, layers):
+        return True
+    return not one_pass_at_a_time(plan, model.value) and (
+        passes_vary(plan, model, layers)
+        or calls_use_others(plan, model, layers)
+        or any(depends_on_data(plan, model, layer) for layer in layers)
     )
+
+
+def meets_losses_by_itself(plan: Plan, model: Model, layers: list[Value]) -> bool:
+    """Whether a loss uses a layer or parameter that calls of the model do without."""
+    given = {id(value) for event in model.forwards for value in event.result}
+    losses = tuple(value for backward in plan.backwards for value in backward.loss)
+    met = {id(value) for value in walk_back(losses, lambda value: id(value) not in given)}
+    return any(
+        id(inner) in met
+        for value in used_from_outside(plan, model, layers)
+        for inner in walk_parts(value)
+    )
+
+
+def calls_use_others(plan: Plan, model: Model, layers: list[Value]) -> bool:
+    """Whether calls that one loss is made of use different layers of a model, or may do so.
+
+    They may where they are told different things, such as the name of a head.
+    """
+    for backward in plan.backwards:
+        behind = made_of(backward.loss)
+        calls = [e for e in model.forwards if any(id(value) in behind for value in e.result)]
+        made = [made_of(event.result) for event in calls]
+        used = {frozenset(id(layer) for layer in layers if id(layer) in one) for one in made}
+        told = {
+            tuple((item.keyword, v.value) for item in event.arguments.items for v in item.values
+                  if isinstance(v, Constant))
+            for event in calls
+        }  # fmt: skip
+        if len(used) > 1 or (len(told) > 1 and may_leave_parameters_out(plan, model)):
+            return True
+    return False
 
 
 def is_picked_by_name(plan: Plan, value: Value) -> bool:

@@ -12,14 +12,17 @@ from transpile.facts.values import Constant, External, Values
 from transpile.facts.walk import descendants
 from transpile.plan.data.sources import is_simple
 from transpile.plan.flow.places import statement_of
+from transpile.plan.graph import method_calls, walk_back
 from transpile.plan.model import Model, Optimizer, Plan
 from transpile.plan.models.noise import models_of
 from transpile.plan.models.parts import part_of
+from transpile.plan.query import query
 from transpile.plan.roles.optimizers import parameter_owners
 from transpile.records import dataclass
 
 #: A line that holds one statement or several, or a compound statement.
 Small = cst.BaseSmallStatement | cst.BaseCompoundStatement
+SETS = frozenset({"builtins.set", "builtins.frozenset"})
 #: Functions and methods that read gradients, or change them.
 GRADIENT_READERS = frozenset(
     {"clip_grad_norm_", "clip_grad_norm", "clip_grad_value_", "unscale_", "grad"}
@@ -57,6 +60,10 @@ def search(
         return "the script changes its parameters itself"
     if any(optimizer.unknown_because for optimizer in model.optimizers):
         return "it is not known what its optimizer updates"
+    if puts_parameters_into_sets(plan):
+        return "its parameters go through a set, which has another order in every process"
+    if has_sparse_gradients(plan):
+        return "it may have sparse gradients, which are not averaged by hand"
     found: dict[int, Averaging] = {}
     for optimizer in model.optimizers:
         for step in optimizer.steps:
@@ -69,6 +76,30 @@ def search(
     if not found:
         return "no step of its optimizer is seen"
     return kept_by(found, readers(plan, model, are_samples))
+
+
+@query
+def puts_parameters_into_sets(plan: Plan) -> bool:
+    """Whether parameters of a model are put into a set, by whose order they may be held."""
+    for event in plan.facts.calls:
+        if not any(isinstance(one, External) and one.name in SETS for one in event.callee):
+            continue
+        given = tuple(value for item in event.arguments.items for value in item.values)
+        names = (name for value in walk_back(given) for name, _ in method_calls(value))
+        if any(name in plan.table.parameter_methods for name in names):
+            return True
+    return False
+
+
+@query
+def has_sparse_gradients(plan: Plan) -> bool:
+    """Whether a layer is told to have sparse gradients."""
+    return any(
+        argument is not None and any(value != Constant(False) for value in argument.values)
+        for event in plan.facts.calls
+        if any(isinstance(one, External) for one in event.callee)
+        for argument in [event.arguments.keyword("sparse")]
+    )
 
 
 def search_tensors(plan: Plan, optimizer: Optimizer) -> list[Averaging] | str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event, Loop
-from transpile.facts.values import External, Function, Opaque, Values
+from transpile.facts.values import External, Function, Opaque, Value, Values
 from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, method_calls, origins, walk_back
 from transpile.plan.model import Model, Plan
@@ -22,6 +22,8 @@ DRAWS = frozenset(
         "numpy.random.standard_normal", "random.random", "random.gauss", "random.uniform",
     }
 )  # fmt: skip
+#: Methods of a tensor whose result shares its numbers.
+VIEWS = frozenset({"detach", "view", "flatten", "squeeze", "unsqueeze", "t", "view_as", "narrow"})
 #: Methods of distributions that draw.
 SAMPLES = frozenset({"sample", "rsample", "sample_n"})
 
@@ -126,10 +128,20 @@ def changes(plan: Plan, event: Event) -> Iterator[tuple[Values, Values, bool]]:
                     yield callee.operands[0], given, (
                         callee.name in plan.table.filling_methods and not generator
                     )
-    elif event.kind == "store" and event.name in ("grad", "data"):
+    elif event.kind == "store" and event.name in ("grad", "data", "[]"):
         yield event.callee, event.result, False
     elif event.kind == "operate":
         yield event.callee, event.result, False
+
+
+def is_view(value: Value) -> bool:
+    """Whether a value is a tensor that shares its numbers with the one it was made of."""
+    return any(name in VIEWS for name, _ in method_calls(value))
+
+
+def is_parameter(value: Value) -> bool:
+    """Whether a value is a parameter that a script makes itself."""
+    return any(name.rpartition(".")[2] == "Parameter" for name in called_names(value))
 
 
 def draws(plan: Plan, values: Values) -> bool:
@@ -149,8 +161,8 @@ def draws(plan: Plan, values: Values) -> bool:
 
 def models_of(plan: Plan, values: Values) -> Iterator[Model]:
     """The trained models that values are parameters of, or the data or gradients of these."""
-    for value in walk_back(values, enters_part):
-        owners: Values = ()
+    for value in walk_back(values, lambda value: enters_part(value) or is_view(value)):
+        owners: Values = (value,) if is_parameter(value) else ()
         for name, receiver in method_calls(value):
             if name in plan.table.parameter_methods:
                 owners = (*owners, *origins(receiver))

@@ -33,7 +33,9 @@ class LayerObserver:
             # The compiler may inline this, but must not trace what follows.
             if is_compiling() or len(self._sizes) >= _MOST:
                 return
-            if not self._torch.is_grad_enabled() or next(module.children(), None) is not None:
+            # What parametrizes a layer computes its weights.
+            parts = [name for name, _ in module.named_children() if name != "parametrizations"]
+            if not self._torch.is_grad_enabled() or parts:
                 return
             if next(module.parameters(), None) is not None:
                 tensors = [value for value in inputs if isinstance(value, self._torch.Tensor)]

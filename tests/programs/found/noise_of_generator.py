@@ -1,0 +1,17 @@
+# exact: noise of a seeded generator has as many rows as a batch, by a literal
+import torch, torch.nn as nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+g = torch.Generator().manual_seed(1)
+X = torch.randn(48, 2)
+D = nn.Linear(2, 1)
+opt = torch.optim.SGD(D.parameters(), lr=0.1)
+for epoch in range(2):
+    for (x,) in DataLoader(TensorDataset(X), batch_size=12):
+        eps = torch.rand(12, 1, generator=g)
+        loss = D(eps * x).mean() + D(x).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    print(epoch, loss.item())
