@@ -285,6 +285,16 @@ for x, y in DataLoader(train_set, batch_size=32):
     loss.backward()
     optimizer.step()
 """,
+    "refuse-tensors-by-hand": HEAD
+    + MODEL
+    + CRITERION
+    + """\
+scale = torch.zeros(1, requires_grad=True)
+optimizer = SGD(model.parameters(), lr=0.1)
+for x, y in DataLoader(train_set, batch_size=32):
+    optimizer.zero_grad()
+    @
+""",
     "refuse-uneven-noise": SETTING
     + "shared = torch.Generator().manual_seed(1)\n"
     + TRAINING.replace("        optimizer.step()\n", "        @\n        optimizer.step()\n"),

@@ -123,6 +123,23 @@ After:
 When to ignore:
     Never: the attack would grow with the number of processes.
 """,
+    "PT418": """\
+Why:
+    A wrap averages the gradients of a model's parameters. That of another tensor is the one of
+    the share of each process, and each goes on with another tensor.
+
+How to fix:
+    Give the tensor to an optimizer, whose gradients are averaged before it steps.
+
+Before:
+    scale -= 0.1 * scale.grad
+
+After:
+    optimizer = SGD([*model.parameters(), scale], lr=0.1)
+
+When to ignore:
+    Never: the processes would train with different tensors.
+""",
     "PT411": """\
 Why:
     Running statistics are used in evaluation, and those of rank 0's share are kept.

@@ -39,6 +39,8 @@ def is_set(plan: Plan, node: cst.BaseExpression) -> bool:
 
 def is_set_value(value: Value, depth: int = 0) -> bool:
     """Whether a value is a set, or what remains of one."""
+    if isinstance(getattr(value, "node", None), cst.SetComp):
+        return True
     if isinstance(value, Sequence):
         return value.kind == "set"
     if isinstance(value, Opaque) and isinstance(value.node, cst.BinaryOperation):

@@ -6,7 +6,7 @@ import libcst as cst
 
 from transpile.facts.events import Loop
 from transpile.facts.module import Module
-from transpile.facts.values import Constant, Opaque, Sequence, Value, Values
+from transpile.facts.values import Class, Constant, Opaque, Sequence, Value, Values
 from transpile.facts.walk import descendants
 from transpile.plan.flow.places import ancestors, function_of
 from transpile.plan.graph import called_names, method_calls
@@ -146,18 +146,35 @@ def sorted_later(plan: Plan, module: Module, node: cst.CSTNode) -> bool:
     return bool(uses) and all(ignored(plan, module, use) for use in uses)
 
 
+def makes_layers(plan: Plan, node: cst.CSTNode) -> bool:
+    """Whether layers are made in some code, which draw their weights and are counted by place."""
+    for inner in descendants(node):
+        if not isinstance(inner, cst.Call):
+            continue
+        if any(name.startswith("torch.nn.") for name in names_called(plan, inner)):
+            return True
+        for value in plan.facts.values_of(inner.func):
+            if isinstance(value, Class) and not plan.table.module_bases.isdisjoint(
+                value.external_bases()
+            ):
+                return True
+    return False
+
+
 def order_matters(plan: Plan, module: Module, node: cst.For | cst.CompFor) -> bool:
     """Whether a loop over a set makes something that depends on the order."""
     if isinstance(node, cst.CompFor):
         made = module.source.parent(node)
         if isinstance(made, (cst.SetComp, cst.DictComp)):
-            return False
+            return isinstance(made, cst.DictComp) and makes_layers(plan, made)
         return made is not None and not ignored(plan, module, made)
     if any(
         isinstance(frame, Loop) and frame.node is node
         for step in steps_of(plan)
         for frame in step.event.stack
     ):
+        return True
+    if makes_layers(plan, node.body):
         return True
     for inner in descendants(node.body):
         if isinstance(inner, cst.Call) and isinstance(inner.func, cst.Attribute):

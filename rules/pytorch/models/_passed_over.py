@@ -46,19 +46,20 @@ def passes_over(plan: Plan, model: Model, layers: list[Value]) -> bool:
         model: the model.
         layers: its layers with parameters.
     """
-    return any(used_from_outside(plan, model, layers)) or any(
+    return used_from_outside(plan, model, layers) or any(
         Passes(plan, part, name, uses[name]).some_without()
         for part, uses in named_layers(model, layers)
         for name in uses
     )
 
 
-def used_from_outside(plan: Plan, model: Model, layers: list[Value]) -> Iterator[Value]:
-    """The layers and parameters that are used, but by no method of their own module."""
-    for part, uses in named_layers(model, layers):
-        for name in set(uses) - uses_inside(uses):
-            if is_reached_from_outside(plan, part, name):
-                yield from part.attributes[name]
+def used_from_outside(plan: Plan, model: Model, layers: list[Value]) -> bool:
+    """Whether a layer or parameter is used, but by no method of its own module."""
+    return any(
+        is_reached_from_outside(plan, part, name)
+        for part, uses in named_layers(model, layers)
+        for name in set(uses) - uses_inside(uses)
+    )
 
 
 def passes_vary(plan: Plan, model: Model, layers: list[Value]) -> bool:

@@ -14,6 +14,7 @@ from transpile.plan.models.wraps import Wrap, find_wrap
 from transpile.plan.query import query
 from transpile.records import dataclass
 from transpile.rows.verdict import hook
+from transpile.rules.pytorch.gradients._averaging import averaged_by_hand
 from transpile.rules.pytorch.models._left_behind import handed_on
 from transpile.rules.pytorch.models._rows import Axes, CallRows, rows_of
 
@@ -51,6 +52,8 @@ def whole_because(plan: Plan, model: Model, rows: CallRows) -> str:
     wrap: Wrap | str = find_wrap(plan, model)
     if isinstance(wrap, str):
         return wrap
+    if averaged_by_hand(plan, model):
+        return "its gradients are averaged by hand: a wrap would stop at what calls leave out"
     if wrap.thawed:
         return "its parameters are frozen and unfrozen while it is trained"
     return ungiven_because(rows, model.forwards, training_forwards(plan, model))

@@ -10,7 +10,7 @@ from transpile.plan.graph import origin
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.learning import training_forwards
 from transpile.plan.models.method_calls import method_of, training_method_calls
-from transpile.plan.models.wraps import Wrap, find_wrap
+from transpile.plan.models.wraps import find_wrap
 from transpile.plan.query import query
 from transpile.records import dataclass
 from transpile.rules.pytorch.gradients._averaging import averaged_by_hand
@@ -83,7 +83,12 @@ def markable(plan: Plan, model: Model) -> list[tuple[Function, list[Event]]]:
     forward = forward_of(model)
     if forward is None or not training_forwards(plan, model):
         return calls_by_method(plan, model)
-    return [(forward, model.forwards)] if isinstance(find_wrap(plan, model), str) else []
+    return [(forward, model.forwards)] if is_unwrapped(plan, model) else []
+
+
+def is_unwrapped(plan: Plan, model: Model) -> bool:
+    """Whether no wrap stands around a model."""
+    return isinstance(find_wrap(plan, model), str) or averaged_by_hand(plan, model)
 
 
 def forward_of(model: Model) -> Function | None:
@@ -142,16 +147,14 @@ def is_shared_with_wrapped(plan: Plan, model: Model, function: Function) -> bool
     return any(
         other is not model and has_method(origin(other.value), function)
         for other in plan.trained_models
-        if isinstance(find_wrap(plan, other), Wrap)
+        if not is_unwrapped(plan, other)
     )
 
 
 def runs_within_wrapped(plan: Plan, function: Function) -> bool:
     """Whether a model whose calls are split by a wrap calls the method."""
     wrapped = {
-        id(origin(model.value))
-        for model in plan.trained_models
-        if isinstance(find_wrap(plan, model), Wrap)
+        id(origin(model.value)) for model in plan.trained_models if not is_unwrapped(plan, model)
     }
     for event in plan.facts.events:
         within = False

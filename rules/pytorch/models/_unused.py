@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from transpile.facts.events import Branch, Call, Event
@@ -9,7 +11,8 @@ from transpile.facts.values import Constant, Instance, ModuleValue, Opaque, Valu
 from transpile.plan.graph import called_names, made_of, walk_back
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.frozen import frozen_later
-from transpile.plan.models.learning import reached_by_losses
+from transpile.plan.models.learning import outputs, reached_by_losses
+from transpile.plan.models.method_calls import training_method_calls
 from transpile.plan.models.parts import inside_others, walk_parts
 from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off
@@ -18,7 +21,6 @@ from transpile.rules.pytorch.models._passed_over import (
     one_pass_at_a_time,
     passes_over,
     passes_vary,
-    used_from_outside,
 )
 from transpile.rules.pytorch.models._varying_tests import is_about_data
 
@@ -77,7 +79,9 @@ def learns_by_several_passes(plan: Plan, model: Model) -> bool:
     if not is_called(plan, model.value):
         return False
     layers = [value for value in walk_parts(model.value) if has_parameters(value)]
-    if meets_losses_by_itself(plan, model, layers):
+    if may_leave_parameters_out(plan, model) and (
+        meets_losses_by_itself(plan, model, layers) or shares_layers(plan, model, layers)
+    ):
         return True
     return not one_pass_at_a_time(plan, model.value) and (
         passes_vary(plan, model, layers)
@@ -87,14 +91,32 @@ def learns_by_several_passes(plan: Plan, model: Model) -> bool:
 
 
 def meets_losses_by_itself(plan: Plan, model: Model, layers: list[Value]) -> bool:
-    """Whether a loss uses a layer or parameter that calls of the model do without."""
-    given = {id(value) for event in model.forwards for value in event.result}
+    """Whether a loss uses a layer or parameter other than through calls of the model."""
+    given = {id(value) for event in model.forwards for value in handed_out(event)}
     losses = tuple(value for backward in plan.backwards for value in backward.loss)
-    met = {id(value) for value in walk_back(losses, lambda value: id(value) not in given)}
+    met = {
+        id(value)
+        for value in walk_back(losses, lambda v: id(v) not in given and not isinstance(v, Instance))
+    }
+    return bool(training_method_calls(plan, model)) or any(id(layer) in met for layer in layers)
+
+
+def handed_out(event: Event) -> Iterator[Value]:
+    """What a call gives, and what objects of the project that it gives hold."""
+    for value in outputs(event):
+        yield value
+        if isinstance(value, Instance):
+            yield from (one for values in value.attributes.values() for one in values)
+
+
+def shares_layers(plan: Plan, model: Model, layers: list[Value]) -> bool:
+    """Whether another model that is trained has layers of a model, too."""
+    own = set(map(id, layers))
     return any(
-        id(inner) in met
-        for value in used_from_outside(plan, model, layers)
-        for inner in walk_parts(value)
+        id(part) in own
+        for other in plan.trained_models
+        if other is not model
+        for part in walk_parts(other.value)
     )
 
 

@@ -85,10 +85,24 @@ def puts_parameters_into_sets(plan: Plan) -> bool:
         if not any(isinstance(one, External) and one.name in SETS for one in event.callee):
             continue
         given = tuple(value for item in event.arguments.items for value in item.values)
-        names = (name for value in walk_back(given) for name, _ in method_calls(value))
-        if any(name in plan.table.parameter_methods for name in names):
+        if gives_parameters(plan, given):
             return True
-    return False
+    return any(
+        isinstance(element, cst.StarredElement)
+        and gives_parameters(plan, plan.facts.values_of(element.value))
+        for module in plan.facts.modules.values()
+        for display in module.source.nodes_of(cst.Set)
+        for element in display.elements
+    )
+
+
+def gives_parameters(plan: Plan, values: Values) -> bool:
+    """Whether values come from the parameters of a model."""
+    return any(
+        name in plan.table.parameter_methods
+        for value in walk_back(values)
+        for name, _ in method_calls(value)
+    )
 
 
 @query
