@@ -226,3 +226,13 @@ for x, y in DataLoader(data, batch_size=8):
 def test_inputs_that_only_data_parallel_moved_are_warned_of(given: str, told: bool) -> None:
     result = convert(SCATTERED.replace("INPUT", given), path="train.py")
     assert ("PT814" in {finding.code for finding in result.findings}) == told
+
+
+@pytest.mark.parametrize("copied", ["copy.deepcopy(model)", "copy.deepcopy(model).eval()"])
+def test_a_copy_keeps_to_the_gpu_of_its_process(copied: str) -> None:
+    """Only the model that is trained is taken out of DataParallel."""
+    made = "model = nn.DataParallel(model)"
+    text = converted(script(top="import copy", model=f"{made}\naverage = {copied}")).text
+    assert f"{made[:-1]}, device_ids=own_gpus())" in text
+    assert "DistributedDataParallel(model.module)" in text
+    assert made in converted(script(model=made)).text

@@ -38,7 +38,7 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.values import Class, Constant, External, Opaque, Sequence, Value
 from transpile.layout import add_argument, wrap_expression
-from transpile.plan.graph import method_calls, origin
+from transpile.plan.graph import method_calls, origin, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
@@ -58,13 +58,15 @@ CODES = {
     "PT813": "a model is copied onto several GPUs by hand",
     "PT814": "DataParallel moved this to the GPU",
 }
+#: What copies the wrapper of a model with it.
+COPYING = ("copy.deepcopy", "copy.copy", "torch.optim.swa_utils.AveragedModel")
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each place that uses DataParallel."""
     done: set[int] = set()
     replaced = replaced_calls(plan)
-    if replaced:
+    if replaced or any(is_copied(plan, event) for event in data_parallel_calls(plan)):
         yield from left_on_cpu(plan)
     for event in data_parallel_calls(plan):
         if id(event.node) in done or (event.detached and not event.module.is_entry):
@@ -163,8 +165,23 @@ def replaced_calls(plan: Plan) -> set[int]:
         wrap = None if wrapped_already(plan, model) else find_wrap(plan, model)
         if isinstance(wrap, Wrap) and replaces_data_parallel(plan, wrap):
             if all(event.order >= wrap.order for event in model.forwards):
-                found.update(id(event.node) for event in wrapped_by_script(plan, model.value))
+                found.update(
+                    id(event.node)
+                    for event in wrapped_by_script(plan, model.value)
+                    if not is_copied(plan, event)
+                )
     return found
+
+
+def is_copied(plan: Plan, event: Event) -> bool:
+    """Whether DataParallel itself is copied, and the copy may be called."""
+    made = {id(value) for value in event.result}
+    return any(
+        id(behind) in made
+        for copied in plan.facts.calls_to(*COPYING)
+        for item in copied.arguments.items[:1]
+        for behind in walk_back(item.values)
+    )
 
 
 def gives_way(plan: Plan, event: Event) -> bool:
