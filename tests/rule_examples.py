@@ -285,6 +285,18 @@ for x, y in DataLoader(train_set, batch_size=32):
     loss.backward()
     optimizer.step()
 """,
+    "refuse-cuts-beside-loaders": HEAD
+    + LOADER.replace("32", "12")
+    + MODEL
+    + CRITERION
+    + """\
+inputs, targets = torch.randn(48, 4), torch.randint(0, 2, (48,))
+loss = torch.zeros((), requires_grad=True)
+@
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""",
     "refuse-tensors-by-hand": HEAD
     + MODEL
     + CRITERION

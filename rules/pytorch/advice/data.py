@@ -21,6 +21,25 @@ After:
 When to ignore:
     Never: --shard calls shares the calls of the model instead.
 """,
+    "PT239": """\
+Why:
+    A process has its share of the samples from the loader, and other rows of the tensor beside it:
+    inputs would meet the targets of other samples.
+
+How to fix:
+    Let the loader give both, from one data set.
+
+Before:
+    for i, (x,) in enumerate(loader):
+        loss = criterion(model(x), targets[i * 12 : (i + 1) * 12])
+
+After:
+    for x, y in DataLoader(TensorDataset(inputs, targets), batch_size=12):
+        loss = criterion(model(x), y)
+
+When to ignore:
+    Never: --shard calls leaves whole batches to every process.
+""",
     "PT203": """\
 Why:
     Which samples belong to which process is told by a loader, or by batches that are cut by an

@@ -88,6 +88,7 @@ def find_sharing(plan: Plan, backward: Backward) -> Sharing:
         or ("" if in_streams else carried_over(plan, backward))
         or ("" if in_streams else first_dimension(plan, backward))
         or loss_of_samples(plan, backward)
+        or beside_loader(plan, backward)
     )
     if why:
         return Sharing(why_not=why)
@@ -110,6 +111,18 @@ def find_sharing(plan: Plan, backward: Backward) -> Sharing:
     if isinstance(sizes, str):
         return Sharing(why_not=sizes)
     return Sharing(tuple(takings), sizes)
+
+
+def beside_loader(plan: Plan, backward: Backward) -> str:
+    """Why what is cut out may not be shared, where another loss puts it beside a loader's batch."""
+    cut = {id(value) for each in backward.cuts if not each.fresh for value in each.values}
+    for other in plan.backwards:
+        if other.loaders and any(id(value) in cut for value in walk_back(other.loss)):
+            return (
+                "what is cut out of the data here meets the batch of a loader, whose shares are "
+                "other rows of it"
+            )
+    return ""
 
 
 # Where the parts are taken.

@@ -1,0 +1,52 @@
+"""Rows that are cut out of data beside the batches of a loader belong to whole batches."""
+
+from __future__ import annotations
+
+import pytest
+
+from transpile import Options, Outcome, convert
+
+SCRIPT = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+inputs, targets = torch.randn(48, 4), torch.randn(48, 1)
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for i, (x,) in enumerate(DataLoader(TensorDataset(inputs), batch_size=12)):
+    {cut}
+    loss = ((model(x) - y) ** 2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def codes(cut: str, shard: str = "data") -> list[str]:
+    """What is said of a script."""
+    result = convert(SCRIPT.format(cut=cut), Options(shard=shard), path="t.py")  # type: ignore[arg-type]
+    found = [finding.code for finding in result.findings]
+    assert "PT239" not in found or result.outcome is Outcome.REFUSED
+    return found
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        "y = targets[i * 12 : (i + 1) * 12]",
+        "start = 12 * i\n    y = targets[start : start + len(x)]",
+        "y = targets[i * 12 :][:12]",
+    ],
+)
+def test_rows_by_a_counter_are_refused(cut: str) -> None:
+    assert "PT239" in codes(cut)
+    assert "PT239" not in codes(cut, shard="calls")
+
+
+@pytest.mark.parametrize(
+    "cut",
+    ["y = x[:, :1]", "y = x[2 * i % 3 :].mean()", "y = 2.0", "y = targets[:1]"],
+)
+def test_other_slices_are_left(cut: str) -> None:
+    assert "PT239" not in codes(cut)
