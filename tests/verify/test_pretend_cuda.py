@@ -336,3 +336,20 @@ def test_samples_that_rank_0_chooses_are_on_the_own_gpu(launcher: Launcher, tmp_
     assert "loss" in run.ranks[0].output
     on_cpu = convert(SAMPLED.replace('"cuda"', '"cpu"').replace(".cuda()", "").encode())
     assert "chosen = from_main_process(generator.sample(rows, 16))" in on_cpu.text
+
+
+PADDED = """\
+import torch, torch.nn as nn
+
+rows, lengths = torch.randn(3, 5, 4).cuda(), torch.tensor([3, 5, 2])
+packed = nn.utils.rnn.pack_padded_sequence(rows, lengths, True, enforce_sorted=False)
+states, _ = nn.GRU(4, 4, batch_first=True).cuda()(packed)
+found, _ = nn.utils.rnn.pad_packed_sequence(states, batch_first=True)
+print(found.device, tuple(found.shape))
+"""
+
+
+def test_padded_sequences_are_on_the_gpu(launcher: Launcher, tmp_path: Path) -> None:
+    run = ran(launcher, tmp_path, PADDED, 0)
+    assert run.finished, said(run)
+    assert run.ranks[0].output == "cuda:0 (3, 5, 4)\n"

@@ -61,7 +61,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 
 def slices(backward: Backward) -> Iterator[tuple[Module, cst.Subscript]]:
-    """The subscripts in the loop over batches, and in the function around the backward pass."""
+    """The subscripts in the loop over batches."""
     if backward.batch_loop is not None:
         for node in descendants(backward.batch_loop.node):
             if isinstance(node, cst.Subscript):

@@ -60,6 +60,14 @@ def install() -> None:
             begin(thread)
 
     threading.Thread._bootstrap_inner = begin_with_rules  # type: ignore[attr-defined]
+    pad = torch._VF._pad_packed_sequence
+
+    def padded(data: Any, *given: Any) -> Any:
+        """What is padded is made of nothing, and written into bit by bit."""
+        sequences, lengths = pad(data, *given)
+        return stamp(sequences, where(data)), lengths
+
+    torch._VF._pad_packed_sequence = padded
 
 
 def dispatched(self: Any, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
