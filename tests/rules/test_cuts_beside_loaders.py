@@ -37,6 +37,9 @@ def codes(cut: str, shard: str = "data") -> list[str]:
         "y = targets[i * 12 : (i + 1) * 12]",
         "start = 12 * i\n    y = targets[start : start + len(x)]",
         "y = targets[i * 12 :][:12]",
+        "y = targets.view(4, 12, 1)[i]",
+        "y = [part for part in targets.split(12)][i]",
+        "y = targets[torch.arange(i * 12, i * 12 + 12)]",
     ],
 )
 def test_rows_by_a_counter_are_refused(cut: str) -> None:
@@ -46,7 +49,32 @@ def test_rows_by_a_counter_are_refused(cut: str) -> None:
 
 @pytest.mark.parametrize(
     "cut",
-    ["y = x[:, :1]", "y = x[2 * i % 3 :].mean()", "y = 2.0", "y = targets[:1]"],
+    [
+        "y = x[:, :1]",
+        "y = x[2 * i % 3 :].mean()",
+        "y = 2.0",
+        "y = targets[:1]",
+        "y = [0.5, 0.25, 0.1, 0.0][i]",
+    ],
 )
 def test_other_slices_are_left(cut: str) -> None:
     assert "PT239" not in codes(cut)
+
+
+@pytest.mark.parametrize(
+    ("others", "refused"),
+    [
+        ("targets.split(12)", True),
+        ("targets.chunk(4)", True),
+        ("range(4)", False),
+        ("(0.5, 0.25, 0.1, 0.0)", False),
+        ("DataLoader(TensorDataset(targets), batch_size=12)", False),
+    ],
+)
+def test_parts_that_are_gone_through_beside_a_loader(others: str, refused: bool) -> None:
+    loop = "for i, (x,) in enumerate(DataLoader(TensorDataset(inputs), batch_size=12)):"
+    assert loop in SCRIPT
+    beside = f"for (x,), t in zip(DataLoader(TensorDataset(inputs), batch_size=12), {others}):"
+    script = SCRIPT.replace(loop, beside).format(cut="(y,) = t" if "Data" in others else "y = t")
+    result = convert(script, Options(shard="data"), path="t.py")
+    assert ("PT239" in [finding.code for finding in result.findings]) is refused

@@ -1,8 +1,8 @@
 """Refuse rows that a training step cuts out of data beside the batches of a loader.
 
 What:
-    Rows that a step takes from a tensor by a counter, ``targets[i * 12 : (i + 1) * 12]``, while a
-    loader gives it its samples, are an error.
+    Rows that a step takes from a tensor by a counter, ``targets[i * 12 : (i + 1) * 12]``, or that
+    it goes through beside a loader, ``zip(train_loader, targets.split(12))``, are an error.
 
 Why:
     A process has every so manieth sample of a batch from the loader, and all of its rows from the
@@ -17,7 +17,8 @@ After:
         loss = criterion(model(x), target)
 
 Refuses when:
-    the bounds of a slice in the training step follow a counter, and a loss is made of it.
+    the index of a tensor in the training step follows a counter, or ``zip`` puts elements of a
+    tensor beside the batches, and a loss is made of them.
 
 Source:
     https://pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
@@ -30,9 +31,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.facts.values import Constant, Values
+from transpile.facts.values import Constant, External, Values
 from transpile.facts.walk import descendants
 from transpile.plan.data.batch_size_uses import reached_in_steps
+from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Backward, Plan
 from transpile.quantity.asking import Kind, quantity
 from transpile.rule import Answer, Ruling
@@ -48,39 +50,60 @@ def decide(plan: Plan) -> Iterator[Answer]:
     for backward in plan.backwards:
         if backward.event.detached or not backward.loaders:
             continue
-        for module, node in slices(backward):
-            if id(node) not in seen and cuts_rows(plan, node):
+        for module, node in rows(plan, backward):
+            if id(node) not in seen:
                 seen.add(id(node))
                 yield Ruling.refuse(
                     "PT239",
                     (module, node),
-                    "these rows are cut out by a counter, where a loader gives each process its "
-                    "share of the samples: they do not belong together",
+                    "these rows are taken one after the other, where a loader gives each process "
+                    "its share of the samples: they do not belong together",
                     "put them into the data set of the loader",
                 )
 
 
-def slices(backward: Backward) -> Iterator[tuple[Module, cst.Subscript]]:
-    """The subscripts in the loop over batches."""
-    if backward.batch_loop is not None:
-        for node in descendants(backward.batch_loop.node):
-            if isinstance(node, cst.Subscript):
-                yield backward.batch_loop.module, node
+def rows(plan: Plan, backward: Backward) -> Iterator[tuple[Module, cst.BaseExpression]]:
+    """The expressions in the loop over batches that give other rows in each step."""
+    if backward.batch_loop is None:
+        return
+    module, loop = backward.batch_loop.module, backward.batch_loop.node
+    for node in descendants(loop):
+        if isinstance(node, cst.Subscript) and cuts_rows(plan, node):
+            yield module, node
+    if isinstance(loop, cst.For) and isinstance(loop.iter, cst.Call):
+        if External("builtins.zip") in plan.facts.values_of(loop.iter.func):
+            for argument in loop.iter.args:
+                if is_beside(plan, plan.facts.values_of(argument.value)):
+                    yield module, argument.value
 
 
 def cuts_rows(plan: Plan, node: cst.Subscript) -> bool:
-    """Whether a subscript gives rows of a tensor, by bounds that a counter moves, to a loss."""
+    """Whether a subscript gives rows of a tensor, by an index that a counter moves, to a loss."""
     first = node.slice[0].slice
-    if not isinstance(first, cst.Slice) or first.lower is None:
+    by = first.value if isinstance(first, cst.Index) else getattr(first, "lower", None)
+    if by is None or not is_counter(plan, plan.facts.values_of(by)):
         return False
-    lower = plan.facts.values_of(first.lower)
-    if not is_counter(plan, lower) or quantity(plan, plan.facts.values_of(node.value)).kind not in (
-        Kind.EQUAL,
-        Kind.NOTHING,
-    ):
+    held = quantity(plan, plan.facts.values_of(node.value))
+    if held.kind not in (Kind.EQUAL, Kind.NOTHING) or not held.tensor:
         return False
     reached = reached_in_steps(plan)
     return any(id(value) in reached for value in plan.facts.values_of(node))
+
+
+def is_beside(plan: Plan, values: Values) -> bool:
+    """Whether what is gone through are parts of a tensor that no loader has given."""
+    loaders = {id(loader.value) for loader in plan.loaders}
+    found = quantity(plan, values)
+    return (
+        found.kind is Kind.EQUAL
+        and bool(found.tensor)
+        and not any(id(value) in loaders for value in walk_back(values))
+        and any(
+            name.startswith(("torch.", "numpy."))
+            for value in walk_back(values)
+            for name in called_names(value)
+        )
+    )
 
 
 def is_counter(plan: Plan, values: Values) -> bool:

@@ -134,10 +134,11 @@ class SharedBatches:
             for batch in drawn[0]:
                 if len(batch) == getattr(self.batch_sampler, "batch_size", None):
                     split_batch(len(batch))
-                # A batch that does not come out even is shared in parts that overlap.
+                # As a DistributedSampler does it: what is drawn beside belongs to it.
+                share = batch[self.rank :: self.world_size]
+                # A batch that does not come out even is filled up with its first ones.
                 size = -(-len(batch) // self.world_size)
-                first = min(self.rank * size, len(batch) - size)
-                yield batch[first : first + size]
+                yield share + batch[: size - len(share)]
             if len(drawn[0]) < 1000:
                 return
 
