@@ -26,7 +26,10 @@ FOUND = Path(__file__).with_name("programs") / "found"
 WANTED = {
     "exact": {"clean"},
     "said": {"warned", "warned and different", "refused"},
+    "auto": {"clean"},
 }
+#: Those that are asked for with the way that the tool finds by itself.
+AUTO = "auto"
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -39,12 +42,20 @@ def test_programs_that_went_wrong_once() -> None:
     scripts = sorted(FOUND.glob("*.py"))
     if not scripts:
         pytest.skip("none went wrong")
-    ended = run("--scripts", *map(str, scripts))
-    outcomes = dict(line.split(": ", 1) for line in ended.stdout.splitlines())
-    assert set(outcomes) == {script.name for script in scripts}, ended.stderr
+    asked = {
+        script: script.read_text().partition("\n")[0].removeprefix("# ").partition(":")[0]
+        for script in scripts
+    }
+    outcomes: dict[str, str] = {}
+    told = ""
+    for way in ("data", AUTO):
+        chosen = [str(script) for script in scripts if (asked[script] == AUTO) == (way == AUTO)]
+        ended = run("--shard", way, "--scripts", *chosen)
+        outcomes |= dict(line.split(": ", 1) for line in ended.stdout.splitlines())
+        told += ended.stderr
+    assert set(outcomes) == {script.name for script in scripts}, told
     wrong = []
-    for script in scripts:
-        wanted = script.read_text().partition("\n")[0].removeprefix("# ").partition(":")[0]
+    for script, wanted in asked.items():
         if outcomes[script.name].split(":")[0] not in WANTED[wanted]:
             wrong.append(f"{script.name} should be {wanted}: {outcomes[script.name]}")
     assert wrong == []

@@ -1,4 +1,4 @@
-# exact: one loop passes twice over a shuffled loader
+# auto: one loop passes twice over a shuffled loader
 import itertools
 from functools import partial
 import torch

@@ -1,4 +1,4 @@
-# exact: a method that takes gradients of what it computes is checked with gradients on
+# auto: a method that takes gradients of what it computes is checked with gradients on
 import torch
 import torch.nn as nn
 

@@ -1,4 +1,4 @@
-# exact: a method gives a loss of parameters beside the calls
+# auto: a method gives a loss of parameters beside the calls
 import torch, torch.nn as nn, torch.nn.functional as F
 from torch.utils.data import DataLoader, TensorDataset
 

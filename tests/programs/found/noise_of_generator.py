@@ -1,4 +1,4 @@
-# exact: noise of a seeded generator has as many rows as a batch, by a literal
+# auto: noise of a seeded generator has as many rows as a batch, by a literal
 import torch, torch.nn as nn
 from torch.utils.data import DataLoader, TensorDataset
 

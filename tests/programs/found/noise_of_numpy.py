@@ -1,4 +1,4 @@
-# exact: what NumPy draws has as many rows as a batch, by a literal
+# auto: what NumPy draws has as many rows as a batch, by a literal
 import numpy as np
 import torch, torch.nn as nn
 from torch.utils.data import DataLoader, TensorDataset

@@ -1,4 +1,4 @@
-# exact: parts of a tensor are gone through beside a loader
+# auto: parts of a tensor are gone through beside a loader
 import torch, torch.nn as nn
 from torch.utils.data import DataLoader, TensorDataset, IterableDataset, BatchSampler, SequentialSampler, Dataset, WeightedRandomSampler, RandomSampler
 torch.manual_seed(0)

@@ -1,4 +1,4 @@
-# exact: a constant has as many rows as a batch
+# auto: a constant has as many rows as a batch
 import torch, torch.nn as nn
 from torch.utils.data import DataLoader, TensorDataset
 

@@ -1,4 +1,4 @@
-# exact: the number of streams is written again for a state
+# auto: the number of streams is written again for a state
 import torch, torch.nn as nn, torch.nn.functional as F
 
 

@@ -1,4 +1,4 @@
-# exact: noise of a table is cut out by a counter, and meets the batch of a loader in another loss
+# auto: noise of a table is cut out by a counter, and meets the batch of a loader in another loss
 import torch, torch.nn as nn, torch.nn.functional as F
 from torch.utils.data import DataLoader, TensorDataset
 torch.manual_seed(0)

@@ -1,4 +1,4 @@
-# exact: targets are cut out by a counter beside a loader
+# auto: targets are cut out by a counter beside a loader
 import torch, torch.nn as nn
 from torch.utils.data import DataLoader, TensorDataset
 torch.manual_seed(0)

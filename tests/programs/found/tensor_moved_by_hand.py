@@ -1,4 +1,4 @@
-# exact: a tensor without a model is moved along its gradient
+# auto: a tensor without a model is moved along its gradient
 import torch, torch.nn as nn, torch.nn.functional as F
 from torch.utils.data import DataLoader, TensorDataset
 

@@ -1,4 +1,4 @@
-# exact: random numbers are put into rows of a weight
+# auto: random numbers are put into rows of a weight
 import torch, torch.nn as nn, torch.nn.functional as F
 from torch.utils.data import DataLoader, TensorDataset
 

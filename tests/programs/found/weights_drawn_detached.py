@@ -1,4 +1,4 @@
-# exact: random numbers are copied into a weight that is detached
+# auto: random numbers are copied into a weight that is detached
 import torch, torch.nn as nn, torch.nn.functional as F
 from torch.utils.data import DataLoader, TensorDataset
 

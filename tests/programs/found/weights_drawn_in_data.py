@@ -1,4 +1,4 @@
-# exact: random numbers are put into the data of a weight, by another name
+# auto: random numbers are put into the data of a weight, by another name
 import torch, torch.nn as nn, torch.nn.functional as F
 from torch.utils.data import DataLoader, TensorDataset
 

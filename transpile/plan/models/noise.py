@@ -128,7 +128,7 @@ def changes(plan: Plan, event: Event) -> Iterator[tuple[Values, Values, bool]]:
                     yield callee.operands[0], given, (
                         callee.name in plan.table.filling_methods and not generator
                     )
-    elif event.kind == "store" and event.name in ("grad", "data", "[]"):
+    elif event.kind == "store" and (event.name in ("grad", "data") or puts_into_tensor(event)):
         yield event.callee, event.result, False
     elif event.kind == "operate":
         yield event.callee, event.result, False
@@ -142,6 +142,14 @@ def is_view(value: Value) -> bool:
 def is_parameter(value: Value) -> bool:
     """Whether a value is a parameter that a script makes itself."""
     return any(name.rpartition(".")[2] == "Parameter" for name in called_names(value))
+
+
+def puts_into_tensor(event: Event) -> bool:
+    """Whether an item is stored by anything but a word, as ``group["lr"]`` is."""
+    if event.name != "[]" or not isinstance(event.node, cst.Subscript):
+        return False
+    index = event.node.slice[0].slice
+    return not (isinstance(index, cst.Index) and isinstance(index.value, cst.SimpleString))
 
 
 def draws(plan: Plan, values: Values) -> bool:
