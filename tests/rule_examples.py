@@ -91,6 +91,15 @@ BY_HAND = {
     criterion(model(static), y).backward()
     optimizer.step()
 """,
+    "remark-on-written-buffers": HEAD.replace(
+        "        self.layer = nn.Linear(4, 2)\n",
+        "        self.layer = nn.Linear(4, 2)\n"
+        '        self.register_buffer("total", torch.zeros(()))\n',
+    ).replace("import torch\n", "import torch\nimport torch.distributed as dist\n", 1)
+    + LOADER
+    + MODEL
+    + CRITERION
+    + "@\n",
     "remark-on-other-devices": HEAD + "@\n" + LOADER + MODEL + CRITERION + TRAINING,
     "refuse-private-chance": HEAD
     + MODEL

@@ -189,6 +189,24 @@ After:
 When to ignore:
     Once a run was compared with one process.
 """,
+    "PT419": """\
+Why:
+    Each process writes what its share of the batch gives, and what rank 0 wrote is saved.
+
+How to fix:
+    Write what all processes have seen, or convert with --shard calls, where each sees all rows.
+
+Before:
+    model.total.add_(y.sum())
+
+After:
+    total = y.sum()
+    dist.all_reduce(total)
+    model.total.add_(total)
+
+When to ignore:
+    Where the buffer is neither saved nor read.
+""",
     "PT414": """\
 Why:
     Whether a sample's output depends on the others is not told by the text.

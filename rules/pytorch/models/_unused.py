@@ -8,7 +8,7 @@ import libcst as cst
 
 from transpile.facts.events import Branch, Call, Event
 from transpile.facts.values import Constant, Instance, ModuleValue, Opaque, Value
-from transpile.plan.graph import called_names, made_of, walk_back
+from transpile.plan.graph import called_names, made_of, method_calls, walk_back
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.frozen import frozen_later
 from transpile.plan.models.learning import outputs, reached_by_losses
@@ -16,6 +16,7 @@ from transpile.plan.models.method_calls import training_method_calls
 from transpile.plan.models.parts import inside_others, walk_parts
 from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off
+from transpile.rules.pytorch.models._cut_off import may_be_cut_off
 from transpile.rules.pytorch.models._passed_over import (
     is_called,
     one_pass_at_a_time,
@@ -38,6 +39,9 @@ MODELS_OF_LIBRARIES = (
     "torch.hub.load",
     "transformers.",
 )
+
+#: Methods that hand a model's parameters out.
+PARAMETER_METHODS = frozenset({"parameters", "named_parameters", "state_dict"})
 
 CHECKPOINTS = frozenset(
     {"torch.utils.checkpoint.checkpoint", "torch.utils.checkpoint.checkpoint_sequential"}
@@ -79,9 +83,10 @@ def learns_by_several_passes(plan: Plan, model: Model) -> bool:
     if not is_called(plan, model.value):
         return False
     layers = [value for value in walk_parts(model.value) if has_parameters(value)]
-    if may_leave_parameters_out(plan, model) and (
-        meets_losses_by_itself(plan, model, layers) or shares_layers(plan, model, layers)
-    ):
+    itself = meets_losses_by_itself(plan, model, layers)
+    if itself and may_be_cut_off(plan, model):
+        return True
+    if (itself or shares_layers(plan, model, layers)) and may_leave_parameters_out(plan, model):
         return True
     return not one_pass_at_a_time(plan, model.value) and (
         passes_vary(plan, model, layers)
@@ -95,10 +100,16 @@ def meets_losses_by_itself(plan: Plan, model: Model, layers: list[Value]) -> boo
     given = {id(value) for event in model.forwards for value in handed_out(event)}
     losses = tuple(value for backward in plan.backwards for value in backward.loss)
     met = {
-        id(value)
+        id(value): value
         for value in walk_back(losses, lambda v: id(v) not in given and not isinstance(v, Instance))
     }
-    return bool(training_method_calls(plan, model)) or any(id(layer) in met for layer in layers)
+    if training_method_calls(plan, model) or any(id(layer) in met for layer in layers):
+        return True
+    return any(
+        name in PARAMETER_METHODS and any(receiver is model.value for receiver in receivers)
+        for value in met.values()
+        for name, receivers in method_calls(value)
+    )
 
 
 def handed_out(event: Event) -> Iterator[Value]:

@@ -1,0 +1,81 @@
+"""Losses that the outputs of a model may be cut off from.
+
+``max(loss, bound)`` takes one of its arguments, and a branch may leave a constant in the place of a
+loss. A backward pass comes to the model's parameters then only where the loss uses them itself.
+"""
+
+from __future__ import annotations
+
+from transpile.facts.values import Instance, Opaque, Sequence, Value, Values
+from transpile.plan.graph import called_names, parents, walk_back
+from transpile.plan.model import Model, Plan
+from transpile.plan.models.learning import outputs
+
+#: Functions that give one of their arguments.
+PICKING = frozenset({"builtins.max", "builtins.min"})
+
+
+def may_be_cut_off(plan: Plan, model: Model) -> bool:
+    """Whether a backward pass through a model may do without all that its calls give."""
+    given = {id(value) for event in model.forwards for value in outputs(event)}
+    return any(
+        not is_sure(backward.loss, given)
+        for backward in plan.backwards
+        if model in backward.models and not backward.event.detached
+    )
+
+
+def is_sure(loss: Values, given: set[int]) -> bool:
+    """Whether a loss is made of some given values whatever is chosen on the way."""
+    behind = list(
+        walk_back(loss, lambda value: id(value) not in given and not isinstance(value, Instance))
+    )
+    sure = {id(value) for value in behind}
+
+    def all_sure(group: Values) -> bool:
+        return bool(group) and all(id(value) in sure for value in without_starts(group))
+
+    changed = True
+    while changed:
+        # What stands in a loop is made of itself: it is sure until something shows otherwise.
+        changed = False
+        for value in behind:
+            if id(value) not in sure or id(value) in given:
+                continue
+            groups = groups_of(value)
+            picks = isinstance(value, Opaque) and bool(PICKING.intersection(called_names(value)))
+            if not groups or not (all if picks else any)(map(all_sure, groups)):
+                sure.discard(id(value))
+                changed = True
+    return all_sure(loss)
+
+
+def groups_of(value: Value) -> list[Values]:
+    """What a value is made of; of a function that picks, what it picks among."""
+    groups = [group for group in parents(value) if group]
+    if not isinstance(value, Opaque) or not PICKING.intersection(called_names(value)):
+        return [] if isinstance(value, Instance) else groups
+    found: list[Values] = []
+    for item in value.arguments.items:
+        if item.keyword:
+            continue
+        lists = [one for one in item.values if isinstance(one, Sequence)]
+        if len(lists) != len(item.values):
+            found.append(item.values)
+        for one in lists:
+            found.extend(group for group in (*one.elements, one.rest) if group)
+    return found
+
+
+def without_starts(group: Values) -> Values:
+    """Alternatives without those that a loop only begins with, to add to them."""
+    begins = {
+        id(one)
+        for value in group
+        if isinstance(value, Opaque) and value.kind == "operation"
+        for operand in value.operands
+        if any(one is value for one in operand)
+        for one in operand
+        if one is not value
+    }
+    return tuple(value for value in group if id(value) not in begins)
