@@ -11,11 +11,12 @@ from transpile.plan.flow.places import Statement, blocks_around, calls_of, index
 from transpile.plan.graph import origin
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.frozen import switches_of, unfrozen_later
-from transpile.plan.models.holders import Holder, trace
+from transpile.plan.models.holders import Holder
 from transpile.plan.models.learning import training_forwards
 from transpile.plan.models.model_preparations import preparations
 from transpile.plan.models.moves import moved_while_it_trains
 from transpile.plan.models.owners import touched_as_part
+from transpile.plan.models.passages import Key, way_of
 from transpile.plan.models.second_passes import reached_by_gradients_alone, second_pass
 from transpile.plan.models.wrap_sites import (
     assigned_as_global,
@@ -59,6 +60,11 @@ class Wrap:
         """The statement to point at."""
         return self.before if self.before is not None else self.after
 
+    @property
+    def key(self) -> Key:
+        """The variable."""
+        return (id(self.module), id(self.function), self.text)
+
 
 def wrapped_already(plan: Plan, model: Model) -> bool:
     """Whether the script hands the model to one of the framework's wraps, or to one of its own."""
@@ -86,7 +92,38 @@ def derived_wraps(plan: Plan) -> list[Event]:
 
 @query
 def find_wrap(plan: Plan, model: Model) -> Wrap | str:
-    """Where to wrap a model, or why that cannot be told."""
+    """Where to wrap a model, or why that cannot be told.
+
+    A model may pass through the variable that another one is wrapped in, and would be wrapped
+    there a second time: then both are wrapped in that one.
+    """
+    found = wrap_alone(plan, model)
+    if isinstance(found, str):
+        return found
+    way = way_of(plan, model)
+    assert way is not None
+    for other in plan.trained_models:
+        theirs = wrap_alone(plan, other)
+        if other is model or isinstance(theirs, str) or theirs.node is found.node:
+            continue
+        if theirs.key not in way.keys or theirs.key == found.key:
+            continue
+        if way.order.index(theirs.key) > way.order.index(found.key):
+            others = way_of(plan, other)
+            if others is not None and found.key in others.keys:
+                continue
+        elif theirs.key in way.common:
+            inner = wrap_at(plan, model, way.common[theirs.key], way.forwards, found.thawed)
+            if isinstance(inner, Wrap) and inner.node is theirs.node:
+                found = inner
+                continue
+        return f"'{theirs.text}' holds it where another model is wrapped, which would wrap it twice"
+    return found
+
+
+@query
+def wrap_alone(plan: Plan, model: Model) -> Wrap | str:
+    """Where to wrap a model if there were no others, or why that cannot be told."""
     found = search_wrap(plan, model)
     if plan.table.thaws and may_need_thawing(plan, model, found):
         thawed = search_wrap(plan, model, thawed=True)
@@ -127,25 +164,14 @@ def search_wrap(plan: Plan, model: Model, thawed: bool = False) -> Wrap | str:
             "a backward pass reaches it through gradients of its output alone, which not all of "
             "its parameters need to be part of, and a wrap would wait for the rest"
         )
-    common: dict[tuple[int, int, str], list[Holder]] | None = None
-    order: list[tuple[int, int, str]] = []
-    for event in forwards:
-        if not isinstance(event.node, cst.Call):
-            return "it is called by something that is not in the script's text"
-        holders = trace(plan.facts, event.module, called(plan, event.node), event.stack)
-        keys: dict[tuple[int, int, str], list[Holder]] = {}
-        for holder in holders:
-            # Nearest to the use: later ones of the same variable are its own assignments.
-            keys.setdefault(holder.key, [holder])
-        if common is None:
-            common = keys
-            order = list(keys)
-        else:
-            common = {key: [*common[key], *keys[key]] for key in common if key in keys}
+    way = way_of(plan, model)
+    if way is None:
+        return "it is called by something that is not in the script's text"
+    common = way.common
     if not common:
         return "its calls reach it through different variables"
     reason = "no variable holds it from where it is ready to where it is called"
-    for key in reversed([key for key in order if key in common]):
+    for key in reversed([key for key in way.order if key in common]):
         found = wrap_at(plan, model, common[key], forwards, thawed)
         if isinstance(found, Wrap):
             # Another method may set the variable again, behind the training.
@@ -156,14 +182,6 @@ def search_wrap(plan: Plan, model: Model, thawed: bool = False) -> Wrap | str:
             found = why_not or "it is set again behind its training"
         reason = found or reason
     return reason
-
-
-def called(plan: Plan, node: cst.Call) -> cst.BaseExpression:
-    """The expression for the object that a call calls, also by its ``forward``."""
-    dispatched = plan.table.dialect.dispatched
-    if isinstance(node.func, cst.Attribute) and node.func.attr.value in dispatched:
-        return node.func.value
-    return node.func
 
 
 def wrap_at(
