@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from transpile.plan.shaping import DRAWS, NUMPY_FILLED, NUMPY_MADE, NUMPY_SHAPED, Shaping
+from transpile.plan.shaping import (
+    DRAWS,
+    NUMPY_FILLED,
+    NUMPY_JOINS,
+    NUMPY_MADE,
+    NUMPY_SHAPED,
+    Shaping,
+)
 
 FILLED = frozenset(
     {
@@ -32,4 +39,6 @@ SHAPING = Shaping(
         "torch.eye",
     },
     draws=DRAWS,
+    joins=NUMPY_JOINS
+    | {"torch.stack", "torch.cat", "torch.tensor", "torch.as_tensor", "torch.vstack"},
 )  # fmt: skip

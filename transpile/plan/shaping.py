@@ -19,6 +19,7 @@ class Shaping:
         made: functions that make something of as many rows as a number says, which cannot become
             those of a share.
         draws: methods of what draws random numbers that do.
+        joins: functions that make one row of each element of a list.
     """
 
     callables: frozenset[str] = frozenset()
@@ -29,6 +30,7 @@ class Shaping:
     keywords: frozenset[str] = frozenset({"size", "shape"})
     made: frozenset[str] = frozenset()
     draws: frozenset[str] = frozenset()
+    joins: frozenset[str] = frozenset()
 
 
 #: NumPy's functions that fill an array, the shape first.
@@ -53,6 +55,10 @@ DRAWS = frozenset(
         "uniform", "standard_normal", "integers", "permutation",
     }
 )  # fmt: skip
+#: NumPy's functions that make one row of each element of a list.
+NUMPY_JOINS = frozenset(
+    {"numpy.array", "numpy.asarray", "numpy.stack", "numpy.vstack", "numpy.concatenate"}
+)
 #: NumPy's functions that take a shape or a number of samples.
 NUMPY_SHAPED = NUMPY_FILLED | {
     "numpy.random.normal", "numpy.random.uniform", "numpy.random.randint", "numpy.random.random",

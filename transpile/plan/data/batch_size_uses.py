@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from transpile.facts.events import Event
+from transpile.facts.module import Module
 from transpile.facts.values import (
     Argument,
     Constant,
@@ -84,6 +85,8 @@ def all_uses(
             continue
         if any(id(value) in reached for value in event.result):
             yield from rows_like(plan, event, argument.values)
+            yield from rows_by_name(plan, event, argument.values, sources)
+            yield from rows_one_by_one(plan, event, argument.values, sources)
         if not any(id(value) in reached for value in event.result) or not shapes(
             plan, event.callee
         ):
@@ -159,12 +162,7 @@ def numbers_like(plan: Plan, event: Event, batch_size: Values) -> Iterator[Use]:
         if position == 0 and within and not alone and not seeded:
             yield Use(event.module, number, also_evaluates(plan, event.module, number))
         elif filled:
-            yield Use(
-                event.module,
-                number,
-                f"this number may be the batch size, which is {number.value}, too: of the batch a "
-                "process has its share alone",
-            )
+            yield may_be_it(event.module, number, number.value)
 
 
 def rows_like(plan: Plan, event: Event, batch_size: Values) -> Iterator[Use]:
@@ -184,13 +182,59 @@ def rows_like(plan: Plan, event: Event, batch_size: Values) -> Iterator[Use]:
     assert isinstance(event.node, cst.Call)
     for number in first_numbers(event.node) if made or drawn else ():
         if number.evaluated_value == batch_size[0].value:
-            said = event.module.source.code(number)
-            yield Use(
-                event.module,
-                number,
-                f"this number may be the batch size, which is {said}, too: of the batch a process "
-                "has its share alone",
-            )
+            yield may_be_it(event.module, number, event.module.source.code(number))
+
+
+def may_be_it(module: Module, node: cst.BaseExpression, said: object) -> Use:
+    """A number that is as large as the batch, and may be meant for it or not."""
+    return Use(
+        module,
+        node,
+        f"this number may be the batch size, which is {said}, too: of the batch a process "
+        "has its share alone",
+    )
+
+
+def rows_by_name(
+    plan: Plan, event: Event, batch_size: Values, sources: set[int | str]
+) -> Iterator[Use]:
+    """A number of rows that has another name than the batch size, and is as large."""
+    if len(batch_size) != 1 or not isinstance(batch_size[0], Constant) or is_in_model(plan, event):
+        return
+    assert isinstance(event.node, cst.Call)
+    shaping = plan.table.shaping
+    shaped = any(
+        (isinstance(one, External) and one.name in shaping.filled | shaping.made)
+        or (isinstance(one, Opaque) and one.kind == "attribute" and one.name in shaping.views)
+        for one in event.callee
+    )
+    for size in sizes(event.node, shaping.keywords)[:1] if shaped else ():
+        if isinstance(size, (cst.Name, cst.Attribute)):
+            values = plan.facts.values_of(size)
+            if values == batch_size and not is_named(plan, size, sources):
+                yield may_be_it(event.module, size, batch_size[0].value)
+
+
+def rows_one_by_one(
+    plan: Plan, event: Event, batch_size: Values, sources: set[int | str]
+) -> Iterator[Use]:
+    """A comprehension over as many numbers as the batch has samples, whose list becomes rows."""
+    if len(batch_size) != 1 or not isinstance(batch_size[0], Constant) or is_in_model(plan, event):
+        return
+    joins = any(
+        isinstance(c, External) and c.name in plan.table.shaping.joins for c in event.callee
+    )
+    for item in event.arguments.items[:1] if joins else ():
+        for value in item.values:
+            if not isinstance(value, Sequence) or not isinstance(value.node, cst.ListComp):
+                continue
+            for number in counted(value.node.for_in):
+                values = plan.facts.values_of(number)
+                like = isinstance(number, cst.Integer) and number.evaluated_value
+                same = values == batch_size or like == batch_size[0].value
+                module = next(m for m in plan.facts.modules.values() if m.source.has(value.node))
+                if same and not is_named(plan, number, sources):
+                    yield may_be_it(module, number, batch_size[0].value)
 
 
 def is_in_model(plan: Plan, event: Event) -> bool:
@@ -291,7 +335,7 @@ def counted(node: cst.CSTNode) -> list[cst.BaseExpression]:
     if isinstance(node, cst.BinaryOperation):
         if isinstance(node.operator, (cst.Add, cst.Subtract)):
             return [node.left, node.right]
-    if isinstance(node, cst.For) and isinstance(node.iter, cst.Call):
+    if isinstance(node, (cst.For, cst.CompFor)) and isinstance(node.iter, cst.Call):
         if isinstance(node.iter.func, cst.Name) and node.iter.func.value == "range":
             return [arg.value for arg in node.iter.args]
     return []

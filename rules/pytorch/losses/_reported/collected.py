@@ -74,7 +74,9 @@ class Collected:
     def are_samples(self, values: Values) -> bool:
         """Whether values are samples of a batch, or made of one each."""
         found = self.analysis.of(values)
-        return found.kind is Kind.SAMPLE or found.content == "one"
+        if found.kind is Kind.SAMPLE:
+            return True
+        return found.content == "one" and not any(map(adds_up, values))
 
     def decides(self, part: Part) -> bool:
         """Whether a condition behind the batches asks for a number made of such lists."""
@@ -116,6 +118,14 @@ def averaged(plan: Plan) -> set[int]:
             if statement is not None and id(statement.value) in agreeing:
                 found.update(id(cell) for cell in event.callee if isinstance(cell, Sequence))
     return found
+
+
+def adds_up(value: Value) -> bool:
+    """Whether a value is made of what it was before, as a number is that samples are added to."""
+    if not isinstance(value, Opaque) or value.kind != "operation":
+        return False
+    before = tuple(one for operand in value.operands for one in operand)
+    return any(one is value for one in walk_back(before))
 
 
 def takes_some(source: Opaque) -> bool:
