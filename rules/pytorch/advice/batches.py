@@ -36,6 +36,22 @@ After:
 When to ignore:
     Never: shapes would not fit, or numbers would be N times too small.
 """,
+    "PT240": """\
+Why:
+    All processes take equally many samples of a batch, which not every number of them can do.
+
+How to fix:
+    Choose a batch size that the number of processes divides, or convert with --shard calls.
+
+Before:
+    loader = DataLoader(train_set, batch_size=25)
+
+After:
+    loader = DataLoader(train_set, batch_size=24)
+
+When to ignore:
+    Where the number of processes is one of those that are named.
+""",
     "PT227": """\
 Why:
     A batch that the processes do not divide is cut so that some parts share a sample.

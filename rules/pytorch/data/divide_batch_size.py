@@ -7,7 +7,8 @@ What:
 
 Why:
     N processes with the script's batch size train with an N times larger batch: other gradients,
-    fewer steps, another schedule. A batch that N does not divide stops the script at its start.
+    fewer steps, another schedule. A batch that N does not divide stops the script at its start: of
+    an odd one, which hardly any N divides, there is a warning.
 
 Before:
     loader = DataLoader(train_set, batch_size=args.batch_size)
@@ -55,6 +56,7 @@ CODES = {
     "PT222": "the batch size of a training loader cannot be followed",
     "PT223": "each process takes the batch of the script",
     "PT224": "the batch size is used for something else, too",
+    "PT240": "no even number of processes can share a batch",
 }
 #: What libraries call the batch size of the loaders that they make.
 BATCH_KEYWORDS = ("batch_size", "train_batch_size", "bs", "bsz")
@@ -127,6 +129,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         elif id(answer.node) not in divided:
             divided.add(id(answer.node))
             yield Ruling.apply("PT221", answer, "the processes share this batch", data=answer)
+            yield from indivisible(answer, argument)
         if argument is not None:
             yield from other_uses(plan, site, argument, divided)
 
@@ -155,6 +158,34 @@ def share_of(plan: Plan, site: Site, argument: Argument | None) -> Share | Rulin
     if argument.node is None:
         return refuse("the batch size of this loader has no place in the text")
     return Share(module_of(plan, argument.node, site.module), argument.node)
+
+
+def indivisible(share: Share, argument: Argument | None) -> Iterator[Remark]:
+    """A warning about a batch that no even number of processes can share."""
+    values = (Constant(1),) if argument is None else argument.values
+    sizes = [
+        one.value
+        for one in values
+        if isinstance(one, Constant) and isinstance(one.value, int) and one.value > 0
+    ]
+    if not sizes or len(sizes) != len(values) or any(size % 2 == 0 for size in sizes):
+        return
+    largest = max(sizes)
+    *shared, last = [str(n) for n in range(1, largest + 1, 2) if largest % n == 0][1:] or [""]
+    counts = f"{', '.join(shared)} or {last}" if shared else last
+    yield Remark.warn(
+        "PT240",
+        share,
+        (
+            f"a batch of {largest} samples can be shared by {counts} processes alone: with another "
+            "number of them the script stops at its start"
+            if last
+            else "a batch of one sample cannot be shared: with several processes the script stops "
+            "at its start"
+        ),
+        "choose a batch size that the number of processes divides, or --shard calls, which takes "
+        "any",
+    )
 
 
 def mapped_share(plan: Plan, site: Site, argument: Argument) -> Share | None:

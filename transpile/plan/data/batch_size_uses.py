@@ -208,7 +208,9 @@ def rows_by_name(
         or (isinstance(one, Opaque) and one.kind == "attribute" and one.name in shaping.views)
         for one in event.callee
     )
-    for size in sizes(event.node, shaping.keywords)[:1] if shaped else ():
+    given = sizes(event.node, shaping.keywords)
+    # A number alone is more often that of what there is for each sample.
+    for size in given[:1] if shaped and len(given) > 1 else ():
         if isinstance(size, (cst.Name, cst.Attribute)):
             values = plan.facts.values_of(size)
             if values == batch_size and not is_named(plan, size, sources):
