@@ -164,6 +164,9 @@ def computes(value: Opaque, quantity: Quantity | None = None) -> bool:
     if value.kind == "operation":
         return value.name not in ("iterate", "enumerate", "zip", "index", "isinstance")
     if value.kind == "call":
+        if quantity is not None and quantity.kind is Kind.UNKNOWN:
+            # Whatever a library makes of numbers, it is given those of all processes.
+            return True
         return any(
             name.startswith(("builtins.", "math.", "numpy.")) for name in called_names(value)
         ) or any(name in ARITHMETIC for name, _ in method_calls(value))
