@@ -10,6 +10,10 @@ from transpile.plan.effects.effects import Vocabulary
 from transpile.plan.effects.readback import ReadBack, find_read_backs
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Place, Remark, Ruling, spot
+from transpile.text.changes import Insert
+
+#: In front of arguments that are evaluated ahead of a guarded call, which may be what reads.
+BEFORE_ALL = -200
 
 
 def never(read_back: ReadBack) -> bool:
@@ -50,5 +54,7 @@ def wait(plan: Plan, place: Place, helper: str) -> Iterator[Change]:
     module, statement = spot(place)
     yield Helper(helper, module)
     line = f"{plan.names_in(module).fresh(helper)}()"
-    for edit in insert_before(module.source, statement, [line], order=-5):  # type: ignore[arg-type]
+    for edit in insert_before(module.source, statement, [line]):  # type: ignore[arg-type]
+        if isinstance(edit, Insert):
+            edit = Insert(edit.offset, edit.text, BEFORE_ALL)
         yield In(module, edit)

@@ -271,7 +271,14 @@ class Accesses(Calls):
             if base.independent or isinstance(position, str):
                 index = self.look(value.index)
                 if index.kind is Kind.SAMPLE:
-                    return replace(domain.sample(base.gradient), dim=index.dim)
+                    by_place = index.content == "place" and not self.in_model(value)
+                    if by_place and self.are_rows_alike(value.operands[0]):
+                        by_place = False
+                    content = "place" if by_place else ""
+                    return domain.sample(base.gradient, dim=index.dim, content=content)
+            if base.independent and base.tensor is not False and self.cut_by_count(value):
+                if not self.in_model(value):
+                    return domain.sample(base.gradient, content="place")
             return base
         if takes_by_place(
             base, value, self.plan, self.is_whole, self.is_joined

@@ -70,6 +70,11 @@ class Supposing(Settling):
         self.places = places(plan)
         self.indexed_stores = indexed_stores(plan)
 
+    def is_part_of_count(self, bound: cst.BaseExpression) -> bool:
+        """Whether a bound is computed from how many samples there are, such as half of them."""
+        values = self.plan.facts.values_of(bound)
+        return self.counts_samples(values) and not self.is_whole(values)
+
     def laid_out(self, value: Value) -> dict[object, int]:
         """Where the tensors of a batch count samples, where a collate function decides it."""
         if not isinstance(value, Opaque) or value.kind != "element":
@@ -143,7 +148,8 @@ class Supposing(Settling):
                 tensor = any(name.startswith(self.vocabulary.tensors) for name in names)
                 found = replace(kept, tensor=tensor or (kept.tensor and not array))
         if found.kind is Kind.SAMPLE and any(
-            sets_by_place(found, node) for node in self.indexed_stores.get(id(value), ())
+            sets_by_place(found, node, self.is_part_of_count)
+            for node in self.indexed_stores.get(id(value), ())
         ):
             found = domain.unknown(BY_PLACE)
         filled = self.filled_by_samples(value)

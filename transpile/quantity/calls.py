@@ -105,6 +105,8 @@ class Calls(Tensors, Losses):
             # A scaler of gradients, a generator of random numbers, a parser, a writer.
             if word == "scale" and value.arguments.items:
                 return self.look(value.arguments.items[0].values)
+        if receiver.independent and self.laid_by_count(word, value, receivers):
+            return domain.sample(content="place")
         return self.applied(word, receiver, value, self.given_to(value, 0, word))
 
     def mean_of(self, given: list[Quantity]) -> Quantity:

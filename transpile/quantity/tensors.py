@@ -43,6 +43,7 @@ from .operations import (
     TENSOR_TYPES,
     TEXTS,
 )
+from .places import Places
 from .products import pairwise, product
 from .sample_axis.dimensions import (
     ACROSS,
@@ -59,12 +60,11 @@ from .sample_axis.dimensions import (
 )
 from .sample_axis.pieces import handed
 from .sample_axis.shapes import GROUPED, RESHAPES, SPREADING, Given, integer, reshaped, spread
-from .sizes import Sizes
 
 SEVERAL = "it holds numbers that grow with the batch beside others that do not"
 
 
-class Tensors(Numbers, Sizes):
+class Tensors(Numbers, Places):
     """The part of the analysis that knows the vocabulary of tensors."""
 
     def applied(

@@ -19,14 +19,29 @@ def may_be_cut_off(plan: Plan, model: Model) -> bool:
     """Whether a backward pass through a model may do without all that its calls give."""
     given = {id(value) for event in model.forwards for value in outputs(event)}
     return any(
-        not is_sure(backward.loss, given)
+        not is_sure(backward.loss, given, plan.table.quantities.gradients)
         for backward in plan.backwards
         if model in backward.models and not backward.event.detached
     )
 
 
-def is_sure(loss: Values, given: set[int]) -> bool:
-    """Whether a loss is made of some given values whatever is chosen on the way."""
+def takes_gradients(plan: Plan) -> bool:
+    """Whether a loss is made of gradients, which not all parameters need to be part of."""
+    return any(
+        not plan.table.quantities.gradients.isdisjoint(called_names(value))
+        for backward in plan.backwards
+        for value in walk_back(backward.loss, lambda value: not isinstance(value, Instance))
+    )
+
+
+def is_sure(loss: Values, given: set[int], gradients: frozenset[str]) -> bool:
+    """Whether a loss is made of some given values whatever is chosen on the way.
+
+    Args:
+        loss: the loss.
+        given: the identities of the values.
+        gradients: functions that give gradients, in which the values themselves may not be.
+    """
     behind = list(
         walk_back(loss, lambda value: id(value) not in given and not isinstance(value, Instance))
     )
@@ -43,8 +58,9 @@ def is_sure(loss: Values, given: set[int]) -> bool:
             if id(value) not in sure or id(value) in given:
                 continue
             groups = groups_of(value)
-            picks = isinstance(value, Opaque) and bool(PICKING.intersection(called_names(value)))
-            if not groups or not (all if picks else any)(map(all_sure, groups)):
+            names = called_names(value)
+            picks = bool(PICKING.intersection(names))
+            if gradients.intersection(names) or not groups or not (all if picks else any)(map(all_sure, groups)):
                 sure.discard(id(value))
                 changed = True
     return all_sure(loss)

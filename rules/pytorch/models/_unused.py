@@ -16,7 +16,7 @@ from transpile.plan.models.method_calls import training_method_calls
 from transpile.plan.models.parts import inside_others, walk_parts
 from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off
-from transpile.rules.pytorch.models._cut_off import may_be_cut_off
+from transpile.rules.pytorch.models._cut_off import may_be_cut_off, takes_gradients
 from transpile.rules.pytorch.models._passed_over import (
     is_called,
     one_pass_at_a_time,
@@ -84,7 +84,7 @@ def learns_by_several_passes(plan: Plan, model: Model) -> bool:
         return False
     layers = [value for value in walk_parts(model.value) if has_parameters(value)]
     itself = meets_losses_by_itself(plan, model, layers)
-    if itself and may_be_cut_off(plan, model):
+    if (itself or takes_gradients(plan)) and may_be_cut_off(plan, model):
         return True
     if (itself or shares_layers(plan, model, layers)) and may_leave_parameters_out(plan, model):
         return True

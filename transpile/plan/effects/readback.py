@@ -123,13 +123,16 @@ def path_written(effect: Effect, event: Event, vocabulary: Vocabulary) -> Values
 def reads(once: Once, vocabulary: Vocabulary) -> Iterator[tuple[Event, Values]]:
     """What every process reads, with the path."""
     guarded = {id(statement) for run in once.runs for statement in run.statements}
+    # Arguments that get a name before the guard are evaluated by all.
+    bound = {id(node) for run in once.runs for node in run.bound}
     for event in once.plan.facts.reached_calls:
         path = path_of(once, event, vocabulary)
         if path is None or once.ranks.some_ranks(event) or once.ranks.in_turn(event.stack):
             continue
         if matters_to_some_ranks(once, event):
             continue
-        if not any(id(node) in guarded for node in places_of(event)):
+        around = [id(node) for node in (event.node, *places_of(event))]
+        if guarded.isdisjoint(around) or not bound.isdisjoint(around):
             yield event, path
 
 

@@ -57,7 +57,7 @@ def reduced_over(word: str, tensor: Quantity, given: Given) -> Quantity:
         return domain.unknown(LAST.format(word))
     rank = tensor.rank if keeps_dimensions(word, given) else max(1, tensor.rank - len(dims))
     dim = tensor.dim - before(word, dims, tensor.dim, given)
-    return replace(tensor, content="", dim=dim, rank=rank)
+    return replace(tensor, content=kept_content(tensor), dim=dim, rank=rank)
 
 
 def reduced_over_others(word: str, tensor: Quantity, given: Given) -> Quantity:
@@ -69,7 +69,8 @@ def reduced_over_others(word: str, tensor: Quantity, given: Given) -> Quantity:
     if not dims or tensor.dim is None or given.get("exclude", None) != (Constant(True),):
         return domain.unknown(f"the dimensions of '{word}' are not known")
     if tensor.dim in dims:
-        return replace(tensor, content="", dim=sum(0 <= one < tensor.dim for one in dims))
+        dim = sum(0 <= one < tensor.dim for one in dims)
+        return replace(tensor, content=kept_content(tensor), dim=dim)
     return algebra.total(tensor) if word in SUMS else algebra.average(tensor)
 
 
@@ -212,8 +213,13 @@ def concatenated(word: str, tensor: Quantity, given: Given, parts: list[Quantity
     if word in JOINING and at == tensor.dim and any(one.kind is Kind.EQUAL for one in parts):
         return domain.unknown(OTHERS.format(word))
     if word == "stack" and tensor.dim is not None and 0 <= at <= tensor.dim:
-        return replace(tensor, dim=tensor.dim + 1, content="")
-    return replace(tensor, content="")
+        return replace(tensor, dim=tensor.dim + 1, content=kept_content(tensor))
+    return replace(tensor, content=kept_content(tensor))
+
+
+def kept_content(tensor: Quantity) -> str:
+    """What still stands in a tensor once it has another shape: places are those of samples."""
+    return "place" if tensor.content == "place" else ""
 
 
 OTHER_PIECES = "'{}' takes pieces of a batch: a share of it has others"

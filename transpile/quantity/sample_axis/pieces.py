@@ -128,8 +128,16 @@ def indexed_stores(plan: Plan) -> dict[int, list[cst.Subscript]]:
     return found
 
 
-def sets_by_place(tensor: Quantity, node: cst.Subscript) -> bool:
-    """Whether an index written as numbers takes certain samples of a share, such as the first."""
+def sets_by_place(
+    tensor: Quantity, node: cst.Subscript, counts: Callable[[cst.BaseExpression], bool]
+) -> bool:
+    """Whether an index takes certain samples of a share, such as the first or each second.
+
+    Args:
+        tensor: what is written into.
+        node: the index.
+        counts: whether a bound is computed from how many samples there are.
+    """
     if tensor.dim is None or tensor.dim >= len(node.slice):
         return False
     part = node.slice[tensor.dim].slice
@@ -138,6 +146,8 @@ def sets_by_place(tensor: Quantity, node: cst.Subscript) -> bool:
     if not isinstance(part, cst.Slice):
         return False
     bounds = [bound for bound in (part.lower, part.upper) if bound is not None]
+    if part.step is not None or any(map(counts, bounds)):
+        return True
     return bool(bounds) and all(map(is_written_integer, bounds))
 
 
