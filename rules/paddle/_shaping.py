@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transpile.plan.shaping import NUMPY_FILLED, NUMPY_JOINS, NUMPY_SHAPED, Shaping
+from transpile.plan.shaping import NUMPY_ALIKE, NUMPY_FILLED, NUMPY_JOINS, NUMPY_SHAPED, Shaping
 
 FILLED = frozenset(
     {
@@ -25,5 +25,6 @@ SHAPING = Shaping(
     ),
     methods=VIEWS | {"tile", "broadcast_to", "repeat_interleave", "split", "unflatten"},
     views=VIEWS,
+    alike=NUMPY_ALIKE | {"paddle.zeros", "paddle.ones", "paddle.full", "paddle.empty"},
     joins=NUMPY_JOINS | {"paddle.stack", "paddle.concat", "paddle.to_tensor"},
 )  # fmt: skip

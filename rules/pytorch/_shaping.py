@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transpile.plan.shaping import (
     DRAWS,
+    NUMPY_ALIKE,
     NUMPY_FILLED,
     NUMPY_JOINS,
     NUMPY_MADE,
@@ -24,6 +25,7 @@ SHAPING = Shaping(
     | {
         "torch.randint", "torch.normal", "torch.Tensor", "torch.arange", "torch.eye",
         "torch.LongTensor", "torch.cuda.LongTensor", "torch.reshape", "torch.split",
+        "torch.randperm", "torch.linspace",
     },
     filled=FILLED | NUMPY_FILLED,
     viewing=frozenset({"torch.reshape"}),
@@ -39,6 +41,11 @@ SHAPING = Shaping(
         "torch.eye",
     },
     draws=DRAWS,
+    alike=NUMPY_ALIKE
+    | {
+        "torch.zeros", "torch.ones", "torch.full", "torch.empty", "torch.FloatTensor",
+        "torch.cuda.FloatTensor",
+    },
     joins=NUMPY_JOINS
     | {"torch.stack", "torch.cat", "torch.tensor", "torch.as_tensor", "torch.vstack"},
 )  # fmt: skip

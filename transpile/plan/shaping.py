@@ -20,6 +20,7 @@ class Shaping:
             those of a share.
         draws: methods of what draws random numbers that do.
         joins: functions that make one row of each element of a list.
+        alike: functions that make rows that are all the same.
     """
 
     callables: frozenset[str] = frozenset()
@@ -31,6 +32,7 @@ class Shaping:
     made: frozenset[str] = frozenset()
     draws: frozenset[str] = frozenset()
     joins: frozenset[str] = frozenset()
+    alike: frozenset[str] = frozenset()
 
 
 #: NumPy's functions that fill an array, the shape first.
@@ -55,6 +57,8 @@ DRAWS = frozenset(
         "uniform", "standard_normal", "integers", "permutation",
     }
 )  # fmt: skip
+#: NumPy's functions that make rows that are all the same.
+NUMPY_ALIKE = frozenset({"numpy.ones", "numpy.zeros", "numpy.full", "numpy.empty"})
 #: NumPy's functions that make one row of each element of a list.
 NUMPY_JOINS = frozenset(
     {"numpy.array", "numpy.asarray", "numpy.stack", "numpy.vstack", "numpy.concatenate"}

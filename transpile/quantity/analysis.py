@@ -16,6 +16,7 @@ from transpile.facts.values import (
     Sequence,
     Value,
     Values,
+    only_constant,
 )
 from transpile.plan.graph import called_names, parents, walk_back
 from transpile.plan.model import Loader, Plan
@@ -32,7 +33,7 @@ from .model_classes import model_classes, model_code
 from .operators import holds_places
 from .sample_axis.axes import CROSSED, crossed
 from .sample_axis.collation import collated, is_stacked, stacked_in
-from .sample_axis.pieces import BY_PLACE, indexed_stores, sets_by_place
+from .sample_axis.pieces import BY_PLACE, indexed_stores, is_number, sets_by_place
 from .settling import Settling, simple
 from .starts import starts_at_zero
 
@@ -73,6 +74,8 @@ class Supposing(Settling):
     def is_part_of_count(self, bound: cst.BaseExpression) -> bool:
         """Whether a bound is computed from how many samples there are, such as half of them."""
         values = self.plan.facts.values_of(bound)
+        if only_constant(values) is not None and not self.is_batch_size(values):
+            return is_number(values)
         return self.counts_samples(values) and not self.is_whole(values)
 
     def laid_out(self, value: Value) -> dict[object, int]:

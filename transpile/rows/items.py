@@ -27,6 +27,7 @@ from .state import Running
 
 ELLIPSIS = Constant("...")
 PICKED = "some of the samples are picked out"
+BY_PLACE = "its values depend on where in the batch a sample stands"
 
 
 def whole_number(value: Known | None) -> int | None:
@@ -60,6 +61,8 @@ def sliced(dim: Dim, entry: Record) -> Dim:
 
 def part_of(dim: Dim, lower: Known | None, upper: Known | None, step: Known | None) -> Dim:
     """The part of an axis without samples."""
+    if dim != UNIT and any(depends_on_count(bound) for bound in (lower, upper)):
+        raise Mixed(BY_PLACE, "count")
     if step not in (None, NONE, Constant(1)):
         return LENGTH
     first = 0 if lower is None else whole_number(lower)
@@ -75,6 +78,11 @@ def part_of(dim: Dim, lower: Known | None, upper: Known | None, step: Known | No
             return LENGTH
         return Dim(Factor(-first)) if upper is None and first < 0 and first == -1 else LENGTH
     return Dim(Factor(len(range(length)[first : last if upper is not None else None])))
+
+
+def depends_on_count(bound: Known | None) -> bool:
+    """Whether a bound is made of how many samples there are."""
+    return isinstance(bound, Number) and (bound.samples or bound.counted)
 
 
 def picked(run: Running, base: Tensor, index: tuple[Known, ...]) -> Tensor:
@@ -170,7 +178,7 @@ def gathered(base: Tensor, dims: list[Dim], tensors: list[tuple[int, Dim, Tensor
     elif not base.whole and sampled:
         raise Mixed("places that samples name are picked out of other samples")
     elif base.whole and any(tensor.places for _, _, tensor in tensors):
-        raise Mixed("its values depend on where in the batch a sample stands", "count")
+        raise Mixed(BY_PLACE, "count")
     places = [place for place, _, _ in tensors]
     together = places == list(range(places[0], places[0] + len(places)))
     others = [dim for place, dim in enumerate(dims) if place not in places]

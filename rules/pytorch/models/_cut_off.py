@@ -18,11 +18,19 @@ PICKING = frozenset({"builtins.max", "builtins.min"})
 def may_be_cut_off(plan: Plan, model: Model) -> bool:
     """Whether a backward pass through a model may do without all that its calls give."""
     given = {id(value) for event in model.forwards for value in outputs(event)}
-    return any(
-        not is_sure(backward.loss, given, plan.table.quantities.gradients)
-        for backward in plan.backwards
-        if model in backward.models and not backward.event.detached
-    )
+    gradients = plan.table.quantities.gradients
+
+    def enters(value: Value) -> bool:
+        return not isinstance(value, Instance) and gradients.isdisjoint(called_names(value))
+
+    for backward in plan.backwards:
+        if model not in backward.models or backward.event.detached:
+            continue
+        # What is reached through gradients alone, if at all, is no question of what is chosen.
+        if any(id(value) in given for value in walk_back(backward.loss, enters)):
+            if not is_sure(backward.loss, given, gradients):
+                return True
+    return False
 
 
 def takes_gradients(plan: Plan) -> bool:
@@ -60,7 +68,11 @@ def is_sure(loss: Values, given: set[int], gradients: frozenset[str]) -> bool:
             groups = groups_of(value)
             names = called_names(value)
             picks = bool(PICKING.intersection(names))
-            if gradients.intersection(names) or not groups or not (all if picks else any)(map(all_sure, groups)):
+            if (
+                gradients.intersection(names)
+                or not groups
+                or not (all if picks else any)(map(all_sure, groups))
+            ):
                 sure.discard(id(value))
                 changed = True
     return all_sure(loss)
