@@ -178,16 +178,19 @@ class SplitRows:
 
     def call_whole(self, tensors: List[torch.Tensor], args: Any, kwargs: Any) -> Any:
         """Call the model with all rows, which is right only if all ranks have the same."""
-        if torch.is_grad_enabled():
-            if not tensors:
-                raise ValueError(
-                    "a split model is trained on inputs that are no tensors"
-                )
-            self.whole_calls += 1
-            if self.whole_calls <= 3 or self.whole_calls % 100 == 0:
-                self.compare(tensors)
+        self.whole_calls += torch.is_grad_enabled()
+        compared = torch.is_grad_enabled() and (
+            self.whole_calls <= 3 or self.whole_calls % 100 == 0
+        )
+        if compared and tensors:
+            self.compare(tensors)
         with own_statistics(self.module):
-            return self.compute_whole(*args, **kwargs)
+            output = self.compute_whole(*args, **kwargs)
+        if compared and not tensors:
+            # What no tensors go into is told by what comes out.
+            each_tensor(lambda tensor, axis: tensors.append(tensor), output, 0)
+            self.compare([each for each in tensors if isinstance(each, torch.Tensor)])
+        return output
 
     def split(self, args: Any, kwargs: Any, total: int) -> Any:
         """Call the model with this rank's rows, and gather the rows of its outputs."""
@@ -305,6 +308,13 @@ class CheckedRows(SplitRows):
         state = {
             name: tensor.clone() for name, tensor in self.module.state_dict().items()
         }
+
+        def restore() -> None:
+            # Written over, parameters would be lost to calls before this one in the same step.
+            for name, tensor in self.module.state_dict().items():
+                if not torch.equal(tensor, state[name]):
+                    tensor.copy_(state[name])
+
         self.module.eval()
         differences: List[bool] = []
         cause = None
@@ -318,6 +328,7 @@ class CheckedRows(SplitRows):
         with torch.set_grad_enabled(takes_gradients):
             if takes_gradients:
                 whole = self.compute_whole(*args, **kwargs)
+            restore()
             try:
                 rows = self.compute_whole(
                     *each_tensor(own_rows, args, self.inputs),
@@ -334,10 +345,7 @@ class CheckedRows(SplitRows):
             raise RuntimeError(
                 "samples of this model depend on each other: do not split its calls"
             ) from cause
-        # Written over, parameters would be lost to calls before this one in the same step.
-        for name, tensor in self.module.state_dict().items():
-            if not torch.equal(tensor, state[name]):
-                tensor.copy_(state[name])
+        restore()
         for module in training:
             module.training = True
 
