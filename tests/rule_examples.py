@@ -337,6 +337,14 @@ def train(model):
 }
 #: Rule to the script around its example.
 EXAMPLES = {
+    "lay-out-buffers": HEAD.replace(
+        "        self.layer = nn.Linear(4, 2)\n",
+        "        self.layer = nn.Linear(4, 2)\n        pe = torch.zeros(50, 4)\n        @\n",
+    )
+    + LOADER
+    + MODEL
+    + CRITERION
+    + TRAINING,
     "split-calls": HEAD + LOADER + "@\n" + CRITERION + TRAINING,
     "split-methods": HEAD
     + LOADER

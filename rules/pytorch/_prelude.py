@@ -31,6 +31,7 @@ FILES = (
     ("training", ("wrap_thawed", "average_gradients", "unwrap", "next_epoch")),
     ("processes", ("barrier",)),
     ("training", ("gradients_synchronised", "frozen")),
+    ("training", ("contiguous_copy",)),
     ("training", ("scale_learning_rate", "scale_learning_rate_by_root")),
     ("devices", ("own_device", "use_own_gpu", "own_gpus", "own_location")),
     ("devices", ("own_device_map",)),
@@ -61,6 +62,7 @@ WITHOUT_GROUP = frozenset(
         "own_gpu", "get_rank", "is_main_process", "print_once", "next_epoch", "own_device",
         "use_own_gpu", "own_gpus", "own_location", "own_device_map", "get_local_rank",
         "get_local_size", "refuse_choice", "split_method", "SplitMethod", "CheckedSplitMethod",
+        "contiguous_copy",
     }
 )  # fmt: skip
 #: What loaders give one process of a batch, and what they take where each has a whole one.

@@ -100,11 +100,27 @@ def is_number(value: Value) -> bool:
     ) or from_tensor(value)
 
 
-def from_tensor(value: Value) -> bool:
-    """Whether a value holds the numbers of a tensor or an array."""
-    return any(name in ("tolist", "item", "numpy") for name, _ in method_calls(value)) or any(
-        name.startswith(("numpy.", "torch.")) for name in called_names(value)
+#: NumPy's functions that make an array of whatever they are given, or read it from a file.
+OF_ANYTHING = frozenset(
+    f"numpy.{word}"
+    for word in (
+        "array", "asarray", "asanyarray", "genfromtxt", "loadtxt", "load", "fromstring", "unique",
+        "concatenate", "stack", "char", "recfromcsv", "append", "repeat", "tile", "where",
     )
+)  # fmt: skip
+
+
+def from_tensor(value: Value) -> bool:
+    """Whether a value holds the numbers of a tensor, or of an array that can hold only numbers."""
+    for name in called_names(value):
+        if name in OF_ANYTHING or name.startswith("numpy.char."):
+            return False
+        if name.startswith(("numpy.", "torch.")):
+            return True
+    for name, receivers in method_calls(value):
+        if name in ("tolist", "item", "numpy"):
+            return name == "numpy" or all(map(from_tensor, receivers))
+    return False
 
 
 def ignored(plan: Plan, module: Module, node: cst.CSTNode) -> bool:

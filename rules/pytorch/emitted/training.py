@@ -82,3 +82,8 @@ def scale_learning_rate(learning_rate: float) -> float:
 def scale_learning_rate_by_root(learning_rate: float) -> float:
     """Return the learning rate for the batch of all processes together."""
     return learning_rate * get_world_size() ** 0.5
+
+
+def contiguous_copy(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a copy with memory in the order of its shape, as broadcasts of buffers need it."""
+    return tensor.clone(memory_format=torch.contiguous_format)
