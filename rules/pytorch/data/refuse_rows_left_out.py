@@ -32,7 +32,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
+from transpile.facts.module import Module
 from transpile.facts.values import Constant, Opaque, Value
+from transpile.facts.walk import descendants
 from transpile.plan.data.collation import functions_of, returned
 from transpile.plan.data.data_code import given_to
 from transpile.plan.data.sources import sites
@@ -45,6 +49,7 @@ from transpile.quantity.asking import Kind, analysis
 from transpile.quantity.sample_axis.collation import parts_of
 from transpile.quantity.sample_axis.shapes import PIECES
 from transpile.rule import Answer, Remark, Ruling
+from transpile.rules.pytorch.data._data import names_called
 
 CODES = {
     "PT220": "samples are left out while a batch is put together",
@@ -52,6 +57,10 @@ CODES = {
 }
 #: Where calls are sharded, every rank has the whole batch.
 WAYS = ("data",)
+#: Functions that count up.
+COUNTING = frozenset(
+    {"torch.arange", "torch.linspace", "torch.logspace", "numpy.arange", "numpy.linspace"}
+)
 #: How reasons begin that tell nothing of the samples.
 NOTHING_KNOWN = "nothing is known"
 #: Functions that lay the rows of samples one behind the other.
@@ -99,6 +108,44 @@ def decide(plan: Plan) -> Iterator[Answer]:
                         f"process sees its share of them only: {why}",
                         "compute it for each sample, or over the whole data set",
                     )
+            for where in places_counted(plan, one):
+                if id(where[1]) not in seen:
+                    seen.add(id(where[1]))
+                    yield Remark.warn(
+                        "PT236",
+                        where,
+                        "the collate function computes here with the places of samples in their "
+                        "batch: in the share of one process they stand at others",
+                        "compute it for each sample, or over the whole data set",
+                    )
+
+
+def places_counted(plan: Plan, loader: Loader) -> Iterator[tuple[Module, cst.CSTNode]]:
+    """Where a collate function counts up over its samples, or cuts off a part of them."""
+    for function in functions_of(given_to(loader, "collate_fn")):
+        parameters = function.node.params
+        names = {each.name.value for each in (*parameters.posonly_params, *parameters.params)}
+        for node in descendants(function.node):
+            parts: list[cst.CSTNode] = []
+            if isinstance(node, cst.Call):
+                if not COUNTING.isdisjoint(names_called(plan, node)):
+                    parts = [argument.value for argument in node.args]
+            elif isinstance(node, cst.Slice):
+                # So many of them may be all.
+                parts = [b for b in (node.lower, node.upper) if isinstance(b, cst.BinaryOperation)]
+            if any(counts(part, names) for part in parts):
+                yield function.module, node
+
+
+def counts(node: cst.CSTNode, names: set[str]) -> bool:
+    """Whether an expression is made of how many samples a collate function is given."""
+    return any(
+        isinstance(call, cst.Call)
+        and isinstance(call.func, cst.Name)
+        and call.func.value == "len"
+        and any(isinstance(a.value, cst.Name) and a.value.value in names for a in call.args)
+        for call in descendants(node)
+    )
 
 
 def mixed_rows(plan: Plan, loader: Loader) -> Iterator[tuple[Opaque, str]]:
