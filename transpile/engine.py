@@ -35,7 +35,7 @@ from transpile.layout.long_lines import with_short_lines
 from transpile.layout.quotes import with_own_quotes
 from transpile.layout.shared_guards import with_shared_guards
 from transpile.options import Options
-from transpile.plan.flow.gate import distributed_already, trains
+from transpile.plan.flow.gate import distributed_already, trains, unfollowed_training
 from transpile.plan.model import Plan
 from transpile.plan.roles.build import build_plan
 from transpile.plan.table import Table
@@ -57,7 +57,7 @@ from transpile.roles import with_roles
 from transpile.rule import Answer, Remark, Rule, Ruling, Rulings, finding_of, place
 from transpile.text.edit import Edit, apply_edits
 from transpile.text.source import Source, read_source
-from transpile.too_complex import too_complex
+from transpile.too_complex import hidden_behind, too_complex
 from transpile.ways import (
     Attempt,
     choose,
@@ -88,6 +88,7 @@ CODES = {
     "DT016": "neither batches nor calls can be split over the processes",
     "DT018": "the output would hang or diverge",
     "DT019": "evaluations are not sharded where calls of models are split",
+    "DT021": "training may be hidden behind a call that cannot be followed",
     "DT017": "what joins the processes, or wraps and shards, cannot be read",
 }
 
@@ -196,6 +197,10 @@ def follow(project: Project, table: Table, read: Source, options: Options, sight
             raise TooComplex
         hidden = hidden_training(text_of(read), project.text_of, table)
         why = "no backward pass is reached from this script"
+        unfollowed = unfollowed_training(plan)
+        if unfollowed is not None:
+            found = (*notes, hidden_behind(unfollowed))
+            return Result(Outcome.REFUSED, read.text, read.data, {}, (), found)
         if hidden:
             why = f"`{hidden}`, which may hold the training, was not found beside this script"
         return unchanged(project, "DT004", why, plan, notes)

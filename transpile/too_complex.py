@@ -1,7 +1,10 @@
-"""The refusal of scripts that need more work than the analysis allows, with where it went."""
+"""The refusal of scripts that the analysis does not follow to their training, with the place."""
 
 from __future__ import annotations
 
+import libcst as cst
+
+from transpile.facts.events import Event
 from transpile.facts.extent import TooLarge
 from transpile.facts.state import TooComplex
 from transpile.finding import Finding, Level
@@ -21,3 +24,18 @@ def too_complex(error: TooComplex | RecursionError, path: str) -> Finding:
     where, line, column = place(function.module, function.node)
     message = f"{message}; '{function.name}' was followed {error.times} times"
     return Finding("DT001", Level.ERROR, where, line, column, message, advice)
+
+
+def hidden_behind(event: Event) -> Finding:
+    """The refusal of a script whose training stands behind a call of something unknown."""
+    where, line, column = place(event.module, event.node)
+    callee = event.node.func if isinstance(event.node, cst.Call) else event.node
+    return Finding(
+        "DT021",
+        Level.ERROR,
+        where,
+        line,
+        column,
+        f"a backward pass may be reached through '{event.module.source.code(callee)}', which cannot be followed",
+        "keep what trains in a variable, or in a list, that the script makes itself",
+    )

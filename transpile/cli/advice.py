@@ -84,6 +84,28 @@ After:
 When to ignore:
     Always for modules, tools and scripts that only evaluate.
 """,
+    "DT021": """\
+What:
+    No backward pass is reached as far as calls can be followed, but a method that holds one is
+    called of something unknown.
+
+Why:
+    Left as it is, the script would train a copy of the model in every process.
+
+How to fix:
+    Call it of what the script makes itself: of a variable, or of the elements of a list.
+
+Before:
+    for layer in nn.ModuleList(layers):
+        layer.train_batch(x)
+
+After:
+    for layer in layers:
+        layer.train_batch(x)
+
+When to ignore:
+    Never for scripts that train.
+""",
     "DT005": """\
 What:
     A backward pass, an optimizer step or a loader of training data stands where no rule can say

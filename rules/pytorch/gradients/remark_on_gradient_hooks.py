@@ -3,7 +3,7 @@
 What:
     A hook on a tensor, a parameter or a layer, and the ``backward`` of an own
     ``torch.autograd.Function``, that bounds gradients, takes their signs, divides them by their
-    norm or the like is warned of.
+    norm or the like is warned of, and so is a hook that prints or keeps what it sees of them.
 
 Why:
     DistributedDataParallel averages gradients after such code, each process having changed those
@@ -41,6 +41,7 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.values import BoundMethod, Class, Function, Opaque, Partial, Value
+from transpile.facts.walk import descendants
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
 from transpile.plan.roles.surroundings import gradients_off
@@ -69,9 +70,13 @@ def decide(plan: Plan) -> Iterator[Answer]:
         for callee in event.callee:
             if not isinstance(callee, Opaque) or callee.kind != "attribute":
                 continue
-            if callee.name in HOOKS and is_changed_by_hook(event, HOOKS[callee.name]):
+            before = HOOKS.get(callee.name)
+            if before is not None and is_changed_by_hook(event, before):
                 seen.add(id(event.node))
                 yield warning(event, after=callee.name == "register_post_accumulate_grad_hook")
+            elif before is not None and is_kept_by_hook(event, before):
+                seen.add(id(event.node))
+                yield warning(event, after=True)
             elif callee.name == "apply" and any(id(v) in reached for v in event.result):
                 if not gradients_off(event.stack, plan.table) and is_bent(callee):
                     seen.add(id(event.node))
@@ -99,17 +104,40 @@ def warning(event: Event, after: bool = False) -> Remark:
     )
 
 
-def is_changed_by_hook(event: Event, before: int) -> bool:
-    """Whether a hook may make something else of its gradients than a multiple."""
+def hooks_of(event: Event, before: int) -> Iterator[tuple[Function, set[str]]]:
+    """The hooks of the project that a call is given, with what they call the gradients."""
     given = event.arguments.get("hook", 0)
     for value in given.values if given is not None else ():
         function = code_of(value)
-        if function is None:
-            continue
-        names = parameters_of(function.node)[before + isinstance(value, BoundMethod) :]
-        if worst_change(function.node, set(names)) > Kind.MULTIPLE:
-            return True
-    return False
+        if function is not None:
+            names = parameters_of(function.node)[before + isinstance(value, BoundMethod) :]
+            yield function, set(names)
+
+
+def is_changed_by_hook(event: Event, before: int) -> bool:
+    """Whether a hook may make something else of its gradients than a multiple."""
+    return any(
+        worst_change(function.node, names) > Kind.MULTIPLE
+        for function, names in hooks_of(event, before)
+    )
+
+
+def is_kept_by_hook(event: Event, before: int) -> bool:
+    """Whether a hook prints its gradients, or puts them or what it makes of them into a list."""
+    return any(
+        isinstance(part, cst.Name) and part.value in names
+        for function, names in hooks_of(event, before)
+        if isinstance(function.node, cst.FunctionDef)
+        for statement in descendants(function.node)
+        for kept in kept_in(statement)
+        for part in descendants(kept)
+    )
+
+
+def kept_in(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """What a statement hands to a call for its effect, such as a print."""
+    if isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call):
+        yield from statement.value.args
 
 
 def code_of(value: Value) -> Function | None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
+from transpile.facts.events import Event
 from transpile.facts.values import External, Instance, Opaque, Values
+from transpile.facts.walk import descendants
 from transpile.plan.data.data_gradients import of_data_alone
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
@@ -66,6 +70,27 @@ def hidden_training(plan: Plan) -> list[Opaque]:
                 if isinstance(value, Opaque) and value.kind == "call" and value not in found:
                     found.append(value)
     return found
+
+
+def unfollowed_training(plan: Plan) -> Event | None:
+    """A call of a method of something unknown, where a class has one that holds a backward pass."""
+    trains = {
+        function.name.value
+        for module in plan.facts.modules.values()
+        for function in module.source.nodes_of(cst.FunctionDef)
+        if any(isinstance(outer, cst.ClassDef) for outer in module.source.parents(function))
+        and any(
+            isinstance(part, cst.Call)
+            and isinstance(part.func, cst.Attribute)
+            and part.func.attr.value == "backward"
+            for part in descendants(function.body)
+        )
+    }
+    for event in plan.facts.reached_calls if trains else ():
+        for callee in event.callee:
+            if isinstance(callee, Opaque) and callee.kind == "attribute" and callee.name in trains:
+                return event
+    return None
 
 
 def harmless_with_optimizer(callees: object) -> bool:
