@@ -30,12 +30,13 @@ def hidden_behind(event: Event) -> Finding:
     """The refusal of a script whose training stands behind a call of something unknown."""
     where, line, column = place(event.module, event.node)
     callee = event.node.func if isinstance(event.node, cst.Call) else event.node
+    said = event.module.source.code(callee)
     return Finding(
         "DT021",
         Level.ERROR,
         where,
         line,
         column,
-        f"a backward pass may be reached through '{event.module.source.code(callee)}', which cannot be followed",
+        f"a backward pass may be reached through '{said}', which cannot be followed",
         "keep what trains in a variable, or in a list, that the script makes itself",
     )

@@ -189,7 +189,7 @@ class SplitRows:
         if compared and not tensors:
             # What no tensors go into is told by what comes out.
             each_tensor(lambda tensor, axis: tensors.append(tensor), output, 0)
-            self.compare([each for each in tensors if isinstance(each, torch.Tensor)])
+            self.compare([each for each in tensors if torch.is_tensor(each)])
         return output
 
     def split(self, args: Any, kwargs: Any, total: int) -> Any:
@@ -221,6 +221,8 @@ class SplitRows:
 
     def compare(self, tensors: List[torch.Tensor]) -> None:
         """Stop the job where this rank was given another batch than the others."""
+        if not tensors:
+            return
         device = next(self.module.parameters()).device
         flat = [each.detach().double().flatten().to(device) for each in tensors]
         # Places count, too: the same rows in another order are another batch.
