@@ -28,7 +28,7 @@ from . import algebra, domain
 from .accesses import inner_entries, key_of
 from .contents import COUNTED, index_nodes, places
 from .domain import NOTHING, Kind, Quantity
-from .in_place import changed_in_place
+from .in_place import changed_in_place, written_in
 from .model_classes import model_classes, model_code
 from .operators import holds_places
 from .sample_axis.axes import CROSSED, crossed
@@ -274,7 +274,7 @@ def stored_values(plan: Plan) -> dict[int, Values]:
         stores = event.kind == "store" and event.name == "[]"
         for base in holders(event.callee) if stores else changed_in_place(event):
             if isinstance(base, Opaque):
-                found.setdefault(id(base), []).extend(event.result)
+                found.setdefault(id(base), []).extend(written_in(event))
         for base in counted_in(event):
             found.setdefault(id(base), []).extend(
                 one

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from transpile.facts.events import Event
-from transpile.facts.values import Opaque, Value, Values
+from transpile.facts.values import External, Opaque, Value, Values
 from transpile.plan.graph import method_calls
 
 #: Methods with an underscore at the end that write no numbers of others into a tensor.
 HARMLESS = frozenset({"requires_grad_", "zero_", "detach_", "retain_grad_", "rename_"})
 
 
+#: Methods without an underscore that do, and functions that write into one of their arguments.
+ASSIGNING = frozenset({"set_value"})
+INTO = {"paddle.assign": ("output", 1)}
+
+
 def is_in_place(word: str) -> bool:
     """Whether a method of tensors writes numbers into what it is called on."""
+    if word in ASSIGNING:
+        return True
     return word.endswith("_") and not word.endswith("__") and word not in HARMLESS
 
 
@@ -26,12 +33,29 @@ def receivers_of(values: Values) -> Values:
 
 
 def changed_in_place(event: Event) -> Values:
-    """The tensors that a call of a method changes in place."""
+    """The tensors that a call changes in place: what a method is called on, or an argument."""
     if event.kind != "call":
         return ()
-    return tuple(
+    into = [
+        target.values
+        for callee in event.callee
+        if isinstance(callee, External) and callee.name in INTO
+        for target in (event.arguments.get(*INTO[callee.name]),)
+        if target is not None
+    ]
+    return tuple(value for values in into for value in values) + tuple(
         value
         for callee in event.callee
         if isinstance(callee, Opaque) and callee.kind == "attribute" and is_in_place(callee.name)
         for value in receivers_of(callee.operands[0])
     )
+
+
+def written_in(event: Event) -> Values:
+    """What stands in a tensor that a call has changed: what it gives, or what it assigns."""
+    assigns = any(
+        (isinstance(callee, Opaque) and callee.name in ASSIGNING)
+        or (isinstance(callee, External) and callee.name in INTO)
+        for callee in event.callee
+    )
+    return event.arguments.items[0].values if assigns and event.arguments.items else event.result
