@@ -12,7 +12,12 @@ HARMLESS = frozenset({"requires_grad_", "zero_", "detach_", "retain_grad_", "ren
 
 #: Methods without an underscore that do, and functions that write into one of their arguments.
 ASSIGNING = frozenset({"set_value"})
-INTO = {"paddle.assign": ("output", 1)}
+INTO = {"assign": ("output", 1)}
+
+
+def function_word(callee: Value) -> str:
+    """The last word of a function outside the project; empty for others."""
+    return callee.name.rpartition(".")[2] if isinstance(callee, External) else ""
 
 
 def is_in_place(word: str) -> bool:
@@ -38,9 +43,9 @@ def changed_in_place(event: Event) -> Values:
         return ()
     into = [
         target.values
-        for callee in event.callee
-        if isinstance(callee, External) and callee.name in INTO
-        for target in (event.arguments.get(*INTO[callee.name]),)
+        for word in map(function_word, event.callee)
+        if word in INTO
+        for target in (event.arguments.get(*INTO[word]),)
         if target is not None
     ]
     return tuple(value for values in into for value in values) + tuple(
@@ -54,8 +59,7 @@ def changed_in_place(event: Event) -> Values:
 def written_in(event: Event) -> Values:
     """What stands in a tensor that a call has changed: what it gives, or what it assigns."""
     assigns = any(
-        (isinstance(callee, Opaque) and callee.name in ASSIGNING)
-        or (isinstance(callee, External) and callee.name in INTO)
+        (isinstance(callee, Opaque) and callee.name in ASSIGNING) or function_word(callee) in INTO
         for callee in event.callee
     )
     return event.arguments.items[0].values if assigns and event.arguments.items else event.result

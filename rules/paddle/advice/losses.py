@@ -105,6 +105,40 @@ After:
 When to ignore:
     Always where evaluation is short.
 """,
+    "PD724": """\
+Why:
+    Processes that ask their own shares of a batch compute other losses, or set other rates.
+
+How to fix:
+    Ask a number that is reduced over the processes, or convert with --shard calls.
+
+Before:
+    if loss > 1.0:
+        loss = loss * 2
+
+After:
+    if float(loss) > 1.0:
+        loss = loss * 2
+
+When to ignore:
+    Where both answers train the same.
+""",
+    "PD408": """\
+Why:
+    A hook sees the gradients of one process's share, which are averaged only then.
+
+How to fix:
+    Change gradients between backward() and step(), or clip them by the optimizer.
+
+Before:
+    weight.register_hook(lambda grad: grad.clip(-1, 1))
+
+After:
+    optimizer = paddle.optimizer.Adam(0.01, parameters=parameters, grad_clip=clip)
+
+When to ignore:
+    Where a hook multiplies gradients by a number.
+""",
     "PD722": """\
 Why:
     Processes that decide by their own shares go different ways, and those that go on wait for

@@ -42,7 +42,7 @@ from transpile.plan.model import Plan
 from transpile.plan.query import query
 from transpile.records import dataclass
 from transpile.result import Verdict
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.paddle.effects._once import once_of
 from transpile.rules.paddle.losses._numbers import is_chance, numbers
 from transpile.rules.paddle.losses._shares import Shares, analysis
@@ -51,6 +51,7 @@ CODES = {
     "PD721": "all processes take rank 0's decision",
     "PD722": "a decision depends on one process's part of the batch",
     "PD723": "all processes take rank 0's number",
+    "PD724": "one process's part of a batch decides how training goes on",
 }
 AGREEING = frozenset({"paddle.distributed.broadcast_object_list", "paddle.distributed.all_reduce"})
 NOT_A_NUMBER = frozenset({"isnan", "isinf"})
@@ -86,6 +87,54 @@ def decide(plan: Plan) -> Iterator[Answer]:
         seen.add(id(test.node))
         yield from answer(plan, test, controlled)
     yield from plateaus(plan)
+    yield from chosen_by_share(plan, seen)
+
+
+def chosen_by_share(plan: Plan, seen: set[int]) -> Iterator[Remark]:
+    """Warnings about conditions in training that each process answers by its share of a batch."""
+    if plan.way != "data":
+        return
+    after = numbers(plan).after or analysis(plan)
+    said = {id(node) for node in seen_tests(plan)}
+    for event in plan.facts.events:
+        if event.kind not in ("test", "choose") or event.detached or id(event.node) in said:
+            continue
+        node = event.node
+        if not isinstance(node, cst.BaseExpression) or not plan.in_training(event.stack):
+            continue
+        around = event.module.source.parent(node)
+        if isinstance(around, (cst.If, cst.While)) and (id(around) in seen or only_shows(around)):
+            continue
+        condition = node.test if isinstance(node, cst.IfExp) else node
+        values = plan.facts.values_of(condition)
+        if is_check_for_nan(condition) or agreed(plan, condition):
+            continue
+        if depends_on_data(plan, values) and depends_on_share(plan, after, condition, values):
+            said.add(id(event.node))
+            yield Remark.warn(
+                "PD724",
+                (event.module, condition),
+                "each process answers this by its own part of the batch, and may go on otherwise "
+                "than the others",
+                "ask a number that is reduced over the processes, or split the model's calls "
+                "(--shard calls)",
+            )
+
+
+def seen_tests(plan: Plan) -> Iterator[cst.CSTNode]:
+    """The conditions that the processes agree on, or that are refused."""
+    for test in tests(plan):
+        yield test.node.test
+
+
+def only_shows(node: cst.If | cst.While) -> bool:
+    """Whether a condition only decides on calls for their effects, such as prints."""
+    lines = node.body.body
+    return all(
+        isinstance(line, cst.SimpleStatementLine)
+        and all(isinstance(small, (cst.Expr, cst.Pass)) for small in line.body)
+        for line in lines
+    )
 
 
 def answer(plan: Plan, test: Test, controlled: set[str]) -> Iterator[Ruling]:
