@@ -2,7 +2,8 @@
 
 What:
     A ``call`` of a model or layer of the project that adds a loss or a metric, assigns variables,
-    or reduces over the samples of the batch is refused.
+    or reduces over the samples of the batch is refused, and so are layers of the library that are
+    told to go along the first axis, or to keep their state from batch to batch.
 
 Why:
     Each worker calls the model on its rows alone: what the call keeps or computes of the whole
@@ -32,7 +33,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.facts.values import Class, Instance
+from transpile.facts.values import Class, Constant, External, Instance, Sequence, Value
 from transpile.facts.walk import children
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Ruling
@@ -55,6 +56,8 @@ REDUCTIONS = {
 }  # fmt: skip
 #: Those of them that look along the last dimension where nothing is said.
 LAST = frozenset({"argsort", "sort", "softmax"})
+#: What the names of the library's layers have in them.
+LAYERS = "keras.layers."
 COUPLING = frozenset({"shuffle"})
 
 
@@ -62,6 +65,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One refusal for each place."""
     if not fits(plan) and not loops_by_hand(plan):
         return
+    yield from library_layers(plan)
     for module, function in calls_of_models(plan):
         for node in descendants(function):
             if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
@@ -75,6 +79,32 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 yield refusal(
                     "TF402", module, node, f"{word}() over the samples of a batch", "training step"
                 )
+
+
+def library_layers(plan: Plan) -> Iterator[Ruling]:
+    """Refusals of layers of the library that go along the samples, or keep state of each row."""
+    seen: set[int] = set()
+    for event in plan.facts.reached_calls:
+        names = [c.name for c in event.callee if isinstance(c, External) and LAYERS in c.name]
+        if not names or id(event.node) in seen:
+            continue
+        seen.add(id(event.node))
+        word = names[0].rpartition(".")[2]
+        axis = event.arguments.keyword("axis")
+        if axis is not None and any(map(is_first, axis.values)):
+            yield refusal(
+                "TF402", event.module, event.node, f"{word} along the samples", "training step"
+            )
+        stateful = event.arguments.keyword("stateful")
+        if stateful is not None and Constant(True) in stateful.values:
+            yield refusal("TF401", event.module, event.node, f"a stateful {word}", "training step")
+
+
+def is_first(value: Value) -> bool:
+    """Whether an axis is the one of the samples, or several with it."""
+    if isinstance(value, Sequence):
+        return any(is_first(one) for values in value.elements for one in values)
+    return value == Constant(0)
 
 
 def refusal(code: str, module: Module, node: cst.CSTNode, what: str, where: str) -> Ruling:
