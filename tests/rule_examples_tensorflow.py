@@ -59,6 +59,12 @@ EXAMPLES = {
 BY_HAND = {
     "tensorflow/refuse-other-ways": HEAD
     + "loss_fn = keras.losses.MeanSquaredError()\ntrain_op = None\n@\n",
+    "tensorflow/remark-on-clipped-embeddings": HEAD
+    + "@\nmodel = Encoder()\n"
+    + """\
+model.compile(optimizer, "mse")
+model.fit(images, labels)
+""",
     "tensorflow/refuse-kept-state": HEAD + "@\n" + FIT,
     "tensorflow/refuse-disorder": HEAD
     + "dataset = tf.data.Dataset.from_tensor_slices((images, labels))\nparse = None\n@\n"

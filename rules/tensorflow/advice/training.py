@@ -153,6 +153,23 @@ After:
 When to ignore:
     Never: workers would keep other values.
 """,
+    "TF404": """\
+Why:
+    Each worker has its own gradient of rows that all samples share, and a norm over all of them
+    is not that of their sum.
+
+How to fix:
+    Add a weight in place of the embedding, or clip by value.
+
+Before:
+    return inputs + self.places(tf.range(16))
+
+After:
+    return inputs + self.place_weights
+
+When to ignore:
+    Where the norm stays below what it is clipped to.
+""",
     "TF402": """\
 Why:
     Each worker computes a share of the rows, and this looks at the others.
