@@ -68,6 +68,8 @@ class ProcessRun(Wraps):
         self.asked: set[str] = set()
         #: The open arms on which each attribute of an object was set, for each time.
         self.set_on: dict[tuple[int, str], list[set[tuple[int, str]]]] = {}
+        #: What of the process's position was put into dicts that are not known, by their key.
+        self.put: dict[tuple[int, object], Values] = {}
 
     # What the process knows of itself.
 
@@ -148,7 +150,27 @@ class ProcessRun(Wraps):
             told = self.variable(index)
             if told is not None:
                 return told
+        key = only_constant(index)
+        if key is not None and len(base) == 1 and (id(base[0]), key.value) in self.put:
+            return self.put[id(base[0]), key.value]
         return super().item(base, index, node)
+
+    def store_subscript(self, target: cst.Subscript, values: Values) -> None:
+        """Remember what of the position is put into what a file or a parser gave."""
+        super().store_subscript(target, values)
+        part = target.slice[0].slice
+        if len(target.slice) != 1 or not isinstance(part, cst.Index):
+            return
+        key = only_constant(self.values.get(id(part.value), ()))
+        for base in self.values.get(id(target.value), ()) if key is not None else ():
+            if isinstance(base, Opaque) and key is not None:
+                place = (id(base), key.value)
+                if values and all(isinstance(one, Settled) for one in values):
+                    if self.put.get(place) != values:
+                        self.heap_version += 1
+                    self.put[place] = values
+                else:
+                    self.put.pop(place, None)
 
     def attribute_of(self, value: Value, name: str, node: cst.CSTNode) -> Values:
         """Attributes that tell a position, lead out of a wrap, or were set by the script."""

@@ -75,6 +75,9 @@ class Loaders:
             return Sharing.UNKNOWN
         if self.samplers(loader):
             return Sharing.SHARE
+        if not all(name.startswith("torch.") for name in called_names(value)):
+            # What another library makes may know of the processes by itself.
+            return Sharing.UNKNOWN
         for name in ("dataset", "sampler", "batch_sampler"):
             argument = loader.argument(name)
             if argument is None:

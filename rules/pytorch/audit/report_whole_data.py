@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterator
 from transpile.audit.model import Audit
 from transpile.audit.ranks import Ranks
 from transpile.facts.events import Event
-from transpile.facts.values import External, Instance, Opaque, Value, Values
+from transpile.facts.values import Constant, External, Instance, Opaque, Value, Values
 from transpile.plan.effects.effect_search import find_effects
 from transpile.plan.effects.effects import Effect, Kind
 from transpile.plan.graph import called_names, method_calls, walk_back
@@ -94,7 +94,9 @@ def decide(audit: Audit) -> Iterator[Remark]:
             by_one = first and not second
             if by_one and trained_at is None and any(is_part(v, trained) for v in sources):
                 trained_at = event
-            if any(is_part(value, evaluated) for value in sources):
+            both = any(is_part(value, trained) for value in sources)
+            # What both have made comes out of what a model keeps of its last call.
+            if not both and any(is_part(value, evaluated) for value in sources):
                 yield Remark.warn(
                     "AU601",
                     effect,
@@ -139,7 +141,14 @@ def shared_out(audit: Audit, *, training: bool) -> frozenset[int]:
         for loader in audit.plan.loaders
         if (loader.training and not without_gradients(audit, loader)) is training
         and (loaders.samplers(loader) or loaders.sharing(loader) is Sharing.SHARE)
+        and not all(map(of_one, loaders.samplers(loader) or (None,)))
     )
+
+
+def of_one(sampler: Opaque | None) -> bool:
+    """Whether a sampler is told that there is one process: each of them gets all of the data."""
+    told = sampler.arguments.get("num_replicas", 1) if sampler is not None else None
+    return told is not None and told.values == (Constant(1),)
 
 
 def gathered(audit: Audit) -> set[int]:

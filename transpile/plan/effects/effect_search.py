@@ -59,6 +59,10 @@ LOGURU = {
 }
 
 
+#: Functions that write where they are told a stream.
+GIVING_TEXT = frozenset({"yaml.dump", "yaml.safe_dump", "yaml.dump_all"})
+
+
 def find_effects(plan: Plan, vocabulary: Vocabulary) -> list[Effect]:
     """Every call of the project that has an effect, in the order in which the run meets them."""
     found: dict[int, Effect] = {}
@@ -108,6 +112,10 @@ def classify_function(name: str, event: Event, vocabulary: Vocabulary) -> Kind |
         return print_kind(event, vocabulary)
     if name in CONSOLE:
         return Kind.CONSOLE
+    if name in GIVING_TEXT and len(event.arguments.positional()) < 2:
+        # Without a stream they give the text back.
+        if event.arguments.keyword("stream") is None and not event.arguments.unknown_because:
+            return None
     if name in FLUSHES:
         return Kind.FLUSH
     if name in OPENS or name in CONTAINERS:
