@@ -29,6 +29,7 @@ from transpile.facts.values import (
     WorldSize,
     only_constant,
 )
+from transpile.facts.walk import descendants
 
 #: Rounds of a loop over the process's own number that are followed one by one.
 MOST_ROUNDS = 4
@@ -274,6 +275,11 @@ class ProcessRun(Wraps):
             assert isinstance(statement, cst.For)
             if is_range(statement.iter) and self.rounds(self.evaluate(statement.iter)) == []:
                 return self.execute_else(statement.orelse)
+        if kind is cst.If:
+            assert isinstance(statement, cst.If)
+            arm = self.starting_arm(statement)
+            if arm is not None:
+                return self.execute_body(arm)
         goes_on = super().execute(statement)
         if kind is cst.FunctionDef:
             assert isinstance(statement, cst.FunctionDef)
@@ -287,6 +293,26 @@ class ProcessRun(Wraps):
                 if any(isinstance(v, External) and v.name in ENDINGS for v in callees):
                     return False
         return goes_on
+
+    def starting_arm(self, node: cst.If) -> cst.BaseSuite | None:
+        """Of two arms the one that starts the processes; the other is that of a run without."""
+        other = node.orelse
+        if not isinstance(other, cst.Else) or truth(self.evaluate(node.test)) is not None:
+            return None
+        starting = [arm for arm in (node.body, other.body) if self.starts_processes(arm)]
+        if len(starting) != 1:
+            return None
+        self.pass_over(other if starting[0] is node.body else node.body)
+        return starting[0]
+
+    def starts_processes(self, body: cst.BaseSuite) -> bool:
+        """Whether a block calls what starts the processes of the job."""
+        return any(
+            isinstance(value, External) and value.name in self.vocabulary.spawns
+            for node in descendants(body)
+            if isinstance(node, cst.Call) and isinstance(node.func, (cst.Name, cst.Attribute))
+            for value in self.evaluate(node.func)
+        )
 
     def splits(self, decorator: cst.Decorator) -> bool:
         """Whether processes share out the calls of what is decorated, which the run notes."""

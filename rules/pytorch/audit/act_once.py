@@ -28,6 +28,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
+import libcst as cst
+
 from transpile.audit.model import Audit, Process
 from transpile.audit.ranks import Ranks, condition
 from transpile.audit.started import is_done_before
@@ -77,6 +79,8 @@ FOLDERS = frozenset({"os.makedirs", "os.mkdir", "mkdir()"})
 READ = frozenset({"torch", "numpy", "builtins", "torchvision", *sys.stdlib_module_names})
 EVERYWHERE = (True, True, True)
 PER_MACHINE = (True, False, True)
+#: What writes a log, into a file that is opened to be added to.
+HANDLERS = ("FileHandler", "basicConfig")
 
 
 def decide(audit: Audit) -> Iterator[Remark]:
@@ -111,6 +115,8 @@ def decide(audit: Audit) -> Iterator[Remark]:
             if names_share(audit, effect) or is_of_unknown(effect):
                 continue
             if effect.kind is Kind.LOG_FILE and given_apart(audit, effect):
+                continue
+            if silenced and effect.word.endswith(HANDLERS):
                 continue
             if makes == PER_MACHINE:
                 per_machine.append(effect)
@@ -195,7 +201,16 @@ def silences(audit: Audit, ranks: Ranks) -> bool:
                     return True
                 if any(ranks.depend(item.values) for item in event.arguments.items):
                     return True
+                if any(chosen_apart(audit, item.node) for item in event.arguments.items):
+                    return True
     return False
+
+
+def chosen_apart(audit: Audit, node: cst.CSTNode | None) -> bool:
+    """Whether a conditional expression gives something else on another process."""
+    if not isinstance(node, cst.IfExp):
+        return False
+    return len(set(audit.answers(node.test))) > 1
 
 
 def guarded(audit: Audit, ranks: Ranks, effect: Effect) -> bool:
