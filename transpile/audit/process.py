@@ -302,7 +302,12 @@ class ProcessRun(Wraps):
         starting = [arm for arm in (node.body, other.body) if self.starts_processes(arm)]
         if len(starting) != 1:
             return None
-        self.pass_over(other if starting[0] is node.body else node.body)
+        left = other.body if starting[0] is node.body else node.body
+        # Only where it says itself that it is the first of one: with a number of the launcher's it
+        # may be one of a job, too.
+        if not any(is_given_a_number(part) for part in descendants(left)):
+            return None
+        self.pass_over(left)
         return starting[0]
 
     def starts_processes(self, body: cst.BaseSuite) -> bool:
@@ -366,6 +371,15 @@ class ProcessRun(Wraps):
 
 #: What every process of a job agrees on.
 ANY = Position(rank=0, local_rank=0, world_size=2, local_world_size=2)
+
+
+def is_given_a_number(node: cst.CSTNode) -> bool:
+    """Whether a call is given a process's number that is written out: ``main_worker(0, args)``."""
+    return (
+        isinstance(node, cst.Call)
+        and bool(node.args)
+        and isinstance(node.args[0].value, cst.Integer)
+    )
 
 
 def is_parsed(value: Opaque) -> bool:
