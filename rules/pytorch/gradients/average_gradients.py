@@ -89,7 +89,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
             seen.add(key)
             yield averaged(place, "no variable holds the model for a wrap")
         normalises = has_batch_norm(plan, model)
-        if normalises is not False:
+        # Where calls are split, what holds batch norm without a wrap is computed whole.
+        if normalises is None or (normalises and plan.way == "data"):
             subject = "batch norm" if normalises else "batch norm, if the model has any,"
             yield Remark.warn(
                 "PT314",
