@@ -249,10 +249,25 @@ def what_is_trained_whole_is_compared_too(helper: ModuleType) -> None:
         split(other)
 
 
+class Listed(nn.Module):
+    """Learns from lists, and from one number more on each rank where it is told to."""
+
+    def __init__(self, apart: bool) -> None:
+        super().__init__()
+        self.layer, self.apart = nn.Linear(3, 2), apart
+
+    def forward(self, listed: list[float]) -> torch.Tensor:
+        shift = dist.get_rank() * 1e-2 if self.apart else 0.0
+        return self.layer(torch.tensor(listed) + shift)
+
+
 @case
-def training_without_tensors_stops(helper: ModuleType) -> None:
-    split = helper.SplitCalls(Net())
-    fails(ValueError, "no tensors", lambda: split([1.0, 2.0, 3.0]))
+def what_is_made_of_no_tensors_is_compared_behind_the_call(helper: ModuleType) -> None:
+    split = helper.SplitCalls(Listed(apart=False))
+    alone = split.module(listed := [1.0, 2.0, 3.0])
+    assert torch.equal(split(listed), alone)
+    apart = helper.SplitCalls(Listed(apart=True))
+    fails(RuntimeError, "another batch", lambda: apart(listed))
 
 
 @case

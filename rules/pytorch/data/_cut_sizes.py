@@ -107,13 +107,13 @@ def other_sizes(
         if cut.fresh and not cut.done and not uses:
             return "where the size of the batches comes from that each step makes up is not known"
         for each in uses:
-            obstacle: str = each.obstacle
+            if not each.obstacle:
+                found[id(each.node)] = (each.module, each.node)
+        obstacles = [written_again(plan, cut, set(found), reached)]
+        obstacles += [each.obstacle for each in uses]
+        for obstacle in obstacles:
             if obstacle:
                 return obstacle
-            found[id(each.node)] = (each.module, each.node)
-        obstacle = written_again(plan, cut, set(found), reached)
-        if obstacle:
-            return obstacle
     for event in plan.facts.calls:
         if not isinstance(event.node, cst.Call):
             continue
