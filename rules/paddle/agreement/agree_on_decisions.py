@@ -129,11 +129,10 @@ def seen_tests(plan: Plan) -> Iterator[cst.CSTNode]:
 
 def only_shows(node: cst.If | cst.While) -> bool:
     """Whether a condition only decides on calls for their effects, such as prints."""
-    lines = node.body.body
     return all(
-        isinstance(line, cst.SimpleStatementLine)
-        and all(isinstance(small, (cst.Expr, cst.Pass)) for small in line.body)
-        for line in lines
+        isinstance(small, (cst.Expr, cst.Pass))
+        for line in node.body.body
+        for small in (line.body if isinstance(line, cst.SimpleStatementLine) else (line,))
     )
 
 
