@@ -160,3 +160,68 @@ def test_a_script_that_trains_with_its_second_framework_is_one_of_that() -> None
     script = "import torch\n" + TRAINING
     assert "split_fit(model).fit(" in convert(script, Options()).data.decode()
     assert codes("import torch\nimport tensorflow as tf\nprint(tf.zeros(3))\n") == ["DT004"]
+
+
+LAYERED = """\
+import tensorflow as tf
+from tensorflow import keras
+
+inputs = keras.layers.Input((6,))
+model = keras.Model(inputs, keras.layers.Dense(3)({layer}(inputs)))
+model.compile("adam", "mse")
+model.fit(tf.zeros((8, 6)), tf.zeros((8, 3)), batch_size=4)
+"""
+
+
+@pytest.mark.parametrize(
+    ("layer", "code"),
+    [
+        ("keras.layers.Softmax(axis=0)", "TF402"),
+        ("keras.layers.UnitNormalization(axis=(0, 1))", "TF402"),
+        ("keras.layers.GRU(4, stateful=True)", "TF401"),
+    ],
+)
+def test_layers_of_the_library_that_see_other_samples_are_refused(layer: str, code: str) -> None:
+    assert codes(LAYERED.format(layer=layer)) == [code]
+
+
+@pytest.mark.parametrize(
+    "layer", ["keras.layers.Softmax()", "keras.layers.Softmax(axis=1)", "keras.layers.GRU(4)"]
+)
+def test_layers_of_the_library_that_do_not_are_left_alone(layer: str) -> None:
+    assert codes(LAYERED.format(layer=layer)) == []
+
+
+LOOKED_UP = """\
+import tensorflow as tf
+from tensorflow import keras
+
+
+class Encoder(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.places = keras.layers.Embedding(6, 4)
+        self.head = keras.layers.Dense(1)
+
+    def call(self, inputs):
+        places = tf.range(6)
+        return self.head(inputs + self.places({indices}))
+
+
+model = Encoder()
+model.compile(keras.optimizers.Adam(0.01{clipping}), "mse")
+model.fit(tf.zeros((8, 6, 4)), tf.zeros((8, 6, 1)), batch_size=4)
+"""
+
+
+@pytest.mark.parametrize(
+    ("indices", "clipping", "expected"),
+    [
+        ("places", ", global_clipnorm=1.0", ["TF404"]),
+        ("tf.range(6)", ", clipnorm=1.0", ["TF404"]),
+        ("places", "", []),
+        ("inputs", ", global_clipnorm=1.0", []),
+    ],
+)
+def test_clipped_norms_of_shared_rows(indices: str, clipping: str, expected: list[str]) -> None:
+    assert codes(LOOKED_UP.format(indices=indices, clipping=clipping)) == expected
