@@ -71,6 +71,8 @@ class ProcessRun(Wraps):
         self.set_on: dict[tuple[int, str], list[set[tuple[int, str]]]] = {}
         #: What of the process's position was put into dicts that are not known, by their key.
         self.put: dict[tuple[int, object], Values] = {}
+        #: How deep it is in what runs in processes that the script starts.
+        self.spawned_deep = 0
 
     # What the process knows of itself.
 
@@ -160,7 +162,7 @@ class ProcessRun(Wraps):
         """Remember what of the position is put into what a file or a parser gave."""
         super().store_subscript(target, values)
         part = target.slice[0].slice
-        if len(target.slice) != 1 or not isinstance(part, cst.Index):
+        if not self.spawned_deep or len(target.slice) != 1 or not isinstance(part, cst.Index):
             return
         key = only_constant(self.values.get(id(part.value), ()))
         for base in self.values.get(id(target.value), ()) if key is not None else ():
@@ -227,7 +229,11 @@ class ProcessRun(Wraps):
         for values in self.known_elements(given.values) or () if given is not None else ():
             items.append(Argument(values, None))
         if function is not None:
-            self.invoke(function.values, Arguments(tuple(items)), node)
+            self.spawned_deep += 1
+            try:
+                self.invoke(function.values, Arguments(tuple(items)), node)
+            finally:
+                self.spawned_deep -= 1
         return (Constant(None),)
 
     def process(self, callee: External, arguments: Arguments, node: cst.CSTNode) -> Values:

@@ -116,7 +116,7 @@ def decide(audit: Audit) -> Iterator[Remark]:
                 continue
             if effect.kind is Kind.LOG_FILE and given_apart(audit, effect):
                 continue
-            if silenced and effect.word.endswith(HANDLERS):
+            if silenced and effect.word.endswith(HANDLERS) and not empties(effect):
                 continue
             if makes == PER_MACHINE:
                 per_machine.append(effect)
@@ -204,6 +204,16 @@ def silences(audit: Audit, ranks: Ranks) -> bool:
                 if any(chosen_apart(audit, item.node) for item in event.arguments.items):
                     return True
     return False
+
+
+def empties(effect: Effect) -> bool:
+    """Whether a log's file is emptied where it is opened, whatever is written to it."""
+    return any(
+        item.values == (Constant("w"),)
+        for event in effect.events
+        for item in event.arguments.items
+        if item.keyword in ("mode", "filemode", None)
+    )
 
 
 def chosen_apart(audit: Audit, node: cst.CSTNode | None) -> bool:
