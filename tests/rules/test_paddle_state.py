@@ -62,3 +62,33 @@ def test_a_condition_on_a_share_is_warned_of_and_not_where_calls_are_split(line:
 )
 def test_other_conditions_are_left_alone(line: str) -> None:
     assert "PD724" not in codes(line)
+
+
+LAYERED = SCRIPT.replace(
+    "net = nn.Linear(4, 1)\n",
+    """
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.block, self.out = nn.Linear(4, 4), nn.Linear(4, 1)
+
+    def forward(self, x):
+        return self.out({block})
+
+
+net = Net()
+""",
+).replace(
+    "import paddle\n", "import paddle\nfrom paddle.distributed.fleet.utils import recompute\n", 1
+)
+
+
+@pytest.mark.parametrize("way", ["data", "auto"])
+def test_recomputed_activations_have_no_wrap(way: str) -> None:
+    options = Options(shard=way)  # type: ignore[arg-type]
+    plain = convert(LAYERED.format(block="self.block(x)", line="pass"), options)
+    assert "DataParallel(" in plain.text
+    again = convert(LAYERED.format(block="recompute(self.block, x)", line="pass"), options)
+    assert again.outcome is Outcome.CONVERTED
+    assert "DataParallel(" not in again.text
+    assert "average_gradients(" in again.text

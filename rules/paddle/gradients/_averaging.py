@@ -10,6 +10,14 @@ from transpile.plan.query import query
 from transpile.rules.paddle.models._bypasses import bypasses, parameters_beside
 from transpile.rules.paddle.randomness._seeds import draws_noise
 
+#: What computes activations anew in the backward pass.
+RECOMPUTING = (
+    "paddle.distributed.fleet.utils.recompute",
+    "paddle.distributed.fleet.recompute",
+    "paddle.distributed.fleet.recompute.recompute",
+    "paddle.distributed.fleet.utils.recompute.recompute",
+)
+
 
 @query
 def averagings(plan: Plan, model: Model) -> list[Averaging] | str:
@@ -45,4 +53,6 @@ def averaged_by_hand(plan: Plan, model: Model) -> bool:
     passed = isinstance(find_wrap(plan, model), str) or any(
         True for search in (bypasses, parameters_beside) for _ in search(plan, model)
     )
+    # A wrap stops where activations are computed anew: parameters are ready twice then.
+    passed = passed or bool(plan.facts.calls_to(*RECOMPUTING))
     return passed and not isinstance(averagings(plan, model), str)

@@ -14,6 +14,7 @@ from transpile.plan.models.function_gradients import parameter_gradients
 from transpile.plan.models.learning import training_forwards
 from transpile.plan.models.parts import walk_parts
 from transpile.plan.models.wraps import find_wrap
+from transpile.rules.paddle.gradients._averaging import RECOMPUTING
 
 #: Methods that keep what they are given.
 KEEPING = frozenset(
@@ -33,6 +34,8 @@ def whole_because(plan: Plan, model: Model) -> str:
             return kept
     if parameter_gradients(plan, model):
         return "gradients of its parameters are taken by function, where no wrap averages them"
+    if plan.facts.calls_to(*RECOMPUTING):
+        return "it computes activations anew in backward passes, at which a wrap stops"
     wrap = find_wrap(plan, model)
     if isinstance(wrap, str):
         return wrap
