@@ -9,6 +9,7 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.values import Opaque, Value, Values
+from transpile.plan.data.written_rows import ONE_NUMBER, written_rows
 from transpile.plan.graph import called_names, method_calls
 
 from .domain import Kind
@@ -17,11 +18,11 @@ from .sample_axis.pieces import indexed_stores, is_plain_size
 from .sizes import Sizes
 
 #: Make tensors whose rows are all alike.
-ALIKE = words("zeros ones full empty zeros_like ones_like full_like new_zeros new_ones new_full")
+ALIKE = words("zeros ones full zeros_like ones_like full_like new_zeros new_ones new_full")
 #: Methods and functions that leave rows alike.
 KEEPING = words("""
     to cuda cpu float double half long int type type_as clone detach contiguous requires_grad_
-    expand repeat unsqueeze squeeze view reshape fill_ mul_ add_ zero_
+    expand repeat unsqueeze squeeze view reshape mul_ add_
     """)
 #: Methods that lay as many copies behind each other as they are told.
 COPYING = words("repeat repeat_interleave tile")
@@ -85,13 +86,16 @@ class Places(Sizes):
         """See :meth:`are_rows_alike`."""
         if not isinstance(value, Opaque) or id(value) in indexed_stores(self.plan):
             return False
+        if id(value) in written_rows(self.plan, False):
+            return False
         if {name.rpartition(".")[2] for name in called_names(value)} & ALIKE:
             return True
         calls = method_calls(value)
         if not calls:
             return False
         return all(
-            word.rstrip("_") in ALIKE
+            word in ONE_NUMBER
+            or word.rstrip("_") in ALIKE
             or (word.rstrip("_") in KEEPING and self.are_rows_alike(inner))
             for word, inner in calls
         )

@@ -32,6 +32,7 @@ from transpile.plan.data.batch_size_reads import (
     read_at,
     shapes,
 )
+from transpile.plan.data.written_rows import written_rows
 from transpile.plan.flow.places import ancestors, function_of
 from transpile.plan.graph import identity, walk_back
 from transpile.plan.model import Plan
@@ -125,10 +126,11 @@ def is_made_ahead(plan: Plan, event: Event) -> bool:
     if plan.in_training(event.stack) or is_in_model(plan, event):
         return False
     shaping = plan.table.shaping
+    differ = any(id(value) in written_rows(plan, True) for value in event.result)
     return any(
         isinstance(one, External)
         and one.name in shaping.filled | shaping.made
-        and one.name not in shaping.alike
+        and (differ or one.name not in shaping.alike)
         for one in event.callee
     ) or any(
         isinstance(one, Opaque) and one.kind == "attribute" and one.name in shaping.draws
