@@ -7,8 +7,9 @@ from typing import Any
 
 import libcst as cst
 
+from transpile.audit.starting import Starts
 from transpile.audit.vocabulary import SHARED, Position, Vocabulary
-from transpile.audit.wraps import Wraps, makers
+from transpile.audit.wraps import makers
 from transpile.facts.events import Branch
 from transpile.facts.interpreter import Facts
 from transpile.facts.module import Module
@@ -29,7 +30,6 @@ from transpile.facts.values import (
     WorldSize,
     only_constant,
 )
-from transpile.facts.walk import descendants
 
 #: Rounds of a loop over the process's own number that are followed one by one.
 MOST_ROUNDS = 4
@@ -44,7 +44,7 @@ KEEPS_NAMES = frozenset({"functools.wraps", "functools.update_wrapper"})
 ENDINGS = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "os._exit"})
 
 
-class ProcessRun(Wraps):
+class ProcessRun(Starts):
     """Runs a script as a process whose position in the job may be known.
 
     Args:
@@ -300,31 +300,6 @@ class ProcessRun(Wraps):
                     return False
         return goes_on
 
-    def starting_arm(self, node: cst.If) -> cst.BaseSuite | None:
-        """Of two arms the one that starts the processes; the other is that of a run without."""
-        other = node.orelse
-        if not isinstance(other, cst.Else) or truth(self.evaluate(node.test)) is not None:
-            return None
-        starting = [arm for arm in (node.body, other.body) if self.starts_processes(arm)]
-        if len(starting) != 1:
-            return None
-        left = other.body if starting[0] is node.body else node.body
-        # Only where it says itself that it is the first of one: with a number of the launcher's it
-        # may be one of a job, too.
-        if not any(is_given_a_number(part) for part in descendants(left)):
-            return None
-        self.pass_over(left)
-        return starting[0]
-
-    def starts_processes(self, body: cst.BaseSuite) -> bool:
-        """Whether a block calls what starts the processes of the job."""
-        return any(
-            isinstance(value, External) and value.name in self.vocabulary.spawns
-            for node in descendants(body)
-            if isinstance(node, cst.Call) and isinstance(node.func, (cst.Name, cst.Attribute))
-            for value in self.evaluate(node.func)
-        )
-
     def splits(self, decorator: cst.Decorator) -> bool:
         """Whether processes share out the calls of what is decorated, which the run notes."""
         found = super().splits(decorator)
@@ -377,15 +352,6 @@ class ProcessRun(Wraps):
 
 #: What every process of a job agrees on.
 ANY = Position(rank=0, local_rank=0, world_size=2, local_world_size=2)
-
-
-def is_given_a_number(node: cst.CSTNode) -> bool:
-    """Whether a call is given a process's number that is written out: ``main_worker(0, args)``."""
-    return (
-        isinstance(node, cst.Call)
-        and bool(node.args)
-        and isinstance(node.args[0].value, cst.Integer)
-    )
 
 
 def is_parsed(value: Opaque) -> bool:

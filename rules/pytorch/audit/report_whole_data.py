@@ -35,6 +35,7 @@ from transpile.facts.values import Constant, External, Instance, Opaque, Value, 
 from transpile.plan.effects.effect_search import find_effects
 from transpile.plan.effects.effects import Effect, Kind
 from transpile.plan.graph import called_names, method_calls, walk_back
+from transpile.plan.models.parts import walk_parts
 from transpile.rule import Remark
 from transpile.rules.pytorch.agreement._together import AGREEING, agreed_values, agreeing_calls
 from transpile.rules.pytorch.audit._data import Sharing, engines, loaders_of, without_gradients
@@ -80,6 +81,7 @@ def decide(audit: Audit) -> Iterator[Remark]:
         return True
 
     stored = contents(audit)
+    kept = models_keep_batches(audit)
     trained_at: Event | None = None
     for effect in find_effects(audit.plan, VOCABULARY):
         if effect.kind not in REPORTS or not audit.makes(effect.node)[0]:
@@ -94,8 +96,8 @@ def decide(audit: Audit) -> Iterator[Remark]:
             by_one = first and not second
             if by_one and trained_at is None and any(is_part(v, trained) for v in sources):
                 trained_at = event
-            both = any(is_part(value, trained) for value in sources)
-            # What both have made comes out of what a model keeps of its last call.
+            # Of what a model keeps of its last call nobody knows which call that was.
+            both = kept and any(is_part(value, trained) for value in sources)
             if not both and any(is_part(value, evaluated) for value in sources):
                 yield Remark.warn(
                     "AU601",
@@ -142,6 +144,18 @@ def shared_out(audit: Audit, *, training: bool) -> frozenset[int]:
         if (loader.training and not without_gradients(audit, loader)) is training
         and (loaders.samplers(loader) or loaders.sharing(loader) is Sharing.SHARE)
         and not all(map(of_one, loaders.samplers(loader) or (None,)))
+    )
+
+
+def models_keep_batches(audit: Audit) -> bool:
+    """Whether a part of a model has an attribute that its calls make of a batch."""
+    return any(
+        is_batch(one)
+        for model in audit.plan.models
+        for part in walk_parts(model.value)
+        if isinstance(part, Instance)
+        for values in part.attributes.values()
+        for one in walk_back(values, lambda value: not isinstance(value, Instance))
     )
 
 

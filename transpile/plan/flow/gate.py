@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.facts.values import External, Instance, Opaque, Values
+from transpile.facts.values import Class, External, Function, Instance, Opaque, Values
 from transpile.facts.walk import descendants
 from transpile.plan.data.data_gradients import of_data_alone
 from transpile.plan.graph import called_names, walk_back
@@ -73,24 +73,32 @@ def hidden_training(plan: Plan) -> list[Opaque]:
 
 
 def unfollowed_training(plan: Plan) -> Event | None:
-    """A call of a method of something unknown, where a class has one that holds a backward pass."""
-    trains = {
-        function.name.value
-        for module in plan.facts.modules.values()
-        for function in module.source.nodes_of(cst.FunctionDef)
-        if any(isinstance(outer, cst.ClassDef) for outer in module.source.parents(function))
-        and any(
-            isinstance(part, cst.Call)
-            and isinstance(part.func, cst.Attribute)
-            and part.func.attr.value == "backward"
-            for part in descendants(function.body)
-        )
-    }
-    for event in plan.facts.reached_calls if trains else ():
+    """A call of a method that holds a backward pass, of something made of an object that has it.
+
+    Such as the element of a container of a library, of which it is not known what it hands out.
+    """
+    for event in plan.facts.reached_calls:
         for callee in event.callee:
-            if isinstance(callee, Opaque) and callee.kind == "attribute" and callee.name in trains:
-                return event
+            if not isinstance(callee, Opaque) or callee.kind != "attribute":
+                continue
+            for value in walk_back(callee.operands[0]):
+                if isinstance(value, Instance) and trains_in(value, callee.name):
+                    return event
     return None
+
+
+def trains_in(value: Instance, name: str) -> bool:
+    """Whether a method of an object's class goes back through a loss."""
+    for cls in value.cls.ancestry():
+        for method in cls.scope.names.get(name, ()) if isinstance(cls, Class) else ():
+            if isinstance(method, Function):
+                return any(
+                    isinstance(part, cst.Call)
+                    and isinstance(part.func, cst.Attribute)
+                    and part.func.attr.value == "backward"
+                    for part in descendants(method.node)
+                )
+    return False
 
 
 def harmless_with_optimizer(callees: object) -> bool:
