@@ -41,6 +41,7 @@ def test_a_call_that_cannot_be_followed_may_hide_the_training() -> None:
     [
         ("nn.ModuleList([Layer(6, 6)])", "print(layer(x))", "DT004"),
         ("nn.ModuleList([Layer(6, 6)])", "layer.train()", "DT004"),
+        ("nn.ModuleList([nn.Linear(6, 6)])", "layer.learn(x)", "DT004"),
     ],
 )
 def test_a_script_that_does_not_train_is_left_alone(container: str, call: str, code: str) -> None:

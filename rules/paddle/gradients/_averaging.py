@@ -16,6 +16,10 @@ RECOMPUTING = (
     "paddle.distributed.fleet.recompute",
     "paddle.distributed.fleet.recompute.recompute",
     "paddle.distributed.fleet.utils.recompute.recompute",
+    "paddle.distributed.fleet.recompute_sequential",
+    "paddle.incubate.distributed.fleet.recompute_sequential",
+    "paddle.distributed.fleet.recompute_hybrid",
+    "paddle.incubate.distributed.fleet.recompute_hybrid",
 )
 
 

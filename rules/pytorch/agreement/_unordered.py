@@ -9,7 +9,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import Class, Constant, Opaque, Sequence, Value, Values
 from transpile.facts.walk import descendants
 from transpile.plan.flow.places import ancestors, function_of
-from transpile.plan.graph import called_names, method_calls
+from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
 from transpile.rules.pytorch.agreement._together import steps_of
 from transpile.rules.pytorch.data._data import names_called
@@ -112,15 +112,26 @@ OF_ANYTHING = frozenset(
 
 def from_tensor(value: Value) -> bool:
     """Whether a value holds the numbers of a tensor, or of an array that can hold only numbers."""
-    for name in called_names(value):
-        if name in OF_ANYTHING or name.startswith("numpy.char."):
-            return False
-        if name.startswith(("numpy.", "torch.")):
-            return True
-    for name, receivers in method_calls(value):
-        if name in ("tolist", "item", "numpy"):
-            return name == "numpy" or all(map(from_tensor, receivers))
-    return False
+    converted = any(name in ("tolist", "item", "numpy") for name, _ in method_calls(value))
+    made = any(name.startswith(("numpy.", "torch.")) for name in called_names(value))
+    return (converted or made) and not may_hold_words(value)
+
+
+def may_hold_words(value: Value) -> bool:
+    """Whether a value is made of an array or a table that words may stand in, by no tensor."""
+
+    def enters(one: Value) -> bool:
+        return (
+            isinstance(one, Opaque)
+            and one.kind != "element"
+            and not any(name.startswith("torch.") for name in called_names(one))
+        )
+
+    return any(
+        name in OF_ANYTHING or name.startswith(("numpy.char.", "pandas."))
+        for one in walk_back((value,), enters)
+        for name in called_names(one)
+    )
 
 
 def ignored(plan: Plan, module: Module, node: cst.CSTNode) -> bool:

@@ -33,7 +33,7 @@ import libcst as cst
 
 from transpile.facts.values import Opaque, Values
 from transpile.layout import wrap_expression
-from transpile.plan.graph import method_calls
+from transpile.plan.graph import called_names, method_calls
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 
@@ -73,16 +73,38 @@ def is_laid_out_otherwise(values: Values) -> bool:
     """Whether the memory of a tensor is not in the order of its shape."""
     turned = False
     for _ in range(LONGEST_WAY):
-        calls = [call for value in values for call in method_calls(value)]
-        if not calls:
+        step = next(steps_back(values), None)
+        if step is None:
             return False
-        word, values = calls[0]
+        word, values = step
         if word in SHARING or (turned and word == "unsqueeze"):
             return True
         turned = turned or word in TURNING
         if word not in KEEPING and word not in TURNING and word != "unsqueeze":
             return False
     return False
+
+
+def steps_back(values: Values) -> Iterator[tuple[str, Values]]:
+    """What tensors were made by, as a method, a function or an index, and of what."""
+    for value in values:
+        yield from method_calls(value)
+        if not isinstance(value, Opaque):
+            continue
+        for name in called_names(value) if value.arguments.items else ():
+            yield name.rpartition(".")[2], value.arguments.items[0].values
+        if value.kind == "item" and adds_axis(value.node):
+            yield "unsqueeze", value.operands[0]
+
+
+def adds_axis(node: cst.CSTNode) -> bool:
+    """Whether an index has a ``None``, which stands for an axis of its own."""
+    return isinstance(node, cst.Subscript) and any(
+        isinstance(element.slice, cst.Index)
+        and isinstance(element.slice.value, cst.Name)
+        and element.slice.value.value == "None"
+        for element in node.slice
+    )
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:

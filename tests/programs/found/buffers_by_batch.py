@@ -1,4 +1,4 @@
-# auto: the buffers of the model are written from the batches, and saved
+# said auto: the buffers of the model are written from the batches, and saved
 import torch
 from torch import nn
 import torch.nn.functional as F

@@ -106,9 +106,13 @@ def find_wrap(plan: Plan, model: Model) -> Wrap | str:
         theirs = wrap_alone(plan, other)
         if other is model or isinstance(theirs, str) or theirs.node is found.node:
             continue
-        if theirs.key not in way.keys or theirs.key == found.key:
+        if theirs.key not in way.keys:
             continue
-        if way.order.index(theirs.key) > way.order.index(found.key):
+        if theirs.key == found.key:
+            if not takes(found.function, found.text):
+                # The variable is set anew between the two.
+                continue
+        elif way.order.index(theirs.key) > way.order.index(found.key):
             others = way_of(plan, other)
             if others is not None and found.key in others.keys:
                 continue
@@ -119,6 +123,15 @@ def find_wrap(plan: Plan, model: Model) -> Wrap | str:
                 continue
         return f"'{theirs.text}' holds it where another model is wrapped, which would wrap it twice"
     return found
+
+
+def takes(function: cst.FunctionDef | None, name: str) -> bool:
+    """Whether a function has a parameter of some name."""
+    if function is None:
+        return False
+    given = function.params
+    every = (*given.posonly_params, *given.params, *given.kwonly_params)
+    return any(each.name.value == name for each in every)
 
 
 @query
