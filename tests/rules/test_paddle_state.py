@@ -50,6 +50,7 @@ def test_what_is_assigned_is_followed(line: str) -> None:
     [
         "loss = loss * 2 if loss > 1.0 else loss",
         "optimizer.set_lr(0.05 if loss < 0.5 else 0.1)",
+        "if loss < 0.5: optimizer.set_lr(0.05)",
     ],
 )
 def test_a_condition_on_a_share_is_warned_of_and_not_where_calls_are_split(line: str) -> None:

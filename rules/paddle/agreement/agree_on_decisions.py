@@ -44,7 +44,12 @@ from transpile.records import dataclass
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.paddle.effects._once import once_of
-from transpile.rules.paddle.losses._numbers import is_chance, numbers
+from transpile.rules.paddle.losses._numbers import (
+    SHOWING,
+    SHOWING_METHODS,
+    is_chance,
+    numbers,
+)
 from transpile.rules.paddle.losses._shares import Shares, analysis
 
 CODES = {
@@ -103,7 +108,9 @@ def chosen_by_share(plan: Plan, seen: set[int]) -> Iterator[Remark]:
         if not isinstance(node, cst.BaseExpression) or not plan.in_training(event.stack):
             continue
         around = event.module.source.parent(node)
-        if isinstance(around, (cst.If, cst.While)) and (id(around) in seen or only_shows(around)):
+        if isinstance(around, (cst.If, cst.While)) and (
+            id(around) in seen or only_shows(plan, around)
+        ):
             continue
         condition = node.test if isinstance(node, cst.IfExp) else node
         values = plan.facts.values_of(condition)
@@ -127,13 +134,27 @@ def seen_tests(plan: Plan) -> Iterator[cst.CSTNode]:
         yield test.node.test
 
 
-def only_shows(node: cst.If | cst.While) -> bool:
-    """Whether a condition only decides on calls for their effects, such as prints."""
-    return all(
-        isinstance(small, (cst.Expr, cst.Pass))
+def only_shows(plan: Plan, node: cst.If | cst.While) -> bool:
+    """Whether a condition only decides on what is printed or logged."""
+    return node.orelse is None and all(
+        isinstance(small, cst.Pass)
+        or (
+            isinstance(small, cst.Expr)
+            and isinstance(small.value, cst.Call)
+            and shows(plan, small.value)
+        )
         for line in node.body.body
         for small in (line.body if isinstance(line, cst.SimpleStatementLine) else (line,))
     )
+
+
+def shows(plan: Plan, call: cst.Call) -> bool:
+    """Whether a call prints or logs."""
+    names = {v.name for v in plan.facts.values_of(call.func) if isinstance(v, External)}
+    if names:
+        return all(name in SHOWING for name in names)
+    word = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+    return word in SHOWING_METHODS
 
 
 def answer(plan: Plan, test: Test, controlled: set[str]) -> Iterator[Ruling]:
