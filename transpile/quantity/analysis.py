@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
+from fractions import Fraction
 
 import libcst as cst
 
@@ -31,9 +32,11 @@ from .domain import NOTHING, Kind, Quantity
 from .in_place import changed_in_place, written_in
 from .model_classes import model_classes, model_code
 from .operators import holds_places
+from .row_sizes.reader import rows_of_view
 from .sample_axis.axes import CROSSED, crossed
 from .sample_axis.collation import collated, is_stacked, stacked_in
-from .sample_axis.pieces import BY_PLACE, indexed_stores, is_number, sets_by_place
+from .sample_axis.pieces import BY_PLACE, handed, indexed_stores, is_number, sets_by_place
+from .sample_axis.shapes import Given
 from .settling import Settling, simple
 from .starts import starts_at_zero
 
@@ -197,6 +200,10 @@ class Supposing(Settling):
                 "it holds numbers of one process beside those of all processes", whole=True
             )
         return found
+
+    def rows_of_view(self, value: Opaque, given: Given) -> Fraction | None:
+        """How many rows a view of samples has for each of them; None if unknown."""
+        return rows_of_view(self, value, handed(value), given)
 
     def filled_by_samples(self, value: Value) -> Quantity | None:
         """A container whose contents depend on where samples put them, or on whether they do."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Set
+from fractions import Fraction
 
 import libcst as cst
 
@@ -14,6 +15,7 @@ from transpile.plan.model import Plan
 
 from . import algebra, domain
 from .domain import Kind, Quantity
+from .sample_axis.shapes import Given
 
 
 class Looking(ABC):
@@ -62,6 +64,10 @@ class Looking(ABC):
     @abstractmethod
     def batch_of(self, value: Value) -> bool | None:
         """Whether a value is a batch of a training loader (True) or another (False); else None."""
+
+    @abstractmethod
+    def rows_of_view(self, value: Opaque, given: Given) -> Fraction | None:
+        """How many rows a view of samples has for each of them; None if unknown."""
 
     @abstractmethod
     def filled_by_samples(self, value: Value) -> Quantity | None:

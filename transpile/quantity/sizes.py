@@ -145,7 +145,8 @@ class Sizes(Looking):
         first = integer(shape[0]) if shape else None
         if batches > 1 and (first is None or first < 1 or batches % first == 0):
             return False
-        return regroups(tensor, shape, layer_widths(self.plan), self.look)
+        rows = self.rows_of_view(value, given) if tensor.dim == 0 else None
+        return regroups(tensor, shape, rows, layer_widths(self.plan), self.look)
 
     def is_joined(self, values: Values) -> bool:
         """Whether a tensor holds several batches, one behind the other, or may hold them."""

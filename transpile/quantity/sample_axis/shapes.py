@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import libcst as cst
 
@@ -184,23 +185,48 @@ def reshaped(
 GROUPED = "'{}' puts samples that stand beside each other into one row"
 
 
-def regroups(tensor: Quantity, shape: list[Values], widths: frozenset[int], look: Look) -> bool:
+def regroups(
+    tensor: Quantity,
+    shape: list[Values],
+    rows: Fraction | None,
+    widths: frozenset[int],
+    look: Look,
+) -> bool:
     """Whether a view may put several samples into a row, or cut the batch into a number of rows.
 
     Args:
         tensor: what is viewed.
         shape: the sizes that are asked for.
+        rows: how many rows the view has for each sample; None if unknown.
         widths: the numbers that layers are made of: no row of a size among them has two samples.
         look: tells what a size is.
     """
-    if tensor.dim != 0 or len(shape) < 2:
+    if tensor.dim != 0:
         return False
+    if rows is not None:
+        return rows.denominator != 1
+    if len(shape) < 2:
+        return False
+    if is_fraction_of_count(shape[0], look):
+        return True
     sizes = [integer(values) for values in shape]
     if sizes.count(-1) != 1 or any(look(values).degree != 0 for values in shape):
         return False
     if sizes[0] == -1:
         return len(sizes) == 2 and sizes[1] is not None and sizes[1] not in {1, *widths}
     return sizes[0] is not None and sizes[0] > 1
+
+
+def is_fraction_of_count(size: Values, look: Look) -> bool:
+    """Whether a size is a part of the number of samples, such as half of them."""
+    return any(
+        isinstance(value, Opaque)
+        and value.kind == "operation"
+        and value.name in ("FloorDivide", "Divide")
+        and look(value.operands[0]).is_count
+        and look(value.operands[1]).degree == 0
+        for value in size
+    )
 
 
 def viewed(tensor: Quantity, shape: list[Values], look: Look, kept: frozenset[int]) -> int | None:
