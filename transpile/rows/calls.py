@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from transpile.facts.fields import fields_of, has_fields
 from transpile.facts.values import (
     BoundMethod,
     Class,
@@ -254,14 +255,9 @@ class Calls(Elements):
 
     def instantiate(self, cls: Class, given: Given) -> Known:
         """An object that is made on the way."""
-        if cls.is_dataclass or any(
-            name in ("typing.NamedTuple", "builtins.tuple") for name in cls.external_bases()
-        ):
-            from transpile.facts.project_calls import annotated_fields
-
-            entries: dict[object, Known] = dict(
-                zip(annotated_fields(cls), given.items, strict=False)
-            )
+        if has_fields(cls) or "builtins.tuple" in cls.external_bases():
+            names = [field.name for field in fields_of(cls)]
+            entries: dict[object, Known] = dict(zip(names, given.items, strict=False))
             entries.update(given.keywords)
             return Record(tuple(entries.items()), ordered=not cls.is_dataclass)
         problem = self.given_problem(given)
