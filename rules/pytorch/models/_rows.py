@@ -58,6 +58,7 @@ class CallRows:
         cause: of what kind the reason is: ``samples``, ``state``, ``count``, ``noise``, ``layout``,
             ``object`` (of a library, that no table knows) or ``print``.
         possible: there are shapes of the inputs for which the samples are shown to be apart.
+        laws: distributions are among the outputs, which stand for their parameters.
         mixing: for each shape of the inputs that mixes them, the operations that do.
     """
 
@@ -73,6 +74,7 @@ class CallRows:
     cause: str = ""
     agreed: bool = True
     possible: bool = True
+    laws: bool = False
     mixing: tuple[tuple[cst.CSTNode | None, ...], ...] = ()
 
 
@@ -97,10 +99,11 @@ def worst(plan: Plan, called: Value, events: list[Event]) -> CallRows:
         if inputs not in met:
             met.append(inputs)
             found.append(rows_of_call(plan, called, event))
-    return max(
+    worst_found = max(
         found or [CallRows("check", reason="no call of it is seen")],
         key=lambda one: ORDER[one.verdict],
     )
+    return replace(worst_found, laws=any(one.laws for one in found))
 
 
 def calls_of(plan: Plan, model: Model) -> list[Event]:
@@ -243,6 +246,7 @@ def described(judgement: Judgement, rows: CallRows) -> CallRows:
         cause=problem.cause if problem is not None else "",
         agreed=judgement.agreed,
         possible=judgement.possible,
+        laws=judgement.laws,
         mixing=judgement.mixing,
     )
 
