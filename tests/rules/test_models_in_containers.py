@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from transpile import Finding, Level, Outcome, convert
+from transpile import Finding, Level, Options, Outcome, convert
 from transpile.verify import Auditor
 from transpile.verify.table import format_report
 
@@ -165,3 +165,68 @@ def test_it_is_trained_as_by_one_process(name: str, tmp_path: Path, auditor: Aud
 def test_what_is_not_written_is_not_believed(made: str) -> None:
     outcome, _ = findings("from elsewhere import parts\n" + made)
     assert outcome is Outcome.REFUSED
+
+
+OUTPUTS = """\
+from collections import namedtuple
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.set_default_dtype(torch.float64)
+torch.manual_seed(0)
+{kind}
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(6, 8), nn.Linear(8, 2)
+
+    def forward(self, x):
+        hidden = torch.tanh(self.first(x))
+        return Out(hidden=hidden.t(), scores={scores})
+
+
+x = torch.randn(64, 6)
+loader = DataLoader(TensorDataset(x, (x[:, 0] > 0).long()), batch_size=16)
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(2):
+    for x, y in loader:
+        out = model(x)
+        loss = nn.functional.cross_entropy(out.scores, y) + 0.1 * out[1].pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    print(epoch, loss.item())
+torch.save(model.state_dict(), "model.pt")
+"""
+KINDS = {
+    "made": 'Out = namedtuple("Out", ["scores", "hidden"])',
+    "typed": "class Out(NamedTuple):\n    scores: torch.Tensor\n    hidden: torch.Tensor",
+}
+APART = "self.last(hidden)"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_outputs_with_names_have_rows(kind: str, tmp_path: Path, auditor: Auditor) -> None:
+    original, output = tmp_path / "train.py", tmp_path / "train_dist.py"
+    original.write_text(OUTPUTS.format(kind=KINDS[kind], scores=APART), "utf-8")
+    result = convert(original.read_text("utf-8"), Options(shard="calls"))
+    assert result.outcome is Outcome.CONVERTED
+    assert all(one.level is Level.NOTE for one in result.findings), result.findings
+    assert "SplitCalls(model, outputs=(0, 1))" in result.text
+    output.write_bytes(result.data)
+    report = auditor.audit(original, output, world_sizes=(1, 2), tolerance=1e-9, timeout_seconds=90)
+    assert report.passed, format_report(report)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_outputs_with_names_that_mix_rows_have_none(kind: str) -> None:
+    mixed = "self.last(hidden - hidden.mean(0))"
+    result = convert(OUTPUTS.format(kind=KINDS[kind], scores=mixed), Options(shard="calls"))
+    told = {one.code for one in result.findings} & {"PT352", "PT354"}
+    assert told, result.findings
