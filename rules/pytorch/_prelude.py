@@ -54,6 +54,9 @@ FILES = (
     ("split_calls", ("plain_norm", "synchronise_norms", "own_statistics")),
     ("split_calls", ("SplitRows", "SplitCalls", "axes_of", "CheckedRows", "CheckedSplitCalls")),
     ("split_calls", ("SplitMethod", "CheckedSplitMethod", "split_method")),
+    ("distributions", ("TakenApart", "take_apart", "put_together", "DistributionRows")),
+    ("distributions", ("SplitDistributionCalls", "CheckedSplitDistributionCalls")),
+    ("distributions", ("SplitDistributionMethod", "CheckedSplitDistributionMethod")),
     ("batches", ("batches_of_main_process",)),
 )
 #: Those that know what to do before the process group is joined.
@@ -62,7 +65,7 @@ WITHOUT_GROUP = frozenset(
         "own_gpu", "get_rank", "is_main_process", "print_once", "next_epoch", "own_device",
         "use_own_gpu", "own_gpus", "own_location", "own_device_map", "get_local_rank",
         "get_local_size", "refuse_choice", "split_method", "SplitMethod", "CheckedSplitMethod",
-        "contiguous_copy",
+        "SplitDistributionMethod", "CheckedSplitDistributionMethod", "contiguous_copy",
     }
 )  # fmt: skip
 #: What loaders give one process of a batch, and what they take where each has a whole one.

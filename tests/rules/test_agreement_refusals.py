@@ -79,3 +79,62 @@ def test_steps_behind_a_test_of_the_rank_are_refused(step: str) -> None:
 def test_effects_behind_a_test_of_the_rank_are_fine() -> None:
     step = "if int(os.environ.get('RANK', 0)) == 0:\n    torch.save(model.state_dict(), 'm.pt')"
     assert findings(script(step=step), "PT721") == []
+
+
+STOPPED = """\
+class Stop(Exception):
+    pass
+
+
+class Late(Stop):
+    pass
+
+
+class Rows(torch.utils.data.Dataset):
+    def __init__(self):
+        self.rows = torch.randn(8, 3)
+
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, at):
+        {sample}
+        return self.rows[at], self.rows[at][:1]
+
+
+class Net(nn.Linear):
+    def forward(self, x):
+        {forward}
+        return super().forward(x)
+
+
+def watch(loss, step):
+    {watch}
+
+
+torch.manual_seed(0)
+"""
+RAISES = {
+    "counted": {"watch": "if step == 3:\n        raise Stop"},
+    "by the loss": {"watch": "if loss.item() < 0.1:\n        raise Late('enough')"},
+    "for a sample": {"sample": "if self.rows[at].sum() > 9:\n            raise Stop"},
+    "in a model": {"forward": "if x.sum() > 9:\n            raise Stop"},
+    "nowhere": {},
+}
+
+
+@pytest.mark.parametrize("where", RAISES)
+def test_an_exception_of_the_script_is_raised_by_all(where: str) -> None:
+    parts = {"sample": "pass", "forward": "pass", "watch": "pass"} | RAISES[where]
+    loop = (
+        "for step, (x, y) in enumerate(DataLoader(Rows(), batch_size=4)):\n"
+        "        loss = nn.functional.mse_loss(own(x), y)\n"
+        "        own_optimizer.zero_grad()\n        loss.backward()\n"
+        "        own_optimizer.step()\n        watch(loss, step)"
+    )
+    top = STOPPED.format(**parts)
+    end = "own = Net(3, 1)\nown_optimizer = torch.optim.SGD(own.parameters(), lr=0.1)\n" + guarded(
+        "except Stop:\n    print('stopped')", loop
+    )
+    expected = [] if where in ("counted", "by the loss") else [Level.WARNING]
+    assert [level for level, _, _ in findings(script(top=top, end=end), "PT723")] == expected

@@ -78,3 +78,22 @@ def test_parts_that_are_gone_through_beside_a_loader(others: str, refused: bool)
     script = SCRIPT.replace(loop, beside).format(cut="(y,) = t" if "Data" in others else "y = t")
     result = convert(script, Options(shard="data"), path="t.py")
     assert ("PT239" in [finding.code for finding in result.findings]) is refused
+
+
+@pytest.mark.parametrize(
+    ("shape", "taken", "is_cut"),
+    [
+        ("4", "weights[i]", False),
+        ("4", "sum(weights[k] for k, _ in enumerate((1, 2)))", False),
+        ("48, 1", "weights[i * 12 : (i + 1) * 12]", True),
+        ("48", "weights[torch.arange(i * 12, i * 12 + 12), None]", True),
+        ("4, 12, 1", "weights[i]", True),
+    ],
+)
+def test_single_numbers_that_are_learned_are_no_rows(shape: str, taken: str, is_cut: bool) -> None:
+    script = SCRIPT.format(cut=f"y = x[:, :1] * {taken}").replace(
+        "optimizer =", f"weights = nn.Parameter(torch.ones({shape}))\noptimizer =", 1
+    )
+    script = script.replace("model.parameters()", "[*model.parameters(), weights]")
+    found = convert(script, Options(shard="data"), path="t.py").findings
+    assert ("PT239" in {one.code for one in found}) is is_cut

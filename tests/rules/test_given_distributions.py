@@ -1,4 +1,4 @@
-"""Distributions that a model gives: they have no rows, and what is drawn from them is the batch."""
+"""Distributions that a model gives, and what is drawn from them as the batch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transpile import Level, Options, Outcome, convert
 ROLLOUTS = """\
 import torch
 import torch.nn as nn
-from torch.distributions import Categorical
+from torch.distributions import Categorical, MixtureSameFamily, Normal
 
 torch.manual_seed(0)
 
@@ -47,8 +47,10 @@ for iteration in range(4):
 """
 
 
-def test_calls_that_give_distributions_are_not_split() -> None:
-    result = convert(ROLLOUTS, Options(shard="calls"), path="train.py")
+def test_calls_that_give_distributions_of_no_known_rows_are_not_split() -> None:
+    mixture = "MixtureSameFamily(Categorical(torch.ones(2)), Normal(self.action(x), 1.0))"
+    text = ROLLOUTS.replace("Categorical(logits=self.action(x))", mixture)
+    result = convert(text, Options(shard="calls"), path="train.py")
     assert result.outcome is Outcome.REFUSED
     (found,) = [one for one in result.findings if one.code == "PT352"]
     assert found.level is Level.ERROR

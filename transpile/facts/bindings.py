@@ -67,7 +67,7 @@ class Bindings(Calls):
             (at for at, one in enumerate(targets) if isinstance(one, cst.StarredElement)), None
         )
         taken: list[Values] | None = None
-        for value in values:
+        for value in self.as_containers(values, "__iter__"):
             if isinstance(value, Sequence) and not value.rest:
                 spread = value.elements
                 if star is not None and len(spread) >= len(targets) - 1:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import libcst as cst
 
 from transpile.facts.events import Branch
+from transpile.facts.fields import NAMESPACE, REPLACE
 from transpile.facts.project_calls import ProjectCalls
 from transpile.facts.state import call_frames
 from transpile.facts.values import (
@@ -93,6 +94,9 @@ class Calls(ProjectCalls):
         if modelled is not None:
             return modelled
         name = callee.name
+        changed = self.changed_copy(arguments, node) if name in REPLACE else None
+        if changed is not None:
+            return changed
         if name == "functools.partial" and arguments.items:
             first, *rest = arguments.items
             key = ("partial", id(node), self.context)
@@ -119,7 +123,10 @@ class Calls(ProjectCalls):
         if name in self.dialect.runs_commands:
             self.run_commands(arguments, node)
         self.escape(arguments, node)
-        return (self.opaque("call", node, callee=(callee,), arguments=arguments),)
+        made = self.opaque("call", node, callee=(callee,), arguments=arguments)
+        if name == NAMESPACE:
+            self.take_named(made, arguments)
+        return (made,)
 
     def run_commands(self, arguments: Arguments, node: cst.CSTNode) -> None:
         """Run the functions that the command line may name: those of a dict, or of the module."""
@@ -152,6 +159,8 @@ class Calls(ProjectCalls):
     def call_opaque(self, callee: Opaque, arguments: Arguments, node: cst.CSTNode) -> Values:
         """Call a method of something that cannot be analysed."""
         contained = self.call_container_method(callee, arguments, node)
+        if contained is None:
+            contained = self.named_tuple(callee, arguments, node)
         if contained is not None:
             return contained
         if callee.kind == "call" and not arguments.items:

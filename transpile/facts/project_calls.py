@@ -6,8 +6,8 @@ from itertools import islice
 
 import libcst as cst
 
-from transpile.facts.container_methods import ContainerMethods
 from transpile.facts.events import Call, Event
+from transpile.facts.fields import Fields, has_fields
 from transpile.facts.state import DEEPEST_CALLS, Activation, call_frames, unknown
 from transpile.facts.values import (
     Argument,
@@ -30,7 +30,7 @@ from transpile.facts.values import (
 )
 
 
-class ProjectCalls(ContainerMethods):
+class ProjectCalls(Fields):
     """The part of the interpreter that binds parameters, runs bodies and makes instances."""
 
     def call_function(
@@ -196,25 +196,13 @@ class ProjectCalls(ContainerMethods):
         initialiser = self.class_attribute(cls, "__init__", made, cls, node)
         if initialiser is not None:
             self.invoke(initialiser, arguments, node)
-        elif cls.is_dataclass:
-            self.fill_fields(made, arguments)
+        elif has_fields(cls):
+            self.fill_fields(made, arguments, node)
         elif not cls.external_bases() and not cls.bases:
             pass
         else:
             self.escape(arguments, node)
         return (made,)
-
-    def fill_fields(self, instance: Instance, arguments: Arguments) -> None:
-        """The generated initialiser of a dataclass."""
-        names: list[str] = []
-        for ancestor in reversed([a for a in instance.cls.ancestry() if isinstance(a, Class)]):
-            for name in annotated_fields(ancestor):
-                if name not in names:
-                    names.append(name)
-        for position, name in enumerate(names):
-            argument = arguments.get(name, position)
-            if argument is not None:
-                self.set_attribute(instance.attributes, name, argument.values, False)
 
     def call_instance(self, instance: Instance, arguments: Arguments, node: cst.CSTNode) -> Values:
         """Call an object: its ``__call__``, or what the framework dispatches to."""
@@ -268,7 +256,7 @@ class ProjectCalls(ContainerMethods):
                     ),
                 )
             )
-        sequence = Sequence(inner.kind, node, elements)
+        sequence = Sequence(inner.kind, node, elements, names=inner.names)
         self.nodes[key] = sequence
         return sequence
 
@@ -292,17 +280,6 @@ def with_package(
     ]
     items = (Argument((External(package),), None), *arguments.items, *held)
     return Arguments(items, arguments.unknown_because, arguments.rest)
-
-
-def annotated_fields(cls: Class) -> list[str]:
-    """The fields of a dataclass in order."""
-    names = []
-    for line in cls.node.body.body:
-        if isinstance(line, cst.SimpleStatementLine):
-            for small in line.body:
-                if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
-                    names.append(small.target.value)
-    return names
 
 
 def is_plain(result: Values, bound: dict[str, Values]) -> bool:

@@ -117,12 +117,14 @@ class Sequence:
     """A list, tuple or set whose elements are known as far as `elements` goes.
 
     `rest` stands for elements of unknown position or number, such as those appended in a loop.
+    Those of a named tuple are attributes, too, by their `names`.
     """
 
     kind: str
     node: cst.CSTNode
     elements: list[Values]
     rest: Values = ()
+    names: tuple[str, ...] = ()
 
     def every(self) -> Values:
         """All elements as alternatives of one value."""

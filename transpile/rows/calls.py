@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from transpile.facts.fields import Field, fields_of, has_fields, tuple_fields
 from transpile.facts.values import (
     BoundMethod,
     Class,
@@ -213,6 +214,9 @@ class Calls(Elements):
             first = layer.arguments.get("x", 0)
             if first is not None:
                 return self.call(self.lift(first.values), given)
+        fields = tuple_fields(layer) if not given.more else []
+        if fields:
+            return self.record_of(fields, given, ordered=True)
         what = names[0] if names else value.name or UNNAMED
         return self.guarded(None, given, what)
 
@@ -254,22 +258,27 @@ class Calls(Elements):
 
     def instantiate(self, cls: Class, given: Given) -> Known:
         """An object that is made on the way."""
-        if cls.is_dataclass or any(
-            name in ("typing.NamedTuple", "builtins.tuple") for name in cls.external_bases()
-        ):
-            from transpile.facts.project_calls import annotated_fields
-
-            entries: dict[object, Known] = dict(
-                zip(annotated_fields(cls), given.items, strict=False)
-            )
-            entries.update(given.keywords)
-            return Record(tuple(entries.items()), ordered=not cls.is_dataclass)
+        if has_fields(cls) or "builtins.tuple" in cls.external_bases():
+            return self.record_of(fields_of(cls), given, ordered=not cls.is_dataclass)
         problem = self.given_problem(given)
         if problem is not None:
             return problem
         if any(self.sampled(one) for one in given.every()):
             return self.unknown(f"an object of '{cls.name}' is made of samples")
         return PLAIN
+
+    def record_of(self, fields: list[Field], given: Given, *, ordered: bool) -> Record:
+        """An object that holds what it is given under the names of its fields, in their order."""
+        named: dict[object, Known] = dict(
+            zip((field.name for field in fields), given.items, strict=False)
+        )
+        named.update(given.keywords)
+        for field in fields:
+            if field.name not in named and field.default:
+                named[field.name] = self.lift(field.default)
+        names = [field.name for field in fields if field.name in named]
+        others = [name for name in named if name not in names]
+        return Record(tuple((name, named[name]) for name in (*names, *others)), ordered=ordered)
 
     # Functions of the project.
 

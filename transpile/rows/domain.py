@@ -229,12 +229,14 @@ class Record:
         ordered: it is a tuple with names, which is unpacked to its values.
         family: it is a library's object that holds these tensors and has no rows itself, such as
             a distribution; empty for others.
+        remade: such an object can be made again of more rows of what it holds.
     """
 
     entries: tuple[tuple[object, Known], ...] = ()
     rest: Known | None = None
     ordered: bool = False
     family: str = ""
+    remade: bool = False
 
     def get(self, key: object) -> Known | None:
         """What stands under a key."""
@@ -357,7 +359,9 @@ def together(one: Known, other: Known) -> Known | None:
             for key in (*left, *(key for key in right if key not in left))
         }
         ordered = one.ordered and other.ordered
-        return Record(tuple(entries.items()), either(one.rest, other.rest), ordered, one.family)
+        both = one.remade and other.remade
+        further = either(one.rest, other.rest)
+        return Record(tuple(entries.items()), further, ordered, one.family, both)
     if isinstance(one, Constant) and isinstance(other, Constant):
         if isinstance(one.value, (int, float)) and isinstance(other.value, (int, float)):
             return None if isinstance(one.value, bool) else PLAIN

@@ -16,6 +16,9 @@ def matrix_product(one: Tensor, other: Tensor) -> Tensor:
     if one.dims is None or other.dims is None:
         if one.whole and other.whole:
             return Tensor(None)
+        if (one.dims and one.dims[-1].samples) or (other.dims and other.dims[-2:][0].samples):
+            # Whatever the other one is, as that of a graph's edges.
+            raise Mixed(SUMMED)
         raise Unclear("the shape of a tensor that samples are multiplied with is not known")
     if not one.dims or not other.dims:
         raise Impossible

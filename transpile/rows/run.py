@@ -65,9 +65,13 @@ def outcomes(
     model: Value,
     given: Given,
     site: tuple[Module, cst.CSTNode],
+    known: dict[str, int] | None = None,
 ) -> list[Outcome]:
-    """What a call of a model gives, for all ranks of its inputs for which it does not fail."""
-    pending: list[dict[str, int]] = [{}]
+    """What a call of a model gives, for all ranks of its inputs for which it does not fail.
+
+    Of some inputs they may be known.
+    """
+    pending: list[dict[str, int]] = [dict(known or {})]
     found: list[Outcome] = []
     runs = 0
     while pending:

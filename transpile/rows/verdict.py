@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Literal, Union
 
 import libcst as cst
@@ -42,6 +43,7 @@ class Judgement:
         batch_norm: batch norm takes part.
         agreed: the problem is the same whatever shapes the inputs have.
         possible: the samples are shown to be apart for some shapes of the inputs.
+        laws: distributions are among its outputs, which stand for their parameters.
         mixing: for each shape of the inputs that mixes them, the operations that do.
     """
 
@@ -52,6 +54,7 @@ class Judgement:
     batch_norm: bool = False
     agreed: bool = True
     possible: bool = True
+    laws: bool = False
     mixing: tuple[tuple[cst.CSTNode | None, ...], ...] = ()
 
 
@@ -60,7 +63,8 @@ def judged(found: list[Outcome]) -> Judgement:
     if not found:
         return Judgement("check", problem=NOTHING_FITS)
     possible = any(judged_one(one).verdict == "apart" for one in found)
-    return replace(judged_together(found), possible=possible)
+    laws = any(next(families(one.run, one.result), None) is not None for one in found)
+    return replace(judged_together(found), possible=possible, laws=laws)
 
 
 def judged_together(found: list[Outcome]) -> Judgement:
@@ -123,21 +127,27 @@ def judged_one(outcome: Outcome) -> Judgement:
     return Judgement("apart", axes, None, run.noise, run.batch_norm)
 
 
-def bundles(run: Run, value: Known, depth: int = 0) -> list[Unknown]:
+def bundles(run: Run, value: Known) -> list[Unknown]:
+    """The objects in a result that hold tensors and can be put together of no rows."""
+    return [
+        Unknown(f"it gives an object of '{one.family}', which has no rows", *run.site, "bundle")
+        for one in families(run, value)
+        if not one.remade
+    ]
+
+
+def families(run: Run, value: Known, depth: int = 0) -> Iterator[Record]:
     """The objects in a result that hold tensors and have no rows themselves."""
-    found: list[Unknown] = []
     for one in options(value) if depth < 8 else ():
         held = run.held(run.settle(one))
         if isinstance(held, Record) and held.family:
-            reason = f"it gives an object of '{held.family}', which has no rows"
-            found.append(Unknown(reason, *run.site, "bundle"))
+            yield held
             continue
         parts = [*held.elements] if isinstance(held, Group) else []
         parts += [entry for _, entry in held.entries] if isinstance(held, Record) else []
         rest = held.rest if isinstance(held, (Group, Record)) else None
         for each in (*parts, *((rest,) if rest is not None else ())):
-            found.extend(bundles(run, each, depth + 1))
-    return found
+            yield from families(run, each, depth + 1)
 
 
 def is_mixing(problem: Problem) -> bool:
@@ -200,6 +210,11 @@ def axes_of_one(run: Run, value: Known) -> Axes:
                 raise ValueError("how many outputs there are is not known")
             return (rest,)
         return tuple(axes_of(run, one) for one in value.elements)
+    if isinstance(value, Record) and value.family:
+        found = [axes_of(run, one) for _, one in value.entries]
+        if any(one != found[0] for one in found):
+            raise ValueError("what a distribution among its outputs holds has no common rows")
+        return found[0] if found else None
     if isinstance(value, Record) and value.ordered:
         return tuple(axes_of(run, one) for _, one in value.entries)
     if isinstance(value, Record):

@@ -34,6 +34,8 @@ from transpile.facts.module import Module
 from transpile.facts.values import External, Instance, Opaque, Value, Values
 from transpile.layout import replace_expression, wrap_expression
 from transpile.plan.data.data_code import drawing_code
+from transpile.plan.effects.missing_files import MissingFiles
+from transpile.plan.effects.readback import places_of
 from transpile.plan.graph import called_names, parents
 from transpile.plan.model import Plan
 from transpile.records import dataclass
@@ -50,6 +52,8 @@ from transpile.rules.pytorch.agreement._unordered import (
 )
 from transpile.rules.pytorch.data._data import Data, agreed_nodes, names_called
 from transpile.rules.pytorch.effects._made_folders import may_be_made_meanwhile
+from transpile.rules.pytorch.effects._once import once_of
+from transpile.rules.pytorch.effects._vocabulary import VOCABULARY
 from transpile.rules.pytorch.randomness._random_draws import Draws
 
 CODES = {
@@ -119,9 +123,24 @@ def sets(plan: Plan, draws: Draws) -> Iterator[Answer]:
         if found is None:
             continue
         elements = elements_of(plan, found)
-        if all_numbers(elements):
+        if all_numbers(elements) or is_made_once(plan, event):
             continue
         yield set_answer(found, all_strings(elements), event, draws)
+
+
+def is_made_once(plan: Plan, event: Event) -> bool:
+    """Whether one process comes here alone, to make a file that the others find and read then.
+
+    They take turns where the file is made, so that they could not meet there either.
+    """
+    once = once_of(plan)
+    places = {id(place) for place in places_of(event)}
+    return any(
+        not preparation.why_not
+        and preparation.forced is None
+        and any(id(statement) in places for statement in preparation.statements)
+        for preparation in once.preparations
+    ) and bool(MissingFiles(once, VOCABULARY).decider(event))
 
 
 def is_taken_out(event: Event) -> bool:

@@ -40,6 +40,7 @@ from transpile.facts.walk import children
 from transpile.plan.flow.ranks import Ranks
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Remark, Ruling
+from transpile.rules.pytorch.agreement._raised import is_shared
 from transpile.rules.pytorch.agreement._steps import Step
 from transpile.rules.pytorch.agreement._together import EXITS, passed_by, steps_of
 
@@ -49,13 +50,6 @@ CODES = {
     "PT723": "an error of the training is swallowed around it",
 }
 BARRIERS = frozenset({"torch.distributed.barrier"})
-#: Exceptions that every process meets at the same place, or that a person sends to all.
-SHARED = frozenset(
-    {
-        "StopIteration", "KeyboardInterrupt", "ImportError", "ModuleNotFoundError", "NameError",
-        "AttributeError", "TypeError", "NotImplementedError", "SystemExit", "GeneratorExit",
-    }
-)  # fmt: skip
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -167,21 +161,13 @@ def swallowing(plan: Plan, node: cst.Try | cst.TryStar) -> cst.CSTNode | None:
     return None
 
 
-def catches(plan: Plan, handler: cst.CSTNode) -> bool:
+def catches(plan: Plan, handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
     """Whether a handler catches errors that one process may have alone."""
-    kind = handler.type  # type: ignore[attr-defined]
+    kind = handler.type
     if kind is None:
         return True
     kinds = [e.value for e in kind.elements] if isinstance(kind, cst.Tuple) else [kind]
-    return any(name_of(plan, one) not in SHARED for one in kinds)
-
-
-def name_of(plan: Plan, node: cst.CSTNode) -> str:
-    """The last word of the name of an exception."""
-    for value in plan.facts.values_of(node):
-        if isinstance(value, External):
-            return value.name.rpartition(".")[2]
-    return ""
+    return any(not is_shared(plan, handler, one) for one in kinds)
 
 
 def goes_on(plan: Plan, body: cst.CSTNode) -> bool:

@@ -31,16 +31,18 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.facts.values import Constant, External, Values
+from transpile.facts.values import Constant, External, Opaque, Value, Values
 from transpile.facts.walk import descendants
 from transpile.plan.data.batch_size_uses import reached_in_steps
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Backward, Plan
 from transpile.quantity.asking import Kind, quantity
 from transpile.rule import Answer, Ruling
+from transpile.rules.pytorch.models._ranks import rank_of
 
 #: Where calls are sharded, every rank has the whole batch.
 WAYS = ("data",)
+PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 CODES = {"PT239": "rows are cut out of data beside the batches of a loader"}
 
 
@@ -86,8 +88,20 @@ def cuts_rows(plan: Plan, node: cst.Subscript) -> bool:
     held = quantity(plan, plan.facts.values_of(node.value))
     if held.kind not in (Kind.EQUAL, Kind.NOTHING) or not held.tensor:
         return False
+    single = isinstance(first, cst.Index) and not quantity(plan, plan.facts.values_of(by)).tensor
+    if single and all(map(is_list_of_parameters, plan.facts.values_of(node.value))):
+        # One number that a model learns; several may be those of samples, by their places.
+        return False
     reached = reached_in_steps(plan)
     return any(id(value) in reached for value in plan.facts.values_of(node))
+
+
+def is_list_of_parameters(value: Value) -> bool:
+    """Whether a value is a parameter that holds single numbers."""
+    if not isinstance(value, Opaque) or PARAMETERS.isdisjoint(called_names(value)):
+        return False
+    made = value.arguments.get("data", 0)
+    return made is not None and rank_of(made.values) == 1
 
 
 def is_beside(plan: Plan, values: Values) -> bool:

@@ -83,7 +83,7 @@ CODES = {
 KNOWN = ("torch.utils.data.",)
 BY_HAND = "give the loader a DistributedSampler by hand"
 IN_BATCHES = "draw the batches from a DataLoader that the script makes itself"
-IN_ROWS = f"{IN_BATCHES}, or share the rows of each call out: --shard calls"
+IN_ROWS = f"{IN_BATCHES}; rows that a model keeps apart are shared out by --shard calls"
 
 
 def decide(plan: Plan) -> Iterator[Answer]:

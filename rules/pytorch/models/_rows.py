@@ -26,11 +26,12 @@ from transpile.plan.query import query
 from transpile.quantity.analysis import Supposing
 from transpile.quantity.domain import Kind
 from transpile.records import dataclass, field, replace
-from transpile.rows.domain import Group, Held, Input, Known, Record
+from transpile.rows.domain import LENGTH, Group, Held, Input, Known, Record, Tensor
 from transpile.rows.run import outcomes
 from transpile.rows.state import Given
 from transpile.rows.verdict import Axes, Judgement, judged
 from transpile.rules.pytorch.models._left_behind import left_behind
+from transpile.rules.pytorch.models._ranks import known_ranks
 from transpile.rules.pytorch.operations.library import TorchLibrary
 
 Verdict = Literal["apart", "check", "coupled"]
@@ -58,6 +59,7 @@ class CallRows:
         cause: of what kind the reason is: ``samples``, ``state``, ``count``, ``noise``, ``layout``,
             ``object`` (of a library, that no table knows) or ``print``.
         possible: there are shapes of the inputs for which the samples are shown to be apart.
+        laws: distributions are among the outputs, which stand for their parameters.
         mixing: for each shape of the inputs that mixes them, the operations that do.
     """
 
@@ -73,6 +75,7 @@ class CallRows:
     cause: str = ""
     agreed: bool = True
     possible: bool = True
+    laws: bool = False
     mixing: tuple[tuple[cst.CSTNode | None, ...], ...] = ()
 
 
@@ -97,10 +100,11 @@ def worst(plan: Plan, called: Value, events: list[Event]) -> CallRows:
         if inputs not in met:
             met.append(inputs)
             found.append(rows_of_call(plan, called, event))
-    return max(
+    worst_found = max(
         found or [CallRows("check", reason="no call of it is seen")],
         key=lambda one: ORDER[one.verdict],
     )
+    return replace(worst_found, laws=any(one.laws for one in found))
 
 
 def calls_of(plan: Plan, model: Model) -> list[Event]:
@@ -126,9 +130,11 @@ def rows_of_call(plan: Plan, model: Value, event: Event) -> CallRows:
         return replace(found, verdict="apart", outputs=0, noise=True, reason="", cause="")
     constant = without_constants(inputs)
     ways = [*([constant] if constant and plan.way == "data" else ()), *trials(inputs)]
-    for axes in [*ways, *([constant] if constant and plan.way == "calls" else ())]:
+    ranks = known_ranks(plan, event.arguments)
+    supposed = [*([constant] if constant else ()), *each_whole(inputs, ranks)]
+    for axes in [*ways, *(supposed if plan.way == "calls" else ())]:
         found, taken = rows_along(plan, model, event, axes)
-        if found.verdict == "apart" and axes is constant:
+        if found.verdict == "apart" and (axes is constant or axes in supposed):
             # Of a whole batch it may have the rows, too: the first batch tells.
             if plan.way == "data":
                 return found
@@ -140,6 +146,8 @@ def rows_of_call(plan: Plan, model: Value, event: Event) -> CallRows:
             # Where calls are split, the first batch tells; where batches are shared, nothing does.
             verdict: Verdict = "check" if plan.way == "calls" else "coupled"
             found = replace(found, verdict=verdict, reason=OTHER_AXIS, cause="layout")
+        elif axes in supposed and axes is not constant:
+            continue
         shapes = shapes or taken
         tried.append((bool(taken), found))
     # Axes along which no run comes to its end are not those of the inputs, if others may be.
@@ -168,6 +176,17 @@ def trials(inputs: dict[str, Axis]) -> Iterator[dict[str, int]]:
         yield {**axes, **dict.fromkeys(open_axes[1:], 1)}
 
 
+def each_whole(inputs: dict[str, Axis], ranks: dict[str, int]) -> Iterator[dict[str, int]]:
+    """The axes of the inputs that are samples where one that need not be is given whole.
+
+    Inputs of any number of axes could be batches of batches.
+    """
+    axes = {name: one.place for name, one in inputs.items() if one.place is not None}
+    for name in axes if len(axes) > 1 and axes.keys() <= ranks.keys() else ():
+        if not inputs[name].certain:
+            yield {other: place for other, place in axes.items() if other != name}
+
+
 def without_constants(inputs: dict[str, Axis]) -> dict[str, int] | None:
     """The axes of the inputs that are samples, others being given whole; None where all are."""
     axes = {name: one.place for name, one in inputs.items() if one.place is not None}
@@ -177,14 +196,15 @@ def without_constants(inputs: dict[str, Axis]) -> dict[str, int] | None:
 
 def rows_along(plan: Plan, model: Value, event: Event, axes: dict[str, int]) -> Along:
     """What a call does, its inputs having their samples along these axes; and of which ranks."""
-    given = seeded(event.arguments, axes)
+    known = known_ranks(plan, event.arguments)
+    given = seeded(event.arguments, axes, known)
+    ranks = {name: rank for name, rank in known.items() if rank > axes.get(name, rank)}
     followed = _followed_along(plan, model)
     for inputs, told in followed:
-        if inputs == (axes, given):
+        if inputs == (axes, given, ranks):
             return told
-    found = outcomes(
-        plan.facts, TorchLibrary(), "forward", model, given, (event.module, event.node)
-    )
+    site = (event.module, event.node)
+    found = outcomes(plan.facts, TorchLibrary(), "forward", model, given, site, ranks)
     judgement = judged(found)
     positional = tuple(axes.get(str(place)) for place, _ in enumerate(event.arguments.positional()))
     keywords = {one.keyword: axes.get(one.keyword) for one in event.arguments.items if one.keyword}
@@ -193,7 +213,7 @@ def rows_along(plan: Plan, model: Value, event: Event, axes: dict[str, int]) -> 
     along = (with_what_stays(plan, model, shown), taken)
     if judgement.verdict == "apart":
         # Whatever else is told names the place of the call.
-        followed.append(((axes, given), along))
+        followed.append(((axes, given, ranks), along))
     return along
 
 
@@ -243,6 +263,7 @@ def described(judgement: Judgement, rows: CallRows) -> CallRows:
         cause=problem.cause if problem is not None else "",
         agreed=judgement.agreed,
         possible=judgement.possible,
+        laws=judgement.laws,
         mixing=judgement.mixing,
     )
 
@@ -314,14 +335,22 @@ def is_input(value: Value) -> bool:
     return not isinstance(value, Constant)
 
 
-def seeded(arguments: Arguments, axes: dict[str, int]) -> Given:
+def seeded(
+    arguments: Arguments, axes: dict[str, int], ranks: dict[str, int] | None = None
+) -> Given:
     """The arguments of a call as the run of a model begins with them."""
+
+    def one_seed(values: Values, name: str) -> Known:
+        rank = (ranks or {}).get(name)
+        if rank is not None and name not in axes:
+            return Tensor((LENGTH,) * rank)
+        return seed(values, name, axes.get(name))
+
     items = tuple(
-        seed(one.values, str(place), axes.get(str(place)))
-        for place, one in enumerate(arguments.positional())
+        one_seed(one.values, str(place)) for place, one in enumerate(arguments.positional())
     )
     keywords = {
-        one.keyword: seed(one.values, one.keyword, axes.get(one.keyword))
+        one.keyword: one_seed(one.values, one.keyword)
         for one in arguments.items
         if one.keyword is not None
     }

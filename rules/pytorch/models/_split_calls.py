@@ -196,9 +196,11 @@ def axis_arguments(rows: CallRows, calls: list[Event]) -> list[str]:
     return found
 
 
-def is_checked(plan: Plan, wrap: Wrap) -> bool:
-    """Whether the first batch must show that the rows of a model are apart."""
-    return any(split_of(plan, model).rows.verdict == "check" for model in wrap.models)
+def split_kind(rows: list[CallRows], word: str) -> str:
+    """The name of the helper that splits calls of what does this with the samples of a batch."""
+    checked = "Checked" if any(one.verdict == "check" for one in rows) else ""
+    law = "Distribution" if any(one.laws for one in rows) else ""
+    return f"{checked}Split{law}{word}"
 
 
 def given_inputs(rows: CallRows, calls: list[Event]) -> Iterator[int | None]:

@@ -37,7 +37,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.plan.data.batch_kinds import without_batch
-from transpile.plan.model import Model, Plan
+from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.wraps import wrapped_already
 from transpile.rule import Answer, Remark, Ruling
 from transpile.rules.pytorch.gradients._averaging import averaged_already
@@ -63,7 +63,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "PT351", backward.event, "the calls of the models are split", claims=claims(plan)
             )
         return
-    missing = [Ruling.refuse("PT355", event, *why) for event, why in without_batch(plan)]
+    found = without_batch(plan, lambda backward: is_decided(plan, backward))
+    missing = [Ruling.refuse("PT355", event, *why) for event, why in found]
     if missing:
         yield from missing
         return
@@ -97,6 +98,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
             "every process has the loss of the whole batch",
             claims=claims(plan),
         )
+
+
+def is_decided(plan: Plan, backward: Backward) -> bool:
+    """Whether it is shown of all models that a loss is made by whether they keep rows apart.
+
+    The same rows in every step, as those of one graph, often meet: they are shared out where that
+    is known to be right, or where it is asked for.
+    """
+    return all(split_of(plan, model).rows.verdict != "check" for model in backward.models)
 
 
 def why_none(plan: Plan, first: Split) -> str:

@@ -42,7 +42,7 @@ from transpile.layout.calls import written_call
 from transpile.layout.lines import statement_indentation
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.pytorch.models._split_calls import NOTHING_GIVEN
+from transpile.rules.pytorch.models._split_calls import NOTHING_GIVEN, split_kind
 from transpile.rules.pytorch.models._split_methods import MethodSplit, method_splits
 
 CODES = {
@@ -84,7 +84,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     split: MethodSplit = ruling.data
     module, node = split.function.module, split.function.node
     assert isinstance(node, cst.FunctionDef)
-    kind = "CheckedSplitMethod" if split.rows.verdict == "check" else "SplitMethod"
+    kind = split_kind([split.rows], "Method")
     yield Helper("split_method", module)
     yield Helper(kind, module)
     names = plan.names_in(module)

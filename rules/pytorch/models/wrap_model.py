@@ -68,7 +68,7 @@ from transpile.rules.pytorch.gradients._compression import hook_lines
 from transpile.rules.pytorch.models._batch_norm import has_batch_norm
 from transpile.rules.pytorch.models._bypasses import bypasses
 from transpile.rules.pytorch.models._data_parallel import replaces_data_parallel
-from transpile.rules.pytorch.models._split_calls import is_checked, split_arguments
+from transpile.rules.pytorch.models._split_calls import split_arguments, split_kind, split_of
 from transpile.rules.pytorch.models._unused import (
     learns_by_several_passes,
     may_leave_parameters_out,
@@ -276,7 +276,8 @@ def split_arguments_of(plan: Plan, wrap: Wrap) -> list[str] | None:
 
 def split_helper(plan: Plan, wrap: Wrap) -> str:
     """The wrap that splits calls."""
-    return "CheckedSplitCalls" if is_checked(plan, wrap) else "SplitCalls"
+    kind: str = split_kind([split_of(plan, model).rows for model in wrap.models], "Calls")
+    return kind
 
 
 def wrap_class(plan: Plan, wrap: Wrap, arguments: list[str]) -> str:

@@ -41,6 +41,14 @@ OF_LAST_AXIS = {
     "Multinomial": "total_count probs logits",
     "MultivariateNormal": "loc",
 }
+#: Those whose parameters have as many rows as they draw: rows of several can be put together.
+REMADE = frozenset(
+    {
+        "Normal", "LogNormal", "Laplace", "Cauchy", "HalfNormal", "Exponential", "Poisson",
+        "Bernoulli", "Geometric", "Gamma", "Beta", "StudentT", "Uniform", "Categorical",
+        "OneHotCategorical", "Dirichlet",
+    }
+)  # fmt: skip
 #: Those that draw a number of the last axis, not all of it.
 PLACES = frozenset({"Categorical"})
 #: Parameters that have no entry for each draw.
@@ -94,9 +102,12 @@ def made(run: Running, word: str, given: Given) -> Known | None:
     return run.apply(one, *given.items, *given.keywords.values())
 
 
-def law(word: str, entries: Tensor, draws: Tensor, batch: Tensor) -> Record:
+def law(
+    word: str, entries: Tensor, draws: Tensor, batch: Tensor, remade: bool | None = None
+) -> Record:
     """A distribution: its parameters, what it draws, and what has one entry for each draw."""
-    return Record((("entries", entries), ("draws", draws), ("batch", batch)), family=word)
+    held = (("entries", entries), ("draws", draws), ("batch", batch))
+    return Record(held, family=word, remade=word in REMADE if remade is None else remade)
 
 
 def without_last(run: Running, word: str, tensor: Tensor) -> Tensor:
@@ -121,7 +132,7 @@ def independent(run: Running, given: Given, *values: Known) -> Known:
     def one(entries: Tensor, draws: Tensor, batch: Tensor) -> Known:
         for _ in range(count):
             batch = without_last(run, "Independent", batch)
-        return law("Independent", entries, draws, batch)
+        return law("Independent", entries, draws, batch, base.remade)
 
     return run.apply(one, *parts(base))
 

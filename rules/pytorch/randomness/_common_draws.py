@@ -100,9 +100,32 @@ def find_common(plan: Plan) -> Iterator[CommonDraw]:
             continue
         if any(id(value) in steering for value in touched) or is_looked_up(plan, touched):
             within = in_model(plan, event)
+            if within and is_collected(plan, event, touched):
+                within = False
             if not within or not gradients_off(event.stack, plan.table):
                 chooses = any(id(value) in choices(plan) for value in touched)
                 yield CommonDraw(event, source, within, chooses)
+
+
+def is_collected(plan: Plan, event: Event, touched: Values) -> bool:
+    """Whether a model draws, without gradients, what steps behind it cut their batches from.
+
+    An agent's method acts like that: all processes take shares of what they have to collect alike.
+    """
+    if not gradients_off(event.stack, plan.table):
+        return False
+    steps = {
+        id(loop.node)
+        for each in plan.backwards
+        if each.cuts
+        for loop in list(each.event.loops())[-1:]
+    }
+    reached = reached_by_losses(plan)
+    return (
+        bool(steps)
+        and not any(id(loop.node) in steps for loop in event.loops())
+        and any(id(value) in reached for value in touched)
+    )
 
 
 @query

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 
 import libcst as cst
@@ -68,8 +68,15 @@ def batch_of(plan: Plan, backward: Backward) -> Batch:
     return Batch.DRAWN if drawn else Batch.FIXED
 
 
-def without_batch(plan: Plan) -> Iterator[tuple[Event, tuple[str, str]]]:
-    """The backward passes whose rows cannot be shared, with the reason and what to do by hand."""
+def without_batch(
+    plan: Plan, are_rows: Callable[[Backward], bool] = lambda backward: False
+) -> Iterator[tuple[Event, tuple[str, str]]]:
+    """The backward passes whose rows cannot be shared, with the reason and what to do by hand.
+
+    Args:
+        plan: the plan.
+        are_rows: whether what a backward pass goes through is shown to be rows, each by itself.
+    """
     for backward in plan.backwards:
         if backward.event.detached or not backward.models:
             continue
@@ -77,9 +84,12 @@ def without_batch(plan: Plan) -> Iterator[tuple[Event, tuple[str, str]]]:
         if batch is Batch.ACTED:
             why = "each step trains on what acting with the model gave just before"
             yield backward.event, (why, "collect what is played, and draw batches from it")
-        elif batch is Batch.FIXED and plan.options.shard != "calls":
+        elif batch is Batch.FIXED and plan.options.shard != "calls" and not are_rows(backward):
             why = "every step trains on the same rows: no batch is drawn from data"
-            yield backward.event, (why, "--shard calls shards the rows of each call")
+            yield backward.event, (
+                why,
+                "--shard calls shards the rows of each call, if the model keeps them apart",
+            )
 
 
 def draws_in(plan: Plan, forward: Event, loops: set[int]) -> bool:

@@ -46,6 +46,15 @@ def parameter_gradients(plan: Plan, model: Model) -> bool:
     return False
 
 
+def calling_function(plan: Plan, model: Model) -> str:
+    """The name of a function that calls a model with parameters that it is given; or empty."""
+    for value in hand_written(plan):
+        called = value.arguments.positional()[:1]
+        if any(one is model.value for argument in called for one in argument.values):
+            return next((name.rpartition(".")[2] for name in called_names(value)), "")
+    return ""
+
+
 def is_layer(plan: Plan, value: Value) -> bool:
     """Whether a value is a layer or parameter of the library."""
     return any(

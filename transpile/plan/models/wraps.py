@@ -11,6 +11,7 @@ from transpile.plan.flow.places import Statement, blocks_around, calls_of, index
 from transpile.plan.graph import origin
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.frozen import switches_of, unfrozen_later
+from transpile.plan.models.function_gradients import calling_function
 from transpile.plan.models.holders import Holder
 from transpile.plan.models.learning import training_forwards
 from transpile.plan.models.model_preparations import preparations
@@ -160,6 +161,8 @@ def search_wrap(plan: Plan, model: Model, thawed: bool = False) -> Wrap | str:
         thawed: the wrap is to know frozen parameters, too, so that it need not wait for freezing.
     """
     forwards = training_forwards(plan, model)
+    if not forwards and (function := calling_function(plan, model)):
+        return f"'{function}' calls it with parameters that it is given, past any wrap around it"
     if not forwards:
         return "it learns, but is never called itself: only parts or methods of it are"
     if second_pass(plan, model) is not None:
