@@ -35,6 +35,7 @@ class HighLevel:
         summaries: the calls that print the layers.
         saves, loads: the calls that write and read all parameters.
         loaders: the loaders that are handed to a fit or an evaluation.
+        trained: those that a fit trains on.
     """
 
     fits: list[Event] = field(default_factory=list)
@@ -46,6 +47,7 @@ class HighLevel:
     saves: list[Event] = field(default_factory=list)
     loads: list[Event] = field(default_factory=list)
     loaders: list[Loader] = field(default_factory=list)
+    trained: list[Loader] = field(default_factory=list)
 
 
 @query
@@ -83,6 +85,8 @@ def find_high_level(plan: Plan) -> HighLevel:
                     loader.training = True
                     if loader not in found.loaders:
                         found.loaders.append(loader)
+                    if name == "train_data" and loader not in found.trained:
+                        found.trained.append(loader)
     return found
 
 
