@@ -56,6 +56,15 @@ def $weight_of_share(counted):
         (DIST,),
         ("reduce_mean",),
     ),
+    "average_losses": HelperSource(
+        '''
+def $average_losses(losses):
+    """Return the losses of the high-level interface as their means over all processes."""
+    return [$reduce_mean($paddle.to_tensor(loss)).numpy() for loss in losses]
+''',
+        (PADDLE,),
+        ("reduce_mean",),
+    ),
     "from_main_process": HelperSource(
         '''
 def $from_main_process(value):

@@ -87,7 +87,36 @@ def find_high_level(plan: Plan) -> HighLevel:
                         found.loaders.append(loader)
                     if name == "train_data" and loader not in found.trained:
                         found.trained.append(loader)
+    for event in found.single_steps:
+        if method_of_model(event) == "train_batch":
+            for loader in loaders_behind(plan, batch_given(event)):
+                loader.training = True
+                for loaders in (found.loaders, found.trained):
+                    if loader not in loaders:
+                        loaders.append(loader)
     return found
+
+
+def batch_given(event: Event) -> Values:
+    """What a call that takes a single batch is given."""
+    given = (event.arguments.get("inputs", 0), event.arguments.get("labels", 1))
+    return tuple(value for each in given if each is not None for value in each.values)
+
+
+def loaders_behind(plan: Plan, values: Values, shared: bool = False) -> list[Loader]:
+    """The loaders that a batch is drawn from.
+
+    Args:
+        plan: the plan.
+        values: the batch.
+        shared: only those that the processes share.
+    """
+    behind = {id(value) for value in walk_back(values)}
+    return [
+        loader
+        for loader in plan.loaders
+        if id(loader.value) in behind and (loader.training or not shared)
+    ]
 
 
 def method_of_model(event: Event) -> str:
