@@ -3,8 +3,8 @@
 What:
     ``paddle.Model`` wraps the network and shares data sets out by itself once the processes have
     joined. ``fit`` is given this process's share of the batch, and noise of its own to draw, and
-    the losses of ``train_batch`` are averaged; the layers are printed once. Evaluations are sharded and gathered by Paddle, without the
-    samples that pad.
+    the losses of ``train_batch`` are averaged; the layers are printed once. Evaluations are sharded
+    and gathered by Paddle, without the samples that pad.
 
 Why:
     ``fit`` takes its batch size for that of each process: with N processes the script would train
