@@ -157,3 +157,33 @@ def test_a_negative_target_is_left_out_by_some_versions_alone(setting: str, told
     assert result.outcome.value == "converted"
     assert ("weight_of_share" in result.text) == (setting == "ignore_index=1")
     assert ("PD403" in {finding.code for finding in result.findings}) == told
+
+
+METHODS = """\
+import paddle
+from paddle.io import DataLoader, TensorDataset
+
+
+class Coder(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.down, self.up = paddle.nn.Linear(4, 2), paddle.nn.Linear(2, 4)
+
+    def loss(self, x):
+        return paddle.nn.functional.mse_loss(self.up(self.down(x)), x)
+
+
+model = Coder()
+optimizer = paddle.optimizer.SGD(0.1, parameters=model.parameters())
+for (x,) in DataLoader(TensorDataset([paddle.ones([48, 4])]), batch_size=12):
+    model.loss(x).backward()
+    optimizer.step()
+    optimizer.clear_grad()
+"""
+
+
+@pytest.mark.parametrize("seed", ["paddle.seed(3)\n", ""])
+def test_a_model_without_a_wrap_begins_alike(seed: str) -> None:
+    text = convert(METHODS.replace("model =", f"{seed}model ="), path="train.py").text
+    assert "average_gradients(optimizer)" in text and "DataParallel(" not in text
+    assert ("    share_random_state()\n" in text) is (seed == "")
