@@ -6,7 +6,8 @@ ADVICE = {
     "PD902": """\
 Why:
     fit() of several processes needs a model, data and a loss that can be told from the text, and
-    train_batch() the batches of a DataLoader, and no metrics.
+    train_batch() the batches of a DataLoader, and no metrics. What an optimizer holds beside the
+    network has gradients that nobody averages.
 
 How to fix:
     Write the loop over a paddle.io.DataLoader in the script.

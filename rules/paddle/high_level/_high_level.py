@@ -11,6 +11,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import Argument, Constant, External, Instance, Opaque, Value, Values
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Plan
+from transpile.plan.models.parts import walk_parts
 from transpile.plan.query import query
 from transpile.records import dataclass, field
 
@@ -138,6 +139,28 @@ def fit_argument(event: Event, name: str) -> Argument | None:
     if found is not None and found.values == (Constant(None),):
         return None
     return found
+
+
+def trains_beside(plan: Plan, event: Event) -> bool:
+    """Whether the optimizer that a model is prepared with updates what is no part of it."""
+    given = event.arguments.get("optimizer", 0)
+    optimizers = {id(value) for value in given.values} if given is not None else set()
+    models = (
+        value
+        for callee in event.callee
+        if isinstance(callee, Opaque) and callee.kind == "attribute"
+        for value in callee.operands[0]
+    )
+    parts = {id(part) for model in models for part in walk_parts(model)}
+    for optimizer in plan.optimizers:
+        if id(optimizer.value) not in optimizers:
+            continue
+        if optimizer.tensors or (optimizer.modules and optimizer.unknown_because):
+            return True
+        for owner in optimizer.modules:
+            if not any(id(value) in parts for value in walk_back((owner,))):
+                return True
+    return False
 
 
 def trains_high_level(plan: Plan) -> bool:

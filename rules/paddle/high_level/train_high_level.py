@@ -18,9 +18,9 @@ After:
 
 Refuses when:
     it is not known what data ``fit`` is given, or whether it drops the last batch; the batch size
-    is not one number; a callback stops or slows the training by a loss that differs between the
-    processes; the loss is a sum; a single batch comes from no loader, or has metrics; graphs are
-    static.
+    is not one number; an optimizer holds what is no part of the network; a callback stops or slows
+    the training by a loss that differs between the processes; the loss is a sum; a single batch
+    comes from no loader, or has metrics; graphs are static.
 
 Source:
     https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/Model_en.html
@@ -50,6 +50,7 @@ from transpile.rules.paddle.high_level._high_level import (
     is_data_set,
     is_static,
     loaders_behind,
+    trains_beside,
     trains_high_level,
 )
 from transpile.rules.paddle.losses._shares import analysis
@@ -71,6 +72,10 @@ TWO_WRAPS = (
     "a loop of the script trains, too: Paddle would average the gradients of one network through "
     "two wraps"
 )
+BESIDE = (
+    "its optimizer updates what is no part of the network, and Paddle averages the gradients of "
+    "the network alone"
+)
 DECIDING = ("paddle.callbacks.EarlyStopping", "paddle.callbacks.ReduceLROnPlateau")
 
 
@@ -88,6 +93,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
     if trains_high_level(plan):
         for event in found.preparations:
             yield from losses(plan, event)
+            if trains_beside(plan, event):
+                yield refusal(event, BESIDE, "make it a part of the network, and use it there")
         for event in found.summaries:
             yield from summary(plan, event)
     for event in found.predictions if found.fits else ():
