@@ -91,6 +91,16 @@ def train(model):
 """
     + STEP
     + "\n\n@\n",
+    "paddle/refuse-tensors-by-hand": HEAD
+    + MODEL
+    + CRITERION
+    + """\
+scale = paddle.to_tensor([0.0], stop_gradient=False)
+optimizer = paddle.optimizer.SGD(0.1, parameters=model.parameters())
+for x, y in DataLoader(train_set, batch_size=32):
+    optimizer.clear_grad()
+    @
+""",
     "paddle/refuse-uneven-noise": SETTING
     + "shared_noise = [paddle.zeros(p.shape) for p in model.parameters()]\n"
     + TRAINING.replace("        optimizer.step()\n", "        @\n        optimizer.step()\n"),

@@ -59,7 +59,7 @@ EXAMPLES = {
 BY_HAND = {
     "tensorflow/refuse-other-ways": HEAD
     + "loss_fn = keras.losses.MeanSquaredError()\ntrain_op = None\n@\n",
-    "tensorflow/remark-on-clipped-embeddings": HEAD
+    "tensorflow/refuse-clipped-embeddings": HEAD
     + "@\nmodel = Encoder()\n"
     + """\
 model.compile(optimizer, "mse")

@@ -190,6 +190,7 @@ TABLE = Table(
         {"normal_", "uniform_", "bernoulli_", "exponential_", "cauchy_", "geometric_"}
     ),
     assigning_methods=frozenset({"set_value"}),
+    learns_tensors=True,
     splits_calls=True,
     trains=trains_high_level,
     sites=sites,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from transpile.backends.backend import Backend
 from transpile.backends.rules import common_rules
 from transpile.plan.data.collation import Padding
+from transpile.plan.data.padding_readers import Readers
 from transpile.plan.models.reaches import Wrapper
 from transpile.rules.paddle.effects._once import VOCABULARY
 from transpile.rules.paddle.losses._evaluation import evaluations
@@ -61,6 +62,35 @@ PADDING = Padding(
         }
     ),
     masked=frozenset({"ignore_index", "attn_mask", "attention_mask", "sequence_length", "mask"}),
+    readers=Readers(
+        recurrent={
+            "paddle.nn.GRU": ("direction", 3), "paddle.nn.LSTM": ("direction", 3),
+            "paddle.nn.SimpleRNN": ("direction", 3), "paddle.nn.RNN": ("is_reverse", 1),
+            "paddle.nn.BiRNN": None,
+        },
+        mixing=frozenset(
+            {
+                "paddle.nn.MultiHeadAttention", "paddle.nn.TransformerEncoderLayer",
+                "paddle.nn.TransformerEncoder", "paddle.nn.TransformerDecoderLayer",
+                "paddle.nn.TransformerDecoder", "paddle.nn.Transformer", "paddle.nn.Conv1D",
+                "paddle.nn.functional.scaled_dot_product_attention",
+                "paddle.nn.functional.conv1d",
+            }
+        ),
+        before={
+            "paddle.nn.GRU": 2, "paddle.nn.LSTM": 2, "paddle.nn.SimpleRNN": 2, "paddle.nn.RNN": 2,
+            "paddle.nn.BiRNN": 2, "paddle.nn.MultiHeadAttention": 3,
+            "paddle.nn.TransformerEncoderLayer": 1, "paddle.nn.TransformerEncoder": 1,
+            "paddle.nn.TransformerDecoderLayer": 2, "paddle.nn.TransformerDecoder": 2,
+            "paddle.nn.Transformer": 2, "paddle.nn.functional.scaled_dot_product_attention": 3,
+        },
+        one_way=("forward", False),
+        told=frozenset(
+            {
+                "sequence_length", "attn_mask", "src_mask", "tgt_mask", "memory_mask", "is_causal",
+            }
+        ),
+    ),
 )  # fmt: skip
 BACKEND = Backend(
     framework="paddle",

@@ -275,3 +275,63 @@ def test_padding_that_nothing_leaves_out_is_warned_of(
 def test_where_nothing_leaves_padding_out_calls_are_shared() -> None:
     result = convert_on_any_way(UNMASKED.format(forward="return h[:, -1]", loss=""))
     assert "SplitCalls(" in result.text
+
+
+TAGGED = """\
+import torch
+import torch.nn as nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
+from torch.utils.data import DataLoader
+from samples import samples
+
+
+def collate(batch):
+    return [pad_sequence(list(each), True) for each in zip(*batch)]
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(40, 8)
+        self.layer = {layer}
+        self.out = nn.Linear({width}, 5)
+
+    def forward(self, x):
+        h = self.words(x)
+        {forward}
+
+
+loader = DataLoader(samples, batch_size=8, collate_fn=collate)
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    optimizer.zero_grad()
+    loss = nn.functional.cross_entropy(model(x).flatten(0, 1), y.flatten(), ignore_index=0)
+    loss.backward()
+    optimizer.step()
+"""
+OUTPUTS = "return self.out(self.layer(h)[0])"
+STATE = "o, s = self.layer(h)\n        return self.out(o + s[0][:, None])"
+PACKED = """packed = pack_padded_sequence(h, (x != 0).sum(1).cpu(), True, False)
+        return self.out(pad_packed_sequence(self.layer(packed)[0], True)[0])"""
+LONE = "return self.out(self.layer(h))"
+BOTH = "nn.GRU(8, 4, batch_first=True, bidirectional=True)"
+ENCODER = "nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)"
+
+
+@pytest.mark.parametrize(
+    ("layer", "forward", "level"),
+    [
+        ("nn.GRU(8, 8, batch_first=True)", OUTPUTS, Level.NOTE),
+        ("nn.GRU(8, 8, batch_first=True)", STATE, Level.WARNING),
+        (BOTH, OUTPUTS, Level.WARNING),
+        (BOTH, PACKED, Level.NOTE),
+        (ENCODER, LONE, Level.WARNING),
+        (ENCODER, LONE.replace("(h)", "(h, src_key_padding_mask=x == 0)"), Level.NOTE),
+    ],
+)
+def test_a_mask_over_the_loss_does_not_help_layers_that_read_to_the_end(
+    layer: str, forward: str, level: Level
+) -> None:
+    found = convert(TAGGED.format(layer=layer, forward=forward, width=8)).findings
+    assert {one.level for one in found if one.code == "PT217"} == {level}

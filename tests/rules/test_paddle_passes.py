@@ -75,3 +75,50 @@ def test_the_reason_says_how_batches_are_made(
     result = convert(script.encode(), path="train.py")
     (said,) = (one.message for one in result.findings if one.code == "PD203")
     assert reason in said
+
+
+FITTED = """\
+import numpy as np
+import paddle
+from paddle.io import DataLoader, TensorDataset
+
+data = TensorDataset([paddle.randn([64, 4]), paddle.randint(0, 2, [64])])
+loader = DataLoader(data, batch_size=16)
+other = DataLoader(data, batch_size=15)
+network = paddle.nn.Linear(4, 2)
+model = paddle.Model(network)
+optimizer = paddle.optimizer.SGD(0.1, parameters=network.parameters())
+model.prepare(optimizer, paddle.nn.CrossEntropyLoss(), paddle.metric.Accuracy())
+model.fit(@, epochs=2, verbose=0)
+#
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "more", "told"),
+    [
+        ("loader, other", "", False),
+        ("loader, other", "model.evaluate(other, verbose=0)", False),
+        ("loader", "model.evaluate(loader, verbose=0)", False),
+        ("loader, other", "np.stack(other)", True),
+        ("loader", "np.stack(other)", False),
+    ],
+)
+def test_what_paddle_gathers_is_not_named(given: str, more: str, told: bool) -> None:
+    text = FITTED.replace("@", given).replace("#", more)
+    result = convert(text.encode(), path="train.py")
+    assert ("PD216" in {finding.code for finding in result.findings}) == told
+
+
+@pytest.mark.parametrize(
+    ("given", "more", "size"),
+    [
+        ("loader, other", "", "15 * dist.get_world_size()"),
+        ("other", "", "15"),
+        ("loader, other", "for x, y in other:\n    network(x)", "15"),
+    ],
+)
+def test_what_is_only_evaluated_need_not_be_divisible(given: str, more: str, size: str) -> None:
+    text = FITTED.replace("@", given).replace("#", more)
+    result = convert(text.encode(), path="train.py")
+    assert f"shard_batches(data, {size})" in result.text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from transpile import Options, convert
+from transpile import Options, Outcome, convert
 
 TRAINING = """\
 import tensorflow as tf
@@ -178,6 +178,8 @@ model.fit(tf.zeros((8, 6)), tf.zeros((8, 3)), batch_size=4)
     [
         ("keras.layers.Softmax(axis=0)", "TF402"),
         ("keras.layers.UnitNormalization(axis=(0, 1))", "TF402"),
+        ("keras.layers.Dropout(0.5, noise_shape=(1, 8))", "TF402"),
+        ("keras.layers.Dropout(0.5, (16, 1))", "TF402"),
         ("keras.layers.GRU(4, stateful=True)", "TF401"),
     ],
 )
@@ -186,7 +188,15 @@ def test_layers_of_the_library_that_see_other_samples_are_refused(layer: str, co
 
 
 @pytest.mark.parametrize(
-    "layer", ["keras.layers.Softmax()", "keras.layers.Softmax(axis=1)", "keras.layers.GRU(4)"]
+    "layer",
+    [
+        "keras.layers.Softmax()",
+        "keras.layers.Softmax(axis=1)",
+        "keras.layers.GRU(4)",
+        "keras.layers.Dropout(0.5)",
+        "keras.layers.Dropout(0.5, noise_shape=(None, 1))",
+        "keras.layers.Dropout(0.5, noise_shape=None, seed=1)",
+    ],
 )
 def test_layers_of_the_library_that_do_not_are_left_alone(layer: str) -> None:
     assert codes(LAYERED.format(layer=layer)) == []
@@ -219,9 +229,38 @@ model.fit(tf.zeros((8, 6, 4)), tf.zeros((8, 6, 1)), batch_size=4)
     [
         ("places", ", global_clipnorm=1.0", ["TF404"]),
         ("tf.range(6)", ", clipnorm=1.0", ["TF404"]),
+        ("places", ", clipvalue=1.0", ["TF404"]),
         ("places", "", []),
         ("inputs", ", global_clipnorm=1.0", []),
     ],
 )
-def test_clipped_norms_of_shared_rows(indices: str, clipping: str, expected: list[str]) -> None:
-    assert codes(LOOKED_UP.format(indices=indices, clipping=clipping)) == expected
+def test_clipped_gradients_of_shared_rows(indices: str, clipping: str, expected: list[str]) -> None:
+    result = convert(LOOKED_UP.format(indices=indices, clipping=clipping).encode())
+    assert [finding.code for finding in result.findings] == expected
+    assert result.outcome is (Outcome.REFUSED if expected else Outcome.CONVERTED)
+
+
+CUT_BY_HAND = LOOKED_UP[: LOOKED_UP.index("model.compile")].format(indices="places") + """\
+optimizer = keras.optimizers.SGD(0.1)
+for x, y in tf.data.Dataset.from_tensor_slices((tf.zeros((8, 6, 4)), tf.zeros((8, 6, 1)))).batch(4):
+    with tf.GradientTape() as tape:
+        outputs = {outputs}
+        loss = tf.reduce_mean((outputs - y) ** 2)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    gradients = [{gradient} for gradient in gradients]
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+"""
+
+
+@pytest.mark.parametrize(
+    ("outputs", "gradient", "expected"),
+    [
+        ("model(x)", "tf.clip_by_value(gradient, -1, 1)", ["TF404"]),
+        ("model(x)", "tf.clip_by_norm(gradient, 1.0)", ["TF404"]),
+        ("tf.clip_by_value(model(x), 0, 1)", "gradient", []),
+    ],
+)
+def test_values_are_cut_of_gradients_or_of_others(
+    outputs: str, gradient: str, expected: list[str]
+) -> None:
+    assert codes(CUT_BY_HAND.format(outputs=outputs, gradient=gradient)) == expected

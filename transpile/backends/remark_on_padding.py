@@ -2,13 +2,16 @@
 
 What:
     A loader whose collate function pads, or whose tokenizer pads to the longest sample, is named
-    in a note; in a warning where nothing says what is padding.
+    in a note; in a warning where nothing says what is padding, and where a layer carries it over
+    to what is none: a recurrent layer whose last state is used or that reads from both ends,
+    attention and convolutions, without a mask or lengths of their own.
 
 Why:
     Each process pads its share of the global batch to the longest sample in that share. A model
-    that ignores padding (packed sequences, attention masks, ``ignore_index``) gives every sample
-    what one process gives it. A model that does not, such as a recurrent network that reads the
-    padding, gives it a slightly different result.
+    that ignores padding (packed sequences, attention masks, ``ignore_index`` behind layers that
+    look at single or earlier positions) gives every sample what one process gives it. A model that
+    does not, such as a recurrent network that reads the padding, gives it a slightly different
+    result: where they can be, calls of models are split instead of batches.
 
 Before:
     $padded

@@ -92,7 +92,7 @@ Why:
     The option is one of another framework.
 
 How to fix:
-    Leave it out, or choose --mode nccl2 or --mode pserver.
+    Leave it out (--eval shard, --mode collective), or choose --mode nccl2 or --mode pserver.
 
 Before:
     disttranspile train.py --mode collective

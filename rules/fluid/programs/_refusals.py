@@ -131,6 +131,15 @@ def refusals(plan: Plan) -> Iterator[Ruling]:
             "Fluid has no mode called collective",
             "convert with --mode nccl2 or --mode pserver",
         )
+    if plan.options.evaluation == "shard":
+        yield refuse(
+            plan,
+            "FL107",
+            None,
+            "every trainer evaluates everything here, so that numbers and decisions are those of "
+            "one process: nothing is left to shard",
+            "leave out --eval shard",
+        )
     if mode_of(plan) == "pserver":
         yield from optimizers(plan)
         yield from whole_norms(plan)

@@ -104,13 +104,6 @@ def decide(plan: Plan) -> Iterator[Answer]:
         data=place,
         claims=tuple(claimed(plan)),
     )
-    if plan.options.evaluation == "shard":
-        yield Remark.warn(
-            "FL107",
-            (plan.entry, place.event.node),
-            "--eval shard is not known for Fluid: every trainer evaluates everything",
-            "leave --eval out",
-        )
     if plan.options.async_mode:
         yield Remark.warn(
             "FL105",

@@ -50,11 +50,19 @@ def $weight_of_share(counted):
     """Return what this process's mean counts for, by what it is taken over; 1 for one process."""
     if $dist.get_world_size() == 1:
         return 1.0
-    own = counted.detach().astype("float32")
-    average = $reduce_mean(own)
-    return own / (average + (average == 0).astype("float32"))
+    own = float(counted)
+    return own / ($reduce_mean(own) or 1.0)
 ''',
         (DIST,),
+        ("reduce_mean",),
+    ),
+    "average_losses": HelperSource(
+        '''
+def $average_losses(losses):
+    """Return the losses of the high-level interface as their means over all processes."""
+    return [$reduce_mean($paddle.to_tensor(loss)).numpy() for loss in losses]
+''',
+        (PADDLE,),
         ("reduce_mean",),
     ),
     "from_main_process": HelperSource(

@@ -3,6 +3,23 @@
 from __future__ import annotations
 
 ADVICE = {
+    "PD418": """\
+Why:
+    A wrap averages the gradients of a model's parameters. That of another tensor is the one of
+    the share of each process, and each goes on with another tensor.
+
+How to fix:
+    Give the tensor to an optimizer, whose gradients are averaged before it steps.
+
+Before:
+    scale.set_value(scale - 0.1 * scale.grad)
+
+After:
+    optimizer = SGD(0.1, parameters=[*model.parameters(), scale])
+
+When to ignore:
+    Never: the processes would train with different tensors.
+""",
     "PD403": """\
 Why:
     The mean of the processes' losses is that of the batch only where all divide by the same

@@ -104,6 +104,26 @@ After:
 When to ignore:
     Never: the replicas might go apart.
 """,
+    "PD325": """\
+Why:
+    Each process would update the tensor by the gradient of its own share, or holds another one than
+    the others, and what is trained would go apart.
+
+How to fix:
+    Make the tensor once, before the first batch, or make it a parameter of a layer.
+
+Before:
+    for x, y in train_loader:
+        scale = paddle.create_parameter([3], "float32")
+
+After:
+    scale = paddle.create_parameter([3], "float32")
+    for x, y in train_loader:
+        scale.clear_gradient()
+
+When to ignore:
+    Never: the processes would train different tensors.
+""",
     "PD307": """\
 Why:
     On the CPU Paddle cannot synchronise batch norm, and each process has a share of the batch.

@@ -112,7 +112,7 @@ When to ignore:
 """,
     "PD216": """\
 Why:
-    What the call reads of the loader is one process's share.
+    What the call reads of the loader is one process's share. What Paddle gathers is not named.
 
 How to fix:
     Give it a second DataLoader over the whole data set.

@@ -5,7 +5,9 @@ from __future__ import annotations
 ADVICE = {
     "PD902": """\
 Why:
-    fit() of several processes needs a model, data and a loss that can be told from the text.
+    fit() of several processes needs a model, data and a loss that can be told from the text, and
+    train_batch() the batches of a DataLoader, and no metrics. What an optimizer holds beside the
+    network has gradients that nobody averages.
 
 How to fix:
     Write the loop over a paddle.io.DataLoader in the script.

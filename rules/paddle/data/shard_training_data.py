@@ -54,6 +54,7 @@ from transpile.rules.paddle.data._sharding import KNOWN, Sharding, sharding_of
 from transpile.rules.paddle.data._shared_already import shared_already
 from transpile.rules.paddle.high_level._high_level import high_level
 from transpile.rules.paddle.static._static import static_of
+from transpile.text.source import Source
 
 CODES = {
     "PD201": "each process takes its share of the training batches",
@@ -62,7 +63,7 @@ CODES = {
     "PD204": "each process takes the batch of the script",
     "PD205": "the size of a training loader's batch is read elsewhere",
     "PD215": "training uses numbers that a separate pass takes from the training loader",
-    "PD216": "a call out of the project is given a training loader",
+    "PD216": "a call out of the project is given a loader that the processes share",
 }
 #: Where calls are split, every process has whole batches.
 WAYS = ("data",)
@@ -124,14 +125,16 @@ def why_no_loader(plan: Plan, backward: Backward) -> str:
 
 def drawn_elsewhere(plan: Plan) -> Iterator[Answer]:
     """A warning for each place beside training that sees one process's share of the data."""
-    fits = {id(event.node) for event in high_level(plan).fits}
+    found = high_level(plan)
+    gathering = (*found.fits, *found.evaluations, *found.predictions)
+    known = {id(event.node) for event in gathering}
     for event in handed_out(plan, KNOWN):
-        if id(event.node) not in fits:
+        if id(event.node) not in known:
             yield Remark.warn(
                 "PD216",
                 event,
-                "this call is given the training loader, and with several processes it sees only "
-                "one process's share of the data",
+                "this call is given a loader whose batches the processes share, and sees only one "
+                "process's share of the data",
                 "give it a second DataLoader over the whole data set",
             )
     for event in passes_for_training(plan):
@@ -233,12 +236,16 @@ def sharded_set(plan: Plan, data: Sharding) -> Iterator[Change]:
             yield In(data.site.module, edit)
     words: list[str] = [dataset]
     size = loader.argument("batch_size")
-    if size is not None and size.node is not None:
+    dropping = loader.argument("drop_last")
+    drops = dropping is not None and turned_on(dropping)
+    if grows(plan, data.site) and not drops:
+        dist = plan.names_in(module).imported("paddle.distributed", "dist")
+        words.append(f"{times(size, source)}{dist}.get_world_size()")
+    elif size is not None and size.node is not None:
         words.append(source.code(size.node))
-    shuffle, dropping = loader.argument("shuffle"), loader.argument("drop_last")
+    shuffle = loader.argument("shuffle")
     if shuffle is not None and shuffle.node is not None and turned_on(shuffle):
         words.append(f"shuffle={source.code(shuffle.node)}")
-    drops = dropping is not None and turned_on(dropping)
     known = constant_of(dropping, False) is True
     if dropping is not None and dropping.node is not None and drops and not known:
         words.append(f"drop_last={source.code(dropping.node)}")
@@ -270,6 +277,25 @@ def sharded_set(plan: Plan, data: Sharding) -> Iterator[Change]:
         changes = add_argument(source, call, f"batch_sampler={sampler}")
     for edit in changes:
         yield In(module, edit)
+
+
+def grows(plan: Plan, site: Site) -> bool:
+    """Whether Paddle evaluates on a loader: by samples, which it gathers in batches of any size."""
+    found = high_level(plan)
+    trained = [*found.trained, *(each for back in plan.backwards for each in back.loaders)]
+    return (
+        plan.options.batch_size == "global"
+        and all(each in found.loaders and each not in trained for each in site.loaders)
+        and not any(each.iterations for each in site.loaders)
+    )
+
+
+def times(size: Argument | None, source: Source) -> str:
+    """The text of a size as the first factor of a product; nothing for batches of one."""
+    if size is None or size.node is None:
+        return ""
+    text = source.code(size.node)
+    return f"{text} * " if is_simple(size.node) else f"({text}) * "
 
 
 def made_anew(site: Site) -> bool:

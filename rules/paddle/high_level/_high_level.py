@@ -11,6 +11,7 @@ from transpile.facts.module import Module
 from transpile.facts.values import Argument, Constant, External, Instance, Opaque, Value, Values
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Plan
+from transpile.plan.models.parts import walk_parts
 from transpile.plan.query import query
 from transpile.records import dataclass, field
 
@@ -35,6 +36,7 @@ class HighLevel:
         summaries: the calls that print the layers.
         saves, loads: the calls that write and read all parameters.
         loaders: the loaders that are handed to a fit or an evaluation.
+        trained: those that a fit trains on.
     """
 
     fits: list[Event] = field(default_factory=list)
@@ -46,6 +48,7 @@ class HighLevel:
     saves: list[Event] = field(default_factory=list)
     loads: list[Event] = field(default_factory=list)
     loaders: list[Loader] = field(default_factory=list)
+    trained: list[Loader] = field(default_factory=list)
 
 
 @query
@@ -83,7 +86,38 @@ def find_high_level(plan: Plan) -> HighLevel:
                     loader.training = True
                     if loader not in found.loaders:
                         found.loaders.append(loader)
+                    if name == "train_data" and loader not in found.trained:
+                        found.trained.append(loader)
+    for event in found.single_steps:
+        if method_of_model(event) == "train_batch":
+            for loader in loaders_behind(plan, batch_given(event)):
+                loader.training = True
+                for loaders in (found.loaders, found.trained):
+                    if loader not in loaders:
+                        loaders.append(loader)
     return found
+
+
+def batch_given(event: Event) -> Values:
+    """What a call that takes a single batch is given."""
+    given = (event.arguments.get("inputs", 0), event.arguments.get("labels", 1))
+    return tuple(value for each in given if each is not None for value in each.values)
+
+
+def loaders_behind(plan: Plan, values: Values, shared: bool = False) -> list[Loader]:
+    """The loaders that a batch is drawn from.
+
+    Args:
+        plan: the plan.
+        values: the batch.
+        shared: only those that the processes share.
+    """
+    behind = {id(value) for value in walk_back(values)}
+    return [
+        loader
+        for loader in plan.loaders
+        if id(loader.value) in behind and (loader.training or not shared)
+    ]
 
 
 def method_of_model(event: Event) -> str:
@@ -105,6 +139,28 @@ def fit_argument(event: Event, name: str) -> Argument | None:
     if found is not None and found.values == (Constant(None),):
         return None
     return found
+
+
+def trains_beside(plan: Plan, event: Event) -> bool:
+    """Whether the optimizer that a model is prepared with updates what is no part of it."""
+    given = event.arguments.get("optimizer", 0)
+    optimizers = {id(value) for value in given.values} if given is not None else set()
+    models = (
+        value
+        for callee in event.callee
+        if isinstance(callee, Opaque) and callee.kind == "attribute"
+        for value in callee.operands[0]
+    )
+    parts = {id(part) for model in models for part in walk_parts(model)}
+    for optimizer in plan.optimizers:
+        if id(optimizer.value) not in optimizers:
+            continue
+        if optimizer.tensors or (optimizer.modules and optimizer.unknown_because):
+            return True
+        for owner in optimizer.modules:
+            if not any(id(value) in parts for value in walk_back((owner,))):
+                return True
+    return False
 
 
 def trains_high_level(plan: Plan) -> bool:

@@ -2,9 +2,9 @@
 
 What:
     ``paddle.Model`` wraps the network and shares data sets out by itself once the processes have
-    joined. ``fit`` is given this process's share of the batch, and noise of its own to draw; the
-    layers are printed once. Evaluations are sharded and gathered by Paddle, without the
-    samples that pad.
+    joined. ``fit`` is given this process's share of the batch, and noise of its own to draw, and
+    the losses of ``train_batch`` are averaged; the layers are printed once. Evaluations are sharded
+    and gathered by Paddle, without the samples that pad.
 
 Why:
     ``fit`` takes its batch size for that of each process: with N processes the script would train
@@ -18,8 +18,9 @@ After:
 
 Refuses when:
     it is not known what data ``fit`` is given, or whether it drops the last batch; the batch size
-    is not one number; a callback stops or slows the training by a loss that differs between the
-    processes; the loss is a sum; single batches are trained by hand; graphs are static.
+    is not one number; an optimizer holds what is no part of the network; a callback stops or slows
+    the training by a loss that differs between the processes; the loss is a sum; a single batch
+    comes from no loader, or has metrics; graphs are static.
 
 Source:
     https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/Model_en.html
@@ -41,11 +42,16 @@ from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.paddle.effects._once import once_of
+from transpile.rules.paddle.high_level import _single_batches as single_batches
 from transpile.rules.paddle.high_level._high_level import (
+    batch_given,
     fit_argument,
     high_level,
     is_data_set,
     is_static,
+    loaders_behind,
+    trains_beside,
+    trains_high_level,
 )
 from transpile.rules.paddle.losses._shares import analysis
 from transpile.rules.paddle.randomness._seeds import draws_noise, imports_random
@@ -62,6 +68,14 @@ CODES = {
 WAYS = ("data",)
 #: Expressions that may be written twice.
 SIMPLE = (cst.Name, cst.Attribute, cst.Integer)
+TWO_WRAPS = (
+    "a loop of the script trains, too: Paddle would average the gradients of one network through "
+    "two wraps"
+)
+BESIDE = (
+    "its optimizer updates what is no part of the network, and Paddle averages the gradients of "
+    "the network alone"
+)
 DECIDING = ("paddle.callbacks.EarlyStopping", "paddle.callbacks.ReduceLROnPlateau")
 
 
@@ -71,18 +85,16 @@ def decide(plan: Plan) -> Iterator[Answer]:
     by_hand = any(not backward.event.detached for backward in plan.backwards)
     for event in found.fits:
         if by_hand and not joined(plan):
-            yield refusal(
-                event,
-                "a loop of the script trains, too: Paddle would average the gradients of one "
-                "network through two wraps",
-            )
+            yield refusal(event, TWO_WRAPS)
         else:
             yield from fitted(plan, event)
     for event in found.single_steps:
-        yield refusal(event, "a single batch is trained here, of which no share can be taken")
-    if found.fits:
+        yield from single(plan, event)
+    if trains_high_level(plan):
         for event in found.preparations:
             yield from losses(plan, event)
+            if trains_beside(plan, event):
+                yield refusal(event, BESIDE, "make it a part of the network, and use it there")
         for event in found.summaries:
             yield from summary(plan, event)
     for event in found.predictions if found.fits else ():
@@ -95,11 +107,33 @@ def decide(plan: Plan) -> Iterator[Answer]:
         )
 
 
-def refusal(event: Event, why: str) -> Ruling:
+def refusal(
+    event: Event, why: str, advice: str = "write the loop over a paddle.io.DataLoader in the script"
+) -> Ruling:
     """The answer about training that cannot be sharded."""
-    return Ruling.refuse(
-        "PD902", event, why, "write the loop over a paddle.io.DataLoader in the script"
-    )
+    return Ruling.refuse("PD902", event, why, advice)
+
+
+def single(plan: Plan, event: Event) -> Iterator[Answer]:
+    """The answer about one call that trains or evaluates a single batch."""
+    by_hand = any(not backward.event.detached for backward in plan.backwards)
+    why = single_batches.refusals(plan, event)
+    if joined(plan):
+        yield Ruling.done("PD901", event, "the processes share its batches", claims=(event.node,))
+    elif by_hand:
+        yield refusal(event, TWO_WRAPS)
+    elif why is not None:
+        yield refusal(event, *why)
+    elif loaders_behind(plan, batch_given(event), shared=True):
+        yield Ruling.apply(
+            "PD901",
+            event,
+            "each process takes its share of the batch",
+            data=event,
+            claims=(event.node,),
+        )
+    else:
+        yield Ruling.done("PD901", event, "every process sees the batch", claims=(event.node,))
 
 
 def fitted(plan: Plan, event: Event) -> Iterator[Answer]:
@@ -252,6 +286,9 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         yield Helper("is_main_process", module)
         for edit in guard(source, statement, statement, f"if {main_process(plan, module)}:"):
             yield In(module, edit)
+        return
+    if isinstance(ruling.data, Event):
+        yield from single_batches.averaged(plan, ruling, ruling.data)
         return
     if draws_noise(plan):
         helper = "vary_all_random_numbers" if imports_random(plan) else "vary_random_numbers"

@@ -250,6 +250,9 @@ def look(
     values = plan.facts.values_of(node)
     if quantity.agreed:
         return
+    found.leaves.update(read_again(plan, found, event, node))
+    if id(node) in found.leaves:
+        return
     if number_inside(node, found):
         for child in parts(node):
             look(plan, found, after, event, child, after.of(plan.facts.values_of(child)), used)
@@ -270,6 +273,31 @@ def look(
     elif quantity.kind is Kind.UNKNOWN and isinstance(node, (cst.Name, cst.Call, cst.Attribute)):
         if not isinstance(event.node, cst.AugAssign) and after.of_training(values):
             found.doubts.setdefault(id(node), Doubt(event.module, node, quantity.reason))
+
+
+def read_again(plan: Plan, found: Numbers, event: Event, node: cst.CSTNode) -> dict[int, Leaf]:
+    """The attributes in an expression that are numbers of samples, read elsewhere before.
+
+    Each time that it is read an attribute is one value, which counts as taken over all processes
+    from the first time on.
+    """
+    known = {
+        id(value)
+        for leaf in found.leaves.values()
+        if leaf.change is Change.COUNT and isinstance(leaf.node, cst.Attribute)
+        for value in plan.facts.values_of(leaf.node)
+    }
+    again: dict[int, Leaf] = {}
+    stack = [node] if known else []
+    while stack:
+        one = stack.pop()
+        if isinstance(one, cst.Attribute):
+            values = plan.facts.values_of(one)
+            if values and all(id(value) in known for value in values):
+                again[id(one)] = Leaf(event.module, one, Change.COUNT)
+                continue
+        stack.extend(children(one))
+    return {key: leaf for key, leaf in again.items() if key not in found.leaves}
 
 
 def shown(event: Event) -> bool:

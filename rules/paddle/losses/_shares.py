@@ -80,6 +80,11 @@ class Shares(Analysis):
         ):
             # What a static graph gives back is looked at where the graph is.
             return domain.equal()
+        if callee.name in ("train_batch", "eval_batch") and any(
+            "paddle.Model" in called_names(one) for one in callee.operands[0]
+        ):
+            # Its losses are averaged where they are given back.
+            return domain.equal()
         return super().method(value, callee)
 
     def made(self, word: str, tensor: Quantity, value: Opaque, name: str) -> Quantity:

@@ -70,6 +70,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
     missing = [Ruling.refuse("PD355", event, *why) for event, why in without_batch(plan)]
     if missing or not models:
         yield from missing
+        if not missing and any(backward.tensors for backward in plan.backwards):
+            yield refusal(plan, "no call of a trained model can be split: no model is trained")
         return
     reasons = {id(model): whole_because(plan, model) for model in models}
     if all(reasons.values()):

@@ -84,7 +84,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
     wraps: dict[tuple[int, str], list[Wrap]] = {}
     for model in plan.trained_models:
         module, node = home(plan, model)
-        if wrapped_already(plan, model) or averaged_already(plan, model, ALL_REDUCE):
+        if wrapped_already(plan, model) or averaged_already(plan, model.optimizers, ALL_REDUCE):
             yield Ruling.done(
                 "PD301", (module, node), "its gradients are averaged", claims=claims(model)
             )
@@ -160,6 +160,8 @@ def refusals(plan: Plan) -> Iterator[Answer]:
         yield from untraced(plan.optimizers, "PD306")
     for backward in plan.backwards:
         if backward.event.detached or any(model.trained for model in backward.models):
+            continue
+        if backward.tensors:
             continue
         yield Ruling.refuse(
             "PD308",

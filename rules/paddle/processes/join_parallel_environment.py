@@ -44,6 +44,7 @@ from transpile.plan.flow.start import Start, find_start, is_main_guard, relevant
 from transpile.plan.model import Plan
 from transpile.records import replace
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rules.paddle.gradients._averaging import starts_apart
 from transpile.rules.paddle.randomness._seeds import Sharing, imports_random, sharing_of
 from transpile.text.changes import Edit, Insert
 
@@ -94,7 +95,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     yield Helper("cleanup_distributed", plan.entry)
     source = plan.entry.source
     lines = [f"{plan.names_in(plan.entry).fresh('setup_distributed')}()"]
-    if sharing_of(plan) is Sharing.NEEDED:
+    if sharing_of(plan) is Sharing.NEEDED or starts_apart(plan):
         helper = "share_all_random_states" if imports_random(plan) else "share_random_state"
         if plan.way == "calls":
             helper = "take_random_states"

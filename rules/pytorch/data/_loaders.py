@@ -13,6 +13,7 @@ from transpile.facts.values import (
 )
 from transpile.plan.data.collation import Padding
 from transpile.plan.data.data_code import makers, root_names
+from transpile.plan.data.padding_readers import Readers
 from transpile.plan.data.sources import (
     Site,
     constant_of,
@@ -47,6 +48,39 @@ PADDING = Padding(
             "ignore_index", "attention_mask", "attn_mask", "key_padding_mask", "mask",
             "src_key_padding_mask", "tgt_key_padding_mask", "memory_key_padding_mask",
         }
+    ),
+    readers=Readers(
+        recurrent={
+            "torch.nn.GRU": ("bidirectional", 6), "torch.nn.LSTM": ("bidirectional", 6),
+            "torch.nn.RNN": ("bidirectional", 6),
+        },
+        mixing=frozenset(
+            {
+                "torch.nn.MultiheadAttention", "torch.nn.TransformerEncoderLayer",
+                "torch.nn.TransformerEncoder", "torch.nn.TransformerDecoderLayer",
+                "torch.nn.TransformerDecoder", "torch.nn.Transformer", "torch.nn.Conv1d",
+                "torch.nn.functional.scaled_dot_product_attention", "torch.nn.functional.conv1d",
+            }
+        ),
+        before={
+            "torch.nn.MultiheadAttention": 3, "torch.nn.TransformerEncoderLayer": 1,
+            "torch.nn.TransformerEncoder": 1, "torch.nn.TransformerDecoderLayer": 2,
+            "torch.nn.TransformerDecoder": 2, "torch.nn.Transformer": 2,
+            "torch.nn.functional.scaled_dot_product_attention": 3,
+        },
+        one_way=(False,),
+        told=frozenset(
+            {
+                "mask", "attn_mask", "src_mask", "tgt_mask", "memory_mask", "key_padding_mask",
+                "src_key_padding_mask", "tgt_key_padding_mask", "memory_key_padding_mask",
+                "is_causal", "src_is_causal", "tgt_is_causal",
+            }
+        ),
+        packs=frozenset(
+            {
+                "torch.nn.utils.rnn.pack_padded_sequence", "torch.nn.utils.rnn.pack_sequence",
+            }
+        ),
     ),
 )  # fmt: skip
 

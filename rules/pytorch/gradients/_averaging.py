@@ -70,4 +70,4 @@ def tensor_averagings(plan: Plan, optimizer: Optimizer) -> list[Averaging] | str
 
 def averaged_already(plan: Plan, model: Model) -> bool:
     """Whether the script reduces over the processes what an optimizer of the model holds."""
-    return averaging.averaged_already(plan, model, "torch.distributed.all_reduce")
+    return averaging.averaged_already(plan, model.optimizers, "torch.distributed.all_reduce")

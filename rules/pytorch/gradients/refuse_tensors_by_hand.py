@@ -32,12 +32,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.facts.values import Opaque, Values
-from transpile.plan.graph import walk_back
+from transpile.backends.tensors_by_hand import used_by_hand
 from transpile.plan.model import Plan
-from transpile.plan.models.noise import changes, models_of
-from transpile.quantity.asking import Kind, analysis
-from transpile.records import dataclass
+from transpile.quantity.asking import analysis
 from transpile.rule import Answer, Ruling
 
 #: Where calls are sharded, every rank has the gradient of the whole batch.
@@ -45,44 +42,9 @@ WAYS = ("data",)
 CODES = {"PT418": "a tensor without a model is moved along its gradient by hand"}
 
 
-@dataclass(frozen=True, eq=False)
-class Gradients:
-    """The gradients of a plan that no wrap averages and no sample has of its own."""
-
-    plan: Plan
-
-    def among(self, values: Values) -> Opaque | None:
-        """The first of them that some values are made of."""
-        found = (one for one in walk_back(values) if isinstance(one, Opaque) and self.has(one))
-        return next(found, None)
-
-    def has(self, value: Opaque) -> bool:
-        """Whether a value is one."""
-        if value.kind != "attribute" or value.name != "grad":
-            return False
-        tensor = value.operands[0]
-        # Of what nothing is known, the tensor may be a sample that an attack moves.
-        is_tensor = analysis(self.plan).of(tensor).kind is Kind.EQUAL
-        return is_tensor and not any(True for _ in models_of(self.plan, tensor))
-
-
 def decide(plan: Plan) -> Iterator[Answer]:
     """One refusal for each such gradient."""
-    gradients = Gradients(plan)
-    held = {id(one) for optimizer in plan.optimizers for one in optimizer.tensors}
-    loops = {id(loop.node) for each in plan.backwards for loop in each.event.loops()}
-    made: list[Values] = [value for each in plan.backwards for value in [each.loss]]
-    for event in plan.facts.events:
-        if not event.detached and any(id(loop.node) in loops for loop in event.loops()):
-            made.extend(by for _, by, _ in changes(plan, event))
-    seen: set[int] = set()
-    for values in made:
-        found = gradients.among(values)
-        if found is None or id(found.node) in seen:
-            continue
-        seen.add(id(found.node))
-        if any(id(one) in held for one in walk_back(found.operands[0])):
-            continue
+    for found in used_by_hand(plan, analysis(plan)):
         yield Ruling.refuse(
             "PT418",
             found,

@@ -155,11 +155,11 @@ When to ignore:
 """,
     "TF404": """\
 Why:
-    Each worker has its own gradient of rows that all samples share, and a norm over all of them
-    is not that of their sum.
+    Each worker has its own gradient of rows that all samples share. What is clipped are these
+    parts, not their sum, by their norm and by value alike.
 
 How to fix:
-    Add a weight in place of the embedding, or clip by value.
+    Add a weight in place of the embedding: its gradients are added up before they are clipped.
 
 Before:
     return inputs + self.places(tf.range(16))
@@ -168,7 +168,7 @@ After:
     return inputs + self.place_weights
 
 When to ignore:
-    Where the norm stays below what it is clipped to.
+    Never: nothing is written.
 """,
     "TF402": """\
 Why:

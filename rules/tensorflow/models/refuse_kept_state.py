@@ -3,7 +3,8 @@
 What:
     A ``call`` of a model or layer of the project that adds a loss or a metric, assigns variables,
     or reduces over the samples of the batch is refused, and so are layers of the library that are
-    told to go along the first axis, or to keep their state from batch to batch.
+    told to go along the first axis, to draw one noise for several samples, or to keep their state
+    from batch to batch.
 
 Why:
     Each worker calls the model on its rows alone: what the call keeps or computes of the whole
@@ -33,7 +34,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.facts.values import Class, Constant, External, Instance, Sequence, Value
+from transpile.facts.values import Argument, Class, Constant, External, Instance, Sequence, Value
 from transpile.facts.walk import children
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Ruling
@@ -75,6 +76,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 yield refusal(
                     "TF401", module, node, f"{word}() in the call of a model", "training step"
                 )
+            elif word == "dropout" and masks_batch(noise_shape(plan, node)):
+                yield one_mask(module, node)
             elif word in COUPLING or (word in REDUCTIONS and over_samples(plan, node, word)):
                 yield refusal(
                     "TF402", module, node, f"{word}() over the samples of a batch", "training step"
@@ -95,9 +98,30 @@ def library_layers(plan: Plan) -> Iterator[Ruling]:
             yield refusal(
                 "TF402", event.module, event.node, f"{word} along the samples", "training step"
             )
+        if word == "Dropout" and masks_batch(event.arguments.get("noise_shape", 1)):
+            yield one_mask(event.module, event.node)
         stateful = event.arguments.keyword("stateful")
         if stateful is not None and Constant(True) in stateful.values:
             yield refusal("TF401", event.module, event.node, f"a stateful {word}", "training step")
+
+
+def masks_batch(shape: Argument | None) -> bool:
+    """Whether noise is of a shape that says how many samples it is drawn for."""
+    firsts = [
+        value.elements[0] if isinstance(value, Sequence) and value.elements else (value,)
+        for value in (shape.values if shape is not None else ())
+    ]
+    return any(value != Constant(None) for values in firsts for value in values)
+
+
+def one_mask(module: Module, node: cst.CSTNode) -> Ruling:
+    """The answer about noise that is the same for several samples."""
+    return Ruling.refuse(
+        "TF402",
+        (module, node),
+        "noise that samples of a batch have in common would be drawn by each worker for its rows",
+        "give noise_shape None in the first place, or draw the noise in the training step",
+    )
 
 
 def is_first(value: Value) -> bool:
@@ -115,6 +139,14 @@ def refusal(code: str, module: Module, node: cst.CSTNode, what: str, where: str)
         f"{what} would see the rows of one worker alone",
         f"do it in the {where}, on what the model gives back",
     )
+
+
+def noise_shape(plan: Plan, node: cst.Call) -> Argument | None:
+    """The shape of noise that a call is given by its name."""
+    for argument in node.args:
+        if argument.keyword is not None and argument.keyword.value == "noise_shape":
+            return Argument(plan.facts.values_of(argument.value), argument.value, "noise_shape")
+    return None
 
 
 def over_samples(plan: Plan, node: cst.Call, word: str) -> bool:

@@ -17,6 +17,7 @@ from transpile.facts.values import (
     Values,
 )
 from transpile.facts.walk import children
+from transpile.plan.data.padding_readers import Readers, carries_padding
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Loader, Plan
 from transpile.records import dataclass
@@ -34,12 +35,14 @@ class Padding:
         collators: the beginnings of the names of collators that pad.
         masks: functions, and the last words of methods, that leave padding out.
         masked: what layers and losses call the parameters that say what is padding.
+        readers: layers that look at several positions of a sequence.
     """
 
     functions: frozenset[str]
     collators: tuple[str, ...] = ()
     masks: frozenset[str] = frozenset()
     masked: frozenset[str] = frozenset()
+    readers: Readers = Readers()
 
     def has(self, name: str) -> bool:
         """Whether a dotted name is one of them."""
@@ -71,8 +74,14 @@ def pads(plan: Plan, loader: Loader, padding: Padding) -> bool:
 def leaves_padding_out(plan: Plan, padding: Padding) -> bool:
     """Whether something in a script says which part of its batches is padding.
 
-    It packs sequences, gives a layer or a loss a mask, or its loss depends on a comparison.
+    It packs sequences, gives a layer or a loss a mask, or its loss depends on a comparison; and
+    no layer carries padding over to what is none.
     """
+    return says_what_pads(plan, padding) and not carries_padding(plan, padding.readers)
+
+
+def says_what_pads(plan: Plan, padding: Padding) -> bool:
+    """Whether a script packs sequences, gives a mask, or compares for its loss."""
     for event in plan.facts.reached_calls:
         names = {name for callee in event.callee for name in (getattr(callee, "name", ""),)}
         if names & padding.masks:

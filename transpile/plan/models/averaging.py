@@ -261,13 +261,13 @@ def read_from(plan: Plan, node: cst.CSTNode) -> Values:
     return tuple(v for arg in node.args for v in plan.facts.values_of(arg.value))
 
 
-def averaged_already(plan: Plan, model: Model, collective: str) -> bool:
-    """Whether the script reduces over the processes what an optimizer of the model holds."""
-    optimizers = {id(optimizer.value) for optimizer in model.optimizers}
+def averaged_already(plan: Plan, optimizers: Iterable[Optimizer], collective: str) -> bool:
+    """Whether the script reduces over the processes what some of the optimizers hold."""
+    held = {id(optimizer.value) for optimizer in optimizers}
     for event in plan.facts.calls_to(collective):
         for frame in event.calls():
             if isinstance(frame.node, cst.Call) and any(
-                id(value) in optimizers
+                id(value) in held
                 for arg in frame.node.args
                 for value in plan.facts.values_of(arg.value)
             ):

@@ -1,13 +1,13 @@
-"""Warn of gradients of embeddings that are clipped by their norm.
+"""Refuse to clip gradients of embeddings whose rows all samples share.
 
 What:
-    Where a model looks embeddings up by indices that it makes itself, such as positions, and
-    gradients are clipped by their norm, this is warned of.
+    A model that looks embeddings up by indices that it makes itself, such as positions, is an
+    error where gradients are clipped, by their norm or by value.
 
 Why:
     The gradient of an embedding is a list of rows, of which each worker has those of its own
-    samples. Rows that all samples share are there once for each worker, and a norm over such a list
-    is not that of their sum.
+    samples. Rows that all samples share are there once for each worker: the norm of such a list is
+    not that of their sum, and cut parts do not add up to what is cut of the sum.
 
 Before:
     class Encoder(keras.Model):
@@ -32,7 +32,7 @@ After:
     optimizer = keras.optimizers.Adam(0.01, global_clipnorm=1.0)
 
 Refuses when:
-    never: it is a warning.
+    a model has an embedding that is given numbers that count up, and gradients are clipped.
 
 Source:
     https://www.tensorflow.org/api_docs/python/tf/clip_by_global_norm
@@ -45,39 +45,54 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.facts.module import Module
-from transpile.facts.values import External, Opaque
+from transpile.facts.values import External, Opaque, Value
 from transpile.facts.walk import descendants
+from transpile.plan.graph import method_calls, walk_back
 from transpile.plan.model import Plan
-from transpile.rule import Answer, Remark
+from transpile.rule import Answer, Ruling
 from transpile.rules.tensorflow.models.refuse_kept_state import calls_of_models
 
-CODES = {"TF404": "gradients of shared rows of an embedding are clipped by their norm"}
+CODES = {"TF404": "gradients of shared rows of an embedding are clipped"}
 #: Functions that clip by a norm, and arguments of optimizers that ask for it.
 CLIPPING = frozenset({"clip_by_global_norm", "clip_by_norm", "global_norm"})
-CLIPPED = frozenset({"clipnorm", "global_clipnorm"})
+CLIPPED = frozenset({"clipnorm", "global_clipnorm", "clipvalue"})
+#: Functions that cut values of any kind: those of gradients count.
+CUTTING = frozenset({"clip_by_value", "clip", "minimum", "maximum"})
 #: Functions that count up.
 COUNTING = frozenset({"range", "arange"})
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
-    """One warning for each lookup by positions."""
+    """One refusal for each lookup by positions."""
     if not clips(plan) or not has_embeddings(plan):
         return
     for module, function in calls_of_models(plan):
         for node in descendants(function):
             if isinstance(node, cst.Call) and looks_up_places(plan, node):
-                yield warning(module, node)
+                yield Ruling.refuse(
+                    "TF404",
+                    (module, node),
+                    "gradients are clipped, and each worker has its own part of those of these "
+                    "rows, which all samples share",
+                    "add a weight in place of the embedding: its gradients are added up first",
+                )
 
 
 def clips(plan: Plan) -> bool:
-    """Whether gradients are clipped by their norm."""
+    """Whether gradients are clipped."""
     for event in plan.facts.calls:
-        if any(word_of(callee) in CLIPPING for callee in event.callee):
+        words = {word_of(callee) for callee in event.callee}
+        if words & CLIPPING or any(item.keyword in CLIPPED for item in event.arguments.items):
             return True
-        if any(item.keyword in CLIPPED for item in event.arguments.items):
+        given = tuple(value for item in event.arguments.items for value in item.values)
+        if words & CUTTING and any(map(is_gradient, walk_back(given))):
             return True
     return False
+
+
+def is_gradient(value: Value) -> bool:
+    """Whether a value is what a tape gives back."""
+    return any(word == "gradient" for word, _ in method_calls(value))
 
 
 def has_embeddings(plan: Plan) -> bool:
@@ -103,15 +118,4 @@ def looks_up_places(plan: Plan, node: cst.Call) -> bool:
         for value in plan.facts.values_of(argument.value)
         if isinstance(value, Opaque)
         for callee in value.callee
-    )
-
-
-def warning(module: Module, node: cst.Call) -> Remark:
-    """What is said of one lookup."""
-    return Remark.warn(
-        "TF404",
-        (module, node),
-        "each worker has its own gradient of these rows, and the norm that gradients are cut to "
-        "is not that of their sum",
-        "add a weight in place of the embedding, or clip by value",
     )
