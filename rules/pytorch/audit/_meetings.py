@@ -108,19 +108,18 @@ def is_training(process: Process, event: Event, model: Value) -> bool:
             break
         for callee in other.callee:
             if isinstance(callee, Opaque) and callee.name in ("train", "eval"):
-                if any(unwrapped(value) is model for value in callee.operands[0]):
+                if any(model in unwrapped(value) for value in callee.operands[0]):
                     mode = callee.name
     return mode == "train"
 
 
-def unwrapped(value: Value) -> Value:
-    """The model behind a wrap."""
+def unwrapped(value: Value) -> list[Value]:
+    """The models that may be behind a wrap."""
     behind = origin(value)
     if isinstance(behind, Opaque) and behind.kind == "call" and behind.arguments.items:
         if any(name.rpartition(".")[2].endswith("Parallel") for name in called_names(behind)):
-            values = behind.arguments.items[0].values
-            return origin(values[0]) if values else behind
-    return behind
+            return [origin(one) for one in behind.arguments.items[0].values] or [behind]
+    return [behind]
 
 
 def of_a_group(event: Event) -> bool:
