@@ -135,6 +135,7 @@ SAVED = "if rank == 0:\n    torch.save({state}, 'model.pt')"
         ("model.module.state_dict() if type(model) is DDP else model.state_dict()", set()),
         ("model.module.state_dict() if os.environ['WRAPPED'] else model.state_dict()", set()),
         ("model.state_dict()", {"AU406"}),
+        ("(model if os.environ['WRAPPED'] else model.module).state_dict()", {"AU406"}),
     ],
 )
 def test_a_checkpoint_whose_keys_a_flag_decides(state: str, expected: set[str]) -> None:
@@ -278,3 +279,25 @@ SAMPLED = "if rank == 0:\n    model.{mode}()\n    model.module(torch.randn(8, 4)
 def test_synchronised_batch_norm_talks_to_nobody_in_evaluation() -> None:
     assert codes(SAMPLED.format(mode="eval"), made=SYNCHRONISED, functions=NET) == set()
     assert codes(SAMPLED.format(mode="train"), made=SYNCHRONISED, functions=NET) == {"AU102"}
+
+
+MEASURED = """\
+class Measured(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+        self.most = torch.zeros(4)
+
+    def forward(self, rows):
+        if self.training:
+            dist.all_reduce(self.most, op=dist.ReduceOp.MAX)
+        return self.layer(rows)
+
+
+"""
+
+
+def test_what_a_model_does_in_training_alone_is_not_done_in_evaluation() -> None:
+    made = "model = Measured()"
+    assert codes(SAMPLED.format(mode="eval"), made=made, functions=MEASURED) == set()
+    assert codes(SAMPLED.format(mode="train"), made=made, functions=MEASURED) == {"AU101"}

@@ -233,3 +233,31 @@ train(rank)
 def test_a_number_that_is_written_is_looked_for_among_those_that_are() -> None:
     assert codes(CHOSEN.format(given="-1")) == set()
     assert "AU101" in codes(CHOSEN.format(given="0"))
+
+
+SWITCHED = (
+    """\
+import argparse
+"""
+    + HEAD
+    + """\
+parser = argparse.ArgumentParser()
+parser.add_argument("-a", "--own-files", action="store_true", default={default})
+args = parser.parse_args()
+dist.init_process_group("nccl")
+model = train(int(os.environ["LOCAL_RANK"]))
+if not args.own_files or dist.get_rank() == 0:
+    print(dist.get_rank())
+if args.own_files:
+    name = f"model_{{dist.get_rank()}}.pt"
+else:
+    name = "model.pt"
+    open(name, "w").close()
+torch.save(model.module.state_dict(), f"{{dist.get_rank()}}_{{name}}")
+"""
+)
+
+
+def test_a_switch_that_is_on_already_stays_on() -> None:
+    assert codes(SWITCHED.format(default="True")) == set()
+    assert codes(SWITCHED.format(default="False")) == {"AU401"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from transpile.audit.keeping import Keeping
+from transpile.audit.keeping import Keeping, is_parsed
 from transpile.audit.vocabulary import SHARED, Position, Vocabulary
 from transpile.audit.wraps import makers
 from transpile.facts.events import Branch
@@ -70,6 +70,8 @@ class ProcessRun(Keeping):
         #: The open arms on which each attribute of an object was set, for each time.
         self.set_on: dict[tuple[int, str], list[set[tuple[int, str]]]] = {}
         #: What of the process's position was put into dicts that are not known, by their key.
+        #: The arguments of the command line that cannot be switched.
+        self.switches: dict[str, Constant] = {}
         self.put: dict[tuple[int | str, object], Values] = {}
 
     # What the process knows of itself.
@@ -166,6 +168,8 @@ class ProcessRun(Keeping):
                 told = self.told(word) if word is not None else None
                 if told is not None:
                     return told
+            if name in self.switches and is_parsed(value):
+                return (self.switches[name],)
             if name in self.vocabulary.launch_arguments and is_parsed(value):
                 told = self.told(self.vocabulary.launch_arguments[name])
                 if told is not None:
@@ -336,19 +340,6 @@ class ProcessRun(Keeping):
 
 #: What every process of a job agrees on.
 ANY = Position(rank=0, local_rank=0, world_size=2, local_world_size=2)
-
-
-def is_parsed(value: Opaque) -> bool:
-    """Whether a value is what a parser made of the command line."""
-    while value.kind == "item" and value.operands and len(value.operands[0]) == 1:
-        inner = value.operands[0][0]
-        if not isinstance(inner, Opaque):
-            return False
-        value = inner
-    return any(
-        isinstance(callee, Opaque) and callee.name in ("parse_args", "parse_known_args")
-        for callee in value.callee
-    )
 
 
 def is_range(node: cst.CSTNode) -> bool:

@@ -59,11 +59,9 @@ def keys(audit: Audit) -> Iterator[Remark]:
 def is_plain_state(audit: Audit, value: Value) -> bool:
     """Whether a value is the state of a model that is behind a wrap."""
     behind = wraps_of(audit, audit.first)
-    return any(
-        name == "state_dict"
-        and any(id(getattr(origin(one), "node", None)) in behind for one in owner)
-        and not any(plainly_wrapped(audit, one) for one in owner)
-        for name, owner in method_calls(value)
+    owners = [one for name, owner in method_calls(value) for one in owner if name == "state_dict"]
+    return any(id(getattr(origin(one), "node", None)) in behind for one in owners) and not any(
+        plainly_wrapped(audit, one) for one in owners
     )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from transpile.audit.meetings import Alone, Meeting, missed, skipped
 from transpile.audit.model import Audit, Process
-from transpile.facts.events import Event
+from transpile.facts.events import Branch, Event
 from transpile.facts.values import (
     Constant,
     External,
@@ -69,6 +71,8 @@ def meetings_at(audit: Audit, process: Process, event: Event) -> Iterator[Meetin
     for callee in event.callee:
         if isinstance(callee, External):
             name = callee.name
+            if name in COLLECTIVES and is_switched_off(process, event):
+                continue
             if name in COLLECTIVES and not of_a_group(event):
                 yield Meeting(event, name.replace("torch.distributed", "dist"), "call", (name,))
             elif name in ALWAYS:
@@ -98,6 +102,29 @@ def synchronised(audit: Audit, process: Process) -> frozenset[int]:
         for frame in event.calls():
             found.update(id(getattr(value, "node", None)) for value in frame.receiver)
     return frozenset(found - {id(None)})
+
+
+def is_switched_off(process: Process, event: Event) -> bool:
+    """Whether something is done where a model trains alone, and the model is evaluated."""
+    if not any(
+        isinstance(frame, Branch) and frame.arm == "then" and asks_training(frame.node)
+        for frame in event.stack
+    ):
+        return False
+    return any(
+        not is_training(process, event, origin(value))
+        for frame in event.calls()
+        for value in frame.receiver
+    )
+
+
+def asks_training(node: cst.CSTNode) -> bool:
+    """Whether a condition is ``self.training``."""
+    return (
+        isinstance(node, cst.If)
+        and isinstance(node.test, cst.Attribute)
+        and node.test.attr.value == "training"
+    )
 
 
 def is_training(process: Process, event: Event, model: Value) -> bool:
