@@ -261,3 +261,39 @@ torch.save(model.module.state_dict(), f"{{dist.get_rank()}}_{{name}}")
 def test_a_switch_that_is_on_already_stays_on() -> None:
     assert codes(SWITCHED.format(default="True")) == set()
     assert codes(SWITCHED.format(default="False")) == {"AU401"}
+
+
+IN_ROUNDS = HEAD + """\
+def one_round(model, loader, optimizer, steps):
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = ((model(x.cuda()) - y.cuda()) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        steps += 1
+    return steps, loss.item()
+
+
+dist.init_process_group("nccl")
+gpu = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(gpu)
+model = DDP(torch.nn.Linear(4, 1).cuda(), device_ids=[gpu])
+sampler = DistributedSampler(data, shuffle=False)
+loader = DataLoader(data, batch_size=8, sampler=sampler)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+steps, loss = 0, 1.0
+while {condition}:
+    steps, loss = one_round(model, loader, optimizer, steps)
+"""
+
+
+def test_one_part_of_what_is_given_back_decides_on_the_rounds() -> None:
+    assert codes(IN_ROUNDS.format(condition="steps < 100")) == set()
+    assert codes(IN_ROUNDS.format(condition="loss > 0.1")) == {"AU106"}
+
+
+@pytest.mark.parametrize("told", ['os.environ.get("RANK") or 0', 'os.environ["RANK"]'])
+def test_a_number_beside_what_stands_for_none_is_that_number(told: str) -> None:
+    assert codes(JOINED.format(put="settings.rank", number=f"int({told})")) == set()
+    other = JOINED.replace("== 0", ">= 0")
+    assert codes(other.format(put="settings.rank", number=f"int({told})")) == {"AU401"}

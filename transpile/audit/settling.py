@@ -71,6 +71,9 @@ class Settling(Interpreter):
             ):
                 return (Settled(value.value),)
             return None
+        if isinstance(value, Settled):
+            # As what ``os.environ.get("RANK") or 0`` gives, which is more than that it is true.
+            return None
         if isinstance(node, cst.BooleanOperation):
             sides = tuple(self.values.get(id(part), ()) for part in parts(node))
             return self.connected(isinstance(node.operator, cst.Or), sides)
