@@ -28,7 +28,7 @@ from transpile.text.source import read_source
 #: Steps in which one process is followed through all modules of a project, and through those that
 #: are about several processes.
 FEW_STEPS = 60_000
-MANY_STEPS = 120_000
+MANY_STEPS = 400_000
 #: Modules that a finding names.
 MOST_NAMED = 3
 #: Codes of findings that belong to no check.

@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from transpile.audit.starting import Starts
+from transpile.audit.keeping import Keeping, is_parsed
 from transpile.audit.vocabulary import SHARED, Position, Vocabulary
 from transpile.audit.wraps import makers
 from transpile.facts.events import Branch
@@ -39,12 +39,10 @@ CONVERSIONS: dict[str, Callable[[Any], object]] = {
     "builtins.str": str,
     "builtins.float": float,
 }
-#: Functions that are given one to copy its name, and do not call it.
-KEEPS_NAMES = frozenset({"functools.wraps", "functools.update_wrapper"})
 ENDINGS = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "os._exit"})
 
 
-class ProcessRun(Starts):
+class ProcessRun(Keeping):
     """Runs a script as a process whose position in the job may be known.
 
     Args:
@@ -66,13 +64,15 @@ class ProcessRun(Starts):
         super().__init__(dialect, find_module, vocabulary, shows_wraps)
         self.position = position
         self.joined = False
+        #: What is called ``Process`` in each statement, by its identity.
+        self.process_calls: dict[int, list[cst.Name | cst.Attribute]] = {}
         self.asked: set[str] = set()
         #: The open arms on which each attribute of an object was set, for each time.
         self.set_on: dict[tuple[int, str], list[set[tuple[int, str]]]] = {}
         #: What of the process's position was put into dicts that are not known, by their key.
-        self.put: dict[tuple[int, object], Values] = {}
-        #: How deep it is in what runs in processes that the script starts.
-        self.spawned_deep = 0
+        #: The arguments of the command line that cannot be switched.
+        self.switches: dict[str, Constant] = {}
+        self.put: dict[tuple[int | str, object], Values] = {}
 
     # What the process knows of itself.
 
@@ -114,8 +114,6 @@ class ProcessRun(Starts):
             converted = self.converted(name, arguments.items[0].values)
             if converted is not None:
                 return converted
-        elif name in KEEPS_NAMES:
-            return (self.opaque("call", node, callee=(callee,), arguments=arguments),)
         elif name in vocabulary.spawns and arguments.items:
             return self.spawned(arguments, node)
         elif name in vocabulary.processes:
@@ -153,30 +151,12 @@ class ProcessRun(Starts):
             told = self.variable(index)
             if told is not None:
                 return told
-        key = only_constant(index)
-        if key is not None and len(base) == 1 and (id(base[0]), key.value) in self.put:
-            return self.put[id(base[0]), key.value]
         return super().item(base, index, node)
-
-    def store_subscript(self, target: cst.Subscript, values: Values) -> None:
-        """Remember what of the position is put into what a file or a parser gave."""
-        super().store_subscript(target, values)
-        part = target.slice[0].slice
-        if not self.spawned_deep or len(target.slice) != 1 or not isinstance(part, cst.Index):
-            return
-        key = only_constant(self.values.get(id(part.value), ()))
-        for base in self.values.get(id(target.value), ()) if key is not None else ():
-            if isinstance(base, Opaque) and key is not None:
-                place = (id(base), key.value)
-                if values and all(isinstance(one, Settled) for one in values):
-                    if self.put.get(place) != values:
-                        self.heap_version += 1
-                    self.put[place] = values
-                else:
-                    self.put.pop(place, None)
 
     def attribute_of(self, value: Value, name: str, node: cst.CSTNode) -> Values:
         """Attributes that tell a position, lead out of a wrap, or were set by the script."""
+        if isinstance(value, External) and (value.name, name) in self.put:
+            return self.put[value.name, name]
         if isinstance(value, Opaque):
             if self.wrap_of(value) == name:
                 return self.wrapped(value)
@@ -188,6 +168,8 @@ class ProcessRun(Starts):
                 told = self.told(word) if word is not None else None
                 if told is not None:
                     return told
+            if name in self.switches and is_parsed(value):
+                return (self.switches[name],)
             if name in self.vocabulary.launch_arguments and is_parsed(value):
                 told = self.told(self.vocabulary.launch_arguments[name])
                 if told is not None:
@@ -229,11 +211,7 @@ class ProcessRun(Starts):
         for values in self.known_elements(given.values) or () if given is not None else ():
             items.append(Argument(values, None))
         if function is not None:
-            self.spawned_deep += 1
-            try:
-                self.invoke(function.values, Arguments(tuple(items)), node)
-            finally:
-                self.spawned_deep -= 1
+            self.invoke(function.values, Arguments(tuple(items)), node)
         return (Constant(None),)
 
     def process(self, callee: External, arguments: Arguments, node: cst.CSTNode) -> Values:
@@ -247,7 +225,9 @@ class ProcessRun(Starts):
                 if any(is_count(value) for value in values):
                     values = self.told("local_rank") or (self.any_number(node),)
                 items.append(Argument(values, None))
+            outside, self.in_starting = self.in_starting, False
             self.invoke(functions, Arguments(tuple(items)), node)
+            self.in_starting = outside
         return (self.opaque("call", node, callee=(callee,), arguments=arguments),)
 
     def any_number(self, node: cst.CSTNode) -> Opaque:
@@ -281,6 +261,11 @@ class ProcessRun(Starts):
             assert isinstance(statement, cst.For)
             if is_range(statement.iter) and self.rounds(self.evaluate(statement.iter)) == []:
                 return self.execute_else(statement.orelse)
+        if kind in (cst.For, cst.SimpleStatementLine) and self.makes_processes(statement):
+            outside, self.in_starting = self.in_starting, True
+            goes_on = super().execute(statement)
+            self.in_starting = outside
+            return goes_on
         if kind is cst.If:
             assert isinstance(statement, cst.If)
             arm = self.starting_arm(statement)
@@ -335,6 +320,9 @@ class ProcessRun(Starts):
     def rounds(self, iterated: Values) -> list[Values] | None:
         """The elements of ``range(rank)``; None for anything else."""
         value = iterated[0] if len(iterated) == 1 else None
+        if self.in_starting:
+            # Each process is one of those that the loop starts.
+            return None
         if not isinstance(value, Opaque) or value.callee != (External("builtins.range"),):
             return None
         bounds = [only_constant(item.values) for item in value.arguments.items]
@@ -352,19 +340,6 @@ class ProcessRun(Starts):
 
 #: What every process of a job agrees on.
 ANY = Position(rank=0, local_rank=0, world_size=2, local_world_size=2)
-
-
-def is_parsed(value: Opaque) -> bool:
-    """Whether a value is what a parser made of the command line."""
-    while value.kind == "item" and value.operands and len(value.operands[0]) == 1:
-        inner = value.operands[0][0]
-        if not isinstance(inner, Opaque):
-            return False
-        value = inner
-    return any(
-        isinstance(callee, Opaque) and callee.name in ("parse_args", "parse_known_args")
-        for callee in value.callee
-    )
 
 
 def is_range(node: cst.CSTNode) -> bool:

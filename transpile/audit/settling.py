@@ -71,6 +71,9 @@ class Settling(Interpreter):
             ):
                 return (Settled(value.value),)
             return None
+        if isinstance(value, Settled):
+            # As what ``os.environ.get("RANK") or 0`` gives, which is more than that it is true.
+            return None
         if isinstance(node, cst.BooleanOperation):
             sides = tuple(self.values.get(id(part), ()) for part in parts(node))
             return self.connected(isinstance(node.operator, cst.Or), sides)
@@ -85,9 +88,12 @@ class Settling(Interpreter):
                 answers = {compared(a.value, b.value) for a in sides[0] for b in sides[1]}  # type: ignore[union-attr]
                 return (Settled(answers.pop()),) if len(answers) == 1 else None
         if value.name in ("In", "NotIn") and len(value.operands) == 2:
-            found = self.contains(value.operands[1], only_constant(value.operands[0]))
+            sought = only_constant(value.operands[0])
+            found = self.contains(value.operands[1], sought)
             if found is not None:
-                return (Settled(found is (value.name == "In")),)
+                # What is written is taken as it stands, as where two of them are compared.
+                plain = type(sought) is Constant and isinstance(value.operands[1][0], Sequence)
+                return ((Constant if plain else Settled)(found is (value.name == "In")),)
         if value.name == "Not" and truth(value.operands[0]) is not None:
             return (Settled(not truth(value.operands[0])),)
         return None
@@ -113,7 +119,7 @@ class Settling(Interpreter):
         held = container[0]
         if held == External("os.environ"):
             return True if self.vocabulary.variables.get(str(sought.value)) else None
-        if not isinstance(sought, Settled) or not isinstance(held, Sequence) or held.rest:
+        if not isinstance(held, Sequence) or held.rest:
             return None
         constants = [only_constant(values) for values in held.elements]
         if None in constants:

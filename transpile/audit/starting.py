@@ -13,6 +13,31 @@ from transpile.facts.walk import descendants
 class Starts(Wraps):
     """The part of a run that knows which arm a job of several processes takes."""
 
+    #: Whether it is in a statement that starts processes, most often in a loop over their numbers.
+    in_starting = False
+    process_calls: dict[int, list[cst.Name | cst.Attribute]]
+
+    def makes_processes(self, statement: cst.CSTNode) -> bool:
+        """Whether a statement makes ``Process`` objects, each of one of several numbers."""
+        return any(
+            isinstance(value, External) and value.name in self.vocabulary.processes
+            for function in self.written_processes(statement)
+            for value in self.evaluate(function)
+        )
+
+    def written_processes(self, statement: cst.CSTNode) -> list[cst.Name | cst.Attribute]:
+        """What is called in a statement by the name of a ``Process``."""
+        if id(statement) not in self.process_calls:
+            found = (
+                node.func
+                for node in descendants(statement)
+                if isinstance(node, cst.Call) and isinstance(node.func, (cst.Name, cst.Attribute))
+            )
+            self.process_calls[id(statement)] = [
+                one for one in found if last_name(one) == "Process"
+            ]
+        return self.process_calls[id(statement)]
+
     def starting_arm(self, node: cst.If) -> cst.BaseSuite | None:
         """Of two arms the one that starts the processes; the other is that of a run without."""
         other = node.orelse
@@ -52,3 +77,8 @@ class Starts(Wraps):
             and isinstance(node.args[0].value, cst.Integer)
             and any(id(value) in started for value in self.evaluate(node.func))
         )
+
+
+def last_name(node: cst.Name | cst.Attribute) -> str:
+    """The last word of a dotted name."""
+    return node.value if isinstance(node, cst.Name) else node.attr.value

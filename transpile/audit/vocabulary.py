@@ -74,6 +74,7 @@ class Vocabulary:
             leads back to it.
         meets: functions in which all processes take part.
         main_rank: the call that stands for a process's number where nothing else does.
+        contexts: context managers that, given a function, give back one that does the same.
         fills: functions whose first argument is a list that comes back with what others have.
     """
 
@@ -90,4 +91,5 @@ class Vocabulary:
     wraps: Mapping[str, str] = field(default_factory=dict)
     meets: frozenset[str] = frozenset()
     main_rank: str = ""
+    contexts: frozenset[str] = frozenset()
     fills: frozenset[str] = frozenset()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from transpile.audit.settling import Settling
+from transpile.audit.handing import Handing
 from transpile.audit.vocabulary import Vocabulary
 from transpile.facts.module import Module
 from transpile.facts.state import Dialect
@@ -25,7 +25,7 @@ from transpile.facts.values import (
 )
 
 
-class Wraps(Settling):
+class Wraps(Handing):
     """The part of the run that knows wraps.
 
     Args:

@@ -251,6 +251,8 @@ class Accesses(Calls):
         inner = inner_entries(value.operands[0], position)
         if inner:
             return self.look(inner)
+        if self.is_beside_settings(value.operands[0], position):
+            return replace(domain.unknown("it is a setting"), sampled=False)
         if position in (0, "loss") and any(map(self.may_give_loss, value.operands[0])):
             return self.loss_given(value.operands[0])
         if position == 0 and value.operands[0] and all(map(is_pair, value.operands[0])):
@@ -299,6 +301,24 @@ class Accesses(Calls):
         if isinstance(value.node, cst.Subscript):
             return indexed(base, value.node, self.plan, self.look)
         return domain.unknown(PIECES)
+
+    def is_beside_settings(self, base: Values, key: object) -> bool:
+        """Whether dicts that hold no samples are asked for a key before the script sets it.
+
+        What stands there is none of what it sets, as a size of batches that it computes.
+        """
+        if key is None or not base:
+            return False
+        for value in base:
+            if not isinstance(value, Mapping) or value.computed:
+                return False
+            for values in (*(entry.values for entry in value.entries.values()), value.rest):
+                held = self.look(values)
+                if held.kind not in (Kind.NOTHING, Kind.EQUAL) and (
+                    held.kind is not Kind.UNKNOWN or held.sampled
+                ):
+                    return False
+        return True
 
 
 def sizes_behind(shape: Quantity, node: cst.CSTNode, plan: Plan) -> Quantity:

@@ -80,7 +80,8 @@ def behind_handlers(plan: Plan) -> Iterator[Answer]:
     """Handlers that go on after an error of a step, or past one."""
     seen: set[int] = set()
     for step in steps_of(plan):
-        if step.key[0] in ("load", "optimizer"):
+        # Nobody waits for another process in these, and what is not there is not for any of them.
+        if step.key[0] in ("load", "optimizer", "rate"):
             continue
         for position, frame in enumerate(step.event.stack):
             if not isinstance(frame, Branch) or frame.arm != "body":

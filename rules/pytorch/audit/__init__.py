@@ -54,6 +54,13 @@ FABRIC = {
     "world_size": "world_size",
     "is_global_zero": "is_first",
 }
+#: Context managers that also decorate functions.
+CONTEXTS = frozenset(
+    {
+        "torch.no_grad", "torch.inference_mode", "torch.enable_grad", "torch.autograd.no_grad",
+        "torch.set_grad_enabled", "torch.autocast", "torch.amp.autocast", "torch.cuda.amp.autocast",
+    }
+)  # fmt: skip
 
 VOCABULARY = Vocabulary(
     calls={
@@ -108,6 +115,7 @@ VOCABULARY = Vocabulary(
     wraps={DDP: "module", FSDP: "module", "apex.parallel.DistributedDataParallel": "module"},
     meets=COLLECTIVES,
     main_rank="torch.distributed.get_rank",
+    contexts=CONTEXTS,
     fills=frozenset(
         {"torch.distributed.broadcast_object_list", "torch.distributed.all_gather_object"}
     ),

@@ -9,14 +9,14 @@ import libcst as cst
 from transpile.audit.model import Audit
 from transpile.audit.ranks import Ranks
 from transpile.facts.events import Event
-from transpile.facts.values import Constant, External, Opaque
+from transpile.facts.values import Constant, External, Instance, Opaque, Value
 from transpile.finding import Fix, Level
 from transpile.layout.arguments import add_argument
 from transpile.layout.expressions import replace_expression
 from transpile.layout.fixes import fix_of
-from transpile.plan.graph import called_names, method_calls, walk_back
+from transpile.plan.graph import called_names, method_calls, origin, walk_back
 from transpile.rule import Remark
-from transpile.rules.pytorch.audit._meetings import GATHERS, SHARDS, is_wrap
+from transpile.rules.pytorch.audit._meetings import GATHERS, SHARDS, is_wrap, wraps_of
 from transpile.rules.pytorch.effects._once import VOCABULARY
 
 FULL_STATE = "torch.distributed.fsdp.FullStateDictConfig"
@@ -34,7 +34,11 @@ def keys(audit: Audit) -> Iterator[Remark]:
     )
     for event in audit.first.facts.calls_to(*VOCABULARY.saves):
         saved = event.arguments.get("obj", 0)
-        for value in walk_back(saved.values) if saved is not None else ():
+        made_of = list(walk_back(saved.values)) if saved is not None else []
+        if any(is_plain_state(audit, value) for value in made_of):
+            # On some way it is the state of the model itself, which a flag of the job decides.
+            continue
+        for value in made_of:
             if any(
                 name == "state_dict" and any(plainly_wrapped(audit, v) for v in receiver)
                 for name, receiver in method_calls(value)
@@ -50,6 +54,15 @@ def keys(audit: Audit) -> Iterator[Remark]:
                     of_the_model(audit, event, value) if not loads_wrapped else None,
                 )
                 break
+
+
+def is_plain_state(audit: Audit, value: Value) -> bool:
+    """Whether a value is the state of a model that is behind a wrap."""
+    behind = wraps_of(audit, audit.first)
+    owners = [one for name, owner in method_calls(value) for one in owner if name == "state_dict"]
+    return any(id(getattr(origin(one), "node", None)) in behind for one in owners) and not any(
+        plainly_wrapped(audit, one) for one in owners
+    )
 
 
 def of_the_model(audit: Audit, event: Event, value: object) -> Fix | None:
@@ -109,14 +122,25 @@ def states_of(audit: Audit, loading: Event) -> list[Opaque] | None:
             if name != "load_state_dict" or not isinstance(callee, Opaque):
                 continue
             given = [value for item in event.arguments.items for value in item.values]
-            if not any(id(value) in results for value in walk_back(tuple(given))):
+            if not any(id(value) in results for value in walk_back(tuple(given), is_not_loaded)):
                 continue
             known = True
-            owners = [value for value in callee.operands[0] if isinstance(value, Opaque)]
-            made_by = [name for value in owners for name in called_names(value)]
+            made_by = [name for value in callee.operands[0] for name in kinds_of(value)]
             if not made_by or not all(name.startswith(SCHEDULERS) for name in made_by):
                 found.append(callee)
     return found if known else None
+
+
+def is_not_loaded(value: Value) -> bool:
+    """Whether a value is not what is read from a file, whose name says nothing of what is in it."""
+    return not isinstance(value, Opaque) or "torch.load" not in called_names(value)
+
+
+def kinds_of(value: Value) -> tuple[str, ...]:
+    """What made an object: functions outside the project, or what its class is derived from."""
+    if isinstance(value, Instance):
+        return value.cls.external_bases()
+    return tuple(called_names(value)) if isinstance(value, Opaque) else ()
 
 
 def loaded(audit: Audit) -> Iterator[Remark]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from transpile.audit.meetings import Alone, Meeting, missed, skipped
 from transpile.audit.model import Audit, Process
-from transpile.facts.events import Event
+from transpile.facts.events import Branch, Event
 from transpile.facts.values import (
     Constant,
     External,
@@ -69,6 +71,8 @@ def meetings_at(audit: Audit, process: Process, event: Event) -> Iterator[Meetin
     for callee in event.callee:
         if isinstance(callee, External):
             name = callee.name
+            if name in COLLECTIVES and is_switched_off(process, event):
+                continue
             if name in COLLECTIVES and not of_a_group(event):
                 yield Meeting(event, name.replace("torch.distributed", "dist"), "call", (name,))
             elif name in ALWAYS:
@@ -100,6 +104,29 @@ def synchronised(audit: Audit, process: Process) -> frozenset[int]:
     return frozenset(found - {id(None)})
 
 
+def is_switched_off(process: Process, event: Event) -> bool:
+    """Whether something is done where a model trains alone, and the model is evaluated."""
+    if not any(
+        isinstance(frame, Branch) and frame.arm == "then" and asks_training(frame.node)
+        for frame in event.stack
+    ):
+        return False
+    return any(
+        not is_training(process, event, origin(value))
+        for frame in event.calls()
+        for value in frame.receiver
+    )
+
+
+def asks_training(node: cst.CSTNode) -> bool:
+    """Whether a condition is ``self.training``."""
+    return (
+        isinstance(node, cst.If)
+        and isinstance(node.test, cst.Attribute)
+        and node.test.attr.value == "training"
+    )
+
+
 def is_training(process: Process, event: Event, model: Value) -> bool:
     """Whether a model is in training mode where it is called."""
     mode = "train"
@@ -108,19 +135,18 @@ def is_training(process: Process, event: Event, model: Value) -> bool:
             break
         for callee in other.callee:
             if isinstance(callee, Opaque) and callee.name in ("train", "eval"):
-                if any(unwrapped(value) is model for value in callee.operands[0]):
+                if any(model in unwrapped(value) for value in callee.operands[0]):
                     mode = callee.name
     return mode == "train"
 
 
-def unwrapped(value: Value) -> Value:
-    """The model behind a wrap."""
+def unwrapped(value: Value) -> list[Value]:
+    """The models that may be behind a wrap."""
     behind = origin(value)
     if isinstance(behind, Opaque) and behind.kind == "call" and behind.arguments.items:
         if any(name.rpartition(".")[2].endswith("Parallel") for name in called_names(behind)):
-            values = behind.arguments.items[0].values
-            return origin(values[0]) if values else behind
-    return behind
+            return [origin(one) for one in behind.arguments.items[0].values] or [behind]
+    return [behind]
 
 
 def of_a_group(event: Event) -> bool:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
 from transpile.audit.model import Audit
 from transpile.audit.ranks import Ranks
-from transpile.facts.values import Class, External, Opaque, Value, Values, only_constant
+from transpile.facts.events import Event
+from transpile.facts.values import (
+    Class,
+    Constant,
+    External,
+    Opaque,
+    Value,
+    Values,
+    only_constant,
+)
 from transpile.plan.effects.effects import Effect
 from transpile.plan.graph import called_names, walk_back
 from transpile.rules.pytorch.audit._data import Sharing, loaders_of
@@ -14,6 +25,9 @@ from transpile.rules.pytorch.effects._once import VOCABULARY
 LOCKING = ("transformers.", "diffusers.", "datasets.", "huggingface_hub.", "timm.", "tokenizers.")
 #: What fetches into a file of another name first, which it then moves in one step.
 MOVING = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.", "torchvision.models.")
+
+#: Arguments of a ``from_pretrained`` that name a file of weights.
+WEIGHT_FILES = ("weights_path", "checkpoint_path", "state_dict")
 
 
 def whose(callee: Value) -> list[str]:
@@ -33,10 +47,23 @@ def is_local(effect: Effect) -> bool:
         names = [name for callee in event.callee for name in whose(callee)]
         source = event.arguments.get("source", 99)
         constant = only_constant(source.values) if source is not None else None
-        local = constant is not None and constant.value == "local"
+        local = (constant is not None and constant.value == "local") or is_given_folder(event)
         if not local and not (names and all(name.startswith(LOCKING + MOVING) for name in names)):
             return False
     return True
+
+
+def is_given_folder(event: Event) -> bool:
+    """Whether ``from_pretrained`` is told a file of weights, or something that is no name."""
+    function = getattr(event.node, "func", None)
+    if not isinstance(function, cst.Attribute) or function.attr.value != "from_pretrained":
+        return False
+    for keyword in WEIGHT_FILES:
+        file = event.arguments.keyword(keyword)
+        if file is not None and file.values != (Constant(None),):
+            return True
+    first = event.arguments.positional()[:1]
+    return bool(first) and not any(isinstance(value, Constant) for value in first[0].values)
 
 
 def is_unpacked(effect: Effect) -> bool:
@@ -46,6 +73,23 @@ def is_unpacked(effect: Effect) -> bool:
         for event in effect.events
         if (argument := event.arguments.get("path", 0)) is not None
     )
+
+
+def is_touched(effect: Effect) -> bool:
+    """Whether a file is only made where it is missing, as by ``with open(path, "a"): pass``."""
+    if effect.word == "touch()":
+        return True
+    around = effect.module.source.parent(effect.node)
+    unused = isinstance(around, cst.WithItem) and around.asname is None
+    closed = isinstance(around, cst.Attribute) and around.attr.value == "close"
+    return (unused or closed) and all(map(adds, effect.events))
+
+
+def adds(event: Event) -> bool:
+    """Whether a file is opened to be added to."""
+    mode = event.arguments.get("mode", 1)
+    constant = only_constant(mode.values) if mode is not None else None
+    return constant is not None and str(constant.value).startswith("a")
 
 
 def own_path(audit: Audit, ranks: Ranks, effect: Effect) -> bool:

@@ -28,8 +28,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-import libcst as cst
-
 from transpile.audit.model import Audit, Process
 from transpile.audit.ranks import Ranks, condition
 from transpile.audit.started import is_done_before
@@ -51,10 +49,17 @@ from transpile.plan.graph import called_names, walk_back
 from transpile.rule import Remark
 from transpile.rules.pytorch.audit._checkpoints import keys, loaded
 from transpile.rules.pytorch.audit._fixes import on_main_rank
+from transpile.rules.pytorch.audit._log_files import (
+    empties,
+    is_of_main_logger,
+    logs_on_main,
+    silences,
+)
 from transpile.rules.pytorch.audit._meetings import meetings
 from transpile.rules.pytorch.audit._paths import (
     is_local,
     is_operation,
+    is_touched,
     is_unpacked,
     names_share,
     own_path,
@@ -87,13 +92,16 @@ def decide(audit: Audit) -> Iterator[Remark]:
     """One remark for each effect; one for all prints."""
     ranks = Ranks(audit.vocabulary)
     places = GuardedPlaces(audit.plan, BARRIERS)
-    silenced = silences(audit, ranks)
+    effects = find_effects(audit.plan, VOCABULARY)
+    silenced = silences(audit, ranks) or logs_on_main(
+        audit, effects, lambda effect: guarded(audit, ranks, effect)
+    )
     replaced = any(event.kind == "store" and event.name == "print" for event in audit.facts.events)
     spoken = 0
     downloads: list[Effect] = []
     per_machine: list[Effect] = []
     first: Effect | None = None
-    for effect in find_effects(audit.plan, VOCABULARY):
+    for effect in effects:
         makes = made_by(audit, effect)
         if makes == PER_MACHINE and one_machine(audit):
             continue
@@ -112,12 +120,13 @@ def decide(audit: Audit) -> Iterator[Remark]:
         elif effect.kind in FILES and effect.word not in FOLDERS:
             if own_path(audit, ranks, effect) or in_turn(audit, places, effect):
                 continue
-            if names_share(audit, effect) or is_of_unknown(effect):
+            if names_share(audit, effect) or is_of_unknown(effect) or is_touched(effect):
                 continue
             if effect.kind is Kind.LOG_FILE and given_apart(audit, effect):
                 continue
-            if silenced and effect.word.endswith(HANDLERS) and not empties(effect):
-                continue
+            if effect.word.endswith(HANDLERS) and not empties(effect):
+                if silenced or is_of_main_logger(audit, effect):
+                    continue
             if makes == PER_MACHINE:
                 per_machine.append(effect)
             else:
@@ -182,45 +191,15 @@ def made_by(audit: Audit, effect: Effect) -> tuple[bool, ...]:
 
 def one_machine(audit: Audit) -> bool:
     """Whether the processes join by their number on the machine, as those of one machine alone."""
-    ranks = []
+    ranks: list[dict[int, Constant | None]] = []
     for process in (audit.first, audit.elsewhere):
+        ranks.append({})
         for event in process.facts.calls_to("torch.distributed.init_process_group"):
             given = event.arguments.get("rank", 4)
             constant = only_constant(given.values) if given is not None else None
-            ranks.append(constant.value if constant is not None else None)
-    return len(ranks) == 2 and ranks[0] is not None and ranks[0] == ranks[1]
-
-
-def silences(audit: Audit, ranks: Ranks) -> bool:
-    """Whether the script sets up its loggers in another way on other processes."""
-    for event in audit.facts.calls:
-        for callee in event.callee:
-            name = getattr(callee, "name", "").rpartition(".")[2]
-            if name in ("setLevel", "disable", "addHandler", "removeHandler", "basicConfig"):
-                if not audit.on_all(event.node):
-                    return True
-                if any(ranks.depend(item.values) for item in event.arguments.items):
-                    return True
-                if any(chosen_apart(audit, item.node) for item in event.arguments.items):
-                    return True
-    return False
-
-
-def empties(effect: Effect) -> bool:
-    """Whether a log's file is emptied where it is opened, whatever is written to it."""
-    return any(
-        item.values == (Constant("w"),)
-        for event in effect.events
-        for item in event.arguments.items
-        if item.keyword in ("mode", "filemode", None)
-    )
-
-
-def chosen_apart(audit: Audit, node: cst.CSTNode | None) -> bool:
-    """Whether a conditional expression gives something else on another process."""
-    if not isinstance(node, cst.IfExp):
-        return False
-    return len(set(audit.answers(node.test))) > 1
+            ranks[-1].setdefault(id(event.node), constant)
+    here, there = ranks
+    return any(rank is not None and rank == there.get(node) for node, rank in here.items())
 
 
 def guarded(audit: Audit, ranks: Ranks, effect: Effect) -> bool:

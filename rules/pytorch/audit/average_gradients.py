@@ -32,7 +32,8 @@ import libcst as cst
 
 from transpile.audit.model import Audit
 from transpile.facts.events import Event, Loop
-from transpile.facts.values import External, Instance, Opaque, Value, Values
+from transpile.facts.values import Class, External, Instance, Opaque, Value, Values
+from transpile.facts.walk import descendants
 from transpile.plan.graph import method_calls, walk_back
 from transpile.plan.model import Model
 from transpile.plan.models.learning import training_forwards
@@ -179,6 +180,8 @@ def losses(audit: Audit) -> Iterator[Remark]:
         summed = bool(scaling.degree or scaling.terms)
         if summed and averaged_over_rounds(audit, scaling.node):
             continue
+        if summed and gathers_batch(audit, scaling.node):
+            continue
         # Whether denominators differ is in the data.
         yield (Remark.warn if summed else Remark.note)(
             "AU304",
@@ -221,6 +224,42 @@ def averaged_over_rounds(audit: Audit, node: cst.CSTNode) -> bool:
                 if any(one in rounds for one in value.operands[1]):
                     return True
     return False
+
+
+def gathers_batch(audit: Audit, node: cst.CSTNode) -> bool:
+    """Whether a loss is computed of the batches of all processes, gathered with their gradients.
+
+    Every process has the loss of the global batch then.
+    """
+    return any(
+        is_gathering(value)
+        for backward in audit.plan.backwards
+        if backward.event.node is node
+        for value in walk_back(backward.event.callee)
+    )
+
+
+def is_gathering(value: Value) -> bool:
+    """Whether a value is what a function with a backward pass of its own gathers."""
+    if not isinstance(value, Opaque) or value.kind != "call":
+        return False
+    for callee in value.callee:
+        if isinstance(callee, External) and callee.name == "torch.distributed.nn.all_gather":
+            return True
+        if isinstance(callee, Opaque) and callee.name == "apply" and callee.operands:
+            if any(isinstance(one, Class) and has_gather(one) for one in callee.operands[0]):
+                return True
+    return False
+
+
+def has_gather(function: Class) -> bool:
+    """Whether a class is a function with a backward pass of its own that gathers."""
+    if "torch.autograd.Function" not in function.external_bases():
+        return False
+    return any(
+        isinstance(node, cst.Attribute) and node.attr.value.startswith("all_gather")
+        for node in descendants(function.node)
+    )
 
 
 def without_averaging(event: Event) -> bool:

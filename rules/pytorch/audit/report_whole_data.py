@@ -31,7 +31,16 @@ from collections.abc import Callable, Iterator
 from transpile.audit.model import Audit
 from transpile.audit.ranks import Ranks
 from transpile.facts.events import Event
-from transpile.facts.values import Constant, External, Instance, Opaque, Value, Values
+from transpile.facts.values import (
+    Constant,
+    External,
+    Instance,
+    Opaque,
+    Settled,
+    Value,
+    Values,
+    WorldSize,
+)
 from transpile.plan.effects.effect_search import find_effects
 from transpile.plan.effects.effects import Effect, Kind
 from transpile.plan.graph import called_names, method_calls, walk_back
@@ -52,6 +61,12 @@ REPORTS = (Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.TRACK)
 GATHERING = ("torch.distributed.reduce", "torch.distributed.gather")
 #: Packages whose numbers are taken over all processes by themselves.
 REDUCING = ("torchmetrics.", "torcheval.", "evaluate.", "ignite.")
+#: Functions of trackers that keep models and files.
+KEEPING = frozenset({"save_model", "log_model", "log_artifact", "log_artifacts", "watch"})
+#: Functions that read what a process has written.
+READING = (
+    "pickle.load", "torch.load", "json.load", "numpy.load", "joblib.load", "pandas.read_csv",
+)  # fmt: skip
 #: What says how large a result is, not what it is.
 SIZES = frozenset({"len", "shape", "size", "dim", "ndim", "numel", "dtype", "device"})
 
@@ -84,7 +99,7 @@ def decide(audit: Audit) -> Iterator[Remark]:
     kept = models_keep_batches(audit)
     trained_at: Event | None = None
     for effect in find_effects(audit.plan, VOCABULARY):
-        if effect.kind not in REPORTS or not audit.makes(effect.node)[0]:
+        if effect.kind not in REPORTS or not audit.makes(effect.node)[0] or keeps_model(effect):
             continue
         for event, values in pieces(effect, ranks):
             made_of = list(with_contents(values, stored, enters))
@@ -113,6 +128,11 @@ def decide(audit: Audit) -> Iterator[Remark]:
             "the training numbers that are reported here are those of one process's batches alone",
             "all-reduce sums and counts where they are reported, if those of all are meant",
         )
+
+
+def keeps_model(effect: Effect) -> bool:
+    """Whether a tracker is given a model or a file to keep, and no number."""
+    return effect.word.removesuffix("()").rpartition(".")[2] in KEEPING
 
 
 def pieces(effect: Effect, ranks: Ranks) -> Iterator[tuple[Event, Values]]:
@@ -179,7 +199,24 @@ def gathered(audit: Audit) -> set[int]:
     for event in audit.facts.calls:
         if any(isinstance(c, External) and c.name in GATHERING for c in event.callee):
             found.update(map(id, event.result))
+    for event in audit.facts.calls_to(*READING):
+        if any(names_each_process(audit, item.values) for item in event.arguments.items[:1]):
+            found.update(map(id, event.result))
     return found
+
+
+def names_each_process(audit: Audit, values: Values) -> bool:
+    """Whether a file is one of those that the processes have written, gone through by number."""
+    sizes = [name for name, word in audit.vocabulary.calls.items() if word == "world_size"]
+    for value in walk_back(values):
+        if type(value) is Settled:
+            # Of any process nothing is known but how many there are, and numbers up to that.
+            return True
+        if isinstance(value, Opaque) and value.kind == "element":
+            for count in walk_back(value.operands[0]):
+                if isinstance(count, WorldSize) or not set(sizes).isdisjoint(called_names(count)):
+                    return True
+    return False
 
 
 def contents(audit: Audit) -> dict[int, list[Values]]:

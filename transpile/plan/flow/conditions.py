@@ -86,8 +86,13 @@ class Bindings:
             known = self.scopes[id(owner)] = read_names(owner)
         return known
 
-    def carried(self, module: Module, node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
-        """What a loop gives to a name in its own condition, for the rounds behind the first."""
+    def carried(
+        self, module: Module, node: cst.CSTNode
+    ) -> Iterator[tuple[cst.BaseExpression, int | None]]:
+        """What a loop gives to a name in its own condition, for the rounds behind the first.
+
+        With it comes which part of that it is, where it is unpacked.
+        """
         if not isinstance(node, cst.Name):
             return
         inner: cst.CSTNode = node
@@ -96,10 +101,22 @@ class Bindings:
                 for statement, value in self.of(module, node):
                     if isinstance(value, cst.BaseExpression):
                         if any(around is outer for around in ancestors(module, statement)):
-                            yield value
+                            yield value, unpacked_at(statement, node.value)
             if isinstance(outer, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
                 return
             inner = outer
+
+
+def unpacked_at(statement: cst.CSTNode, name: str) -> int | None:
+    """At which place of what is assigned a name stands; None where it is given all of that."""
+    lines = statement.body if isinstance(statement, cst.SimpleStatementLine) else (statement,)
+    for line in lines:
+        for target in line.targets if isinstance(line, cst.Assign) else ():
+            if isinstance(target.target, (cst.Tuple, cst.List)):
+                for place, element in enumerate(target.target.elements):
+                    if isinstance(element.value, cst.Name) and element.value.value == name:
+                        return place
+    return None
 
 
 ELSEWHERE = frozenset({cst.FunctionDef, cst.ClassDef, cst.Lambda})

@@ -8,7 +8,7 @@ import libcst as cst
 
 from transpile.facts.events import Call, Event
 from transpile.facts.module import Module
-from transpile.facts.values import BoundMethod, External, Function
+from transpile.facts.values import BoundMethod, External, Function, Sequence
 from transpile.plan.flow.conditions import (
     Bindings,
     assigned,
@@ -126,12 +126,30 @@ class Divergence:
         found.tests.extend(self.setting_tests(module, node))
         if self.set_by_signal(module, node):
             found.causes.add(Cause.SIGNAL)
-        for value in self.bindings.carried(module, node):
-            found.add(self.look(module, value))
+        for value, place in self.bindings.carried(module, node):
+            found.add(self.look_at_part(module, value, place))
         if isinstance(node, cst.Call):
             found.tests.extend(self.returning_tests(module, node))
         elif isinstance(node, (cst.Attribute, cst.Subscript)):
             found.tests.extend(self.setting_tests(module, node.value))
+        return found
+
+    def look_at_part(self, module: Module, node: cst.BaseExpression, place: int | None) -> Look:
+        """What one part of a tuple tells, where that is known, or else all of it."""
+        values = self.plan.facts.values_of(node)
+        parts = [
+            value.elements[place]
+            for value in values
+            if place is not None and isinstance(value, Sequence) and not value.rest
+            if place < len(value.elements)
+        ]
+        if not parts or len(parts) < len(values):
+            return self.look(module, node)
+        found = Look()
+        for part in parts:
+            found.add(self.values.of(part))
+        if isinstance(node, cst.Call):
+            found.tests.extend(self.returning_tests(module, node))
         return found
 
     def is_taken_over_all(self, node: cst.CSTNode) -> bool:

@@ -62,7 +62,7 @@ HANDING_OUT = frozenset(
         "parameters", "named_parameters", "buffers", "named_buffers", "children", "named_children",
         "modules", "named_modules", "state_dict", "load_state_dict", "get_parameter",
         "register_buffer", "get_submodule", "train", "eval", "zero_grad", "update",
-        "update_parameters", "apply", "to",
+        "update_parameters", "apply", "to", "cuda", "cpu", "half", "float", "double", "bfloat16",
         "share_memory", "requires_grad_", "copy_to", "store", "restore", "step",
     }
 )  # fmt: skip

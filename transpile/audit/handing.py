@@ -1,0 +1,35 @@
+"""Functions that are handed to libraries, which keep or ask them and do not call them now."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from transpile.audit.picking import Picking
+from transpile.audit.vocabulary import Vocabulary
+from transpile.facts.values import Arguments, External, Function, Opaque, Values
+
+#: Functions that are given one to copy its name, and do not call it.
+KEEPS_NAMES = frozenset({"functools.wraps", "functools.update_wrapper"})
+#: Packages that ask how a function is written.
+ASKING = ("inspect.",)
+
+
+class Handing(Picking):
+    """The part of a process's run that knows what does not call the function that it is given."""
+
+    vocabulary: Vocabulary
+
+    def call_external(self, callee: External, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``inspect.signature(function)`` and the like run nothing."""
+        if callee.name in KEEPS_NAMES or callee.name.startswith(ASKING):
+            return (self.opaque("call", node, callee=(callee,), arguments=arguments),)
+        return super().call_external(callee, arguments, node)
+
+    def call_opaque(self, callee: Opaque, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """``no_grad()(function)`` gives back a function that does the same."""
+        makers = [one.name for one in callee.callee if isinstance(one, External)]
+        if makers and self.vocabulary.contexts.issuperset(makers) and len(arguments.items) == 1:
+            given = arguments.items[0].values
+            if given and all(isinstance(value, Function) for value in given):
+                return given
+        return super().call_opaque(callee, arguments, node)
