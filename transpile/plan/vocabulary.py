@@ -61,6 +61,7 @@ class Batching:
 
     default: frozenset[str] = frozenset()
     stacks: frozenset[str] = frozenset()
+    samples_first: frozenset[str] = frozenset()
     shaped: frozenset[str] = frozenset()
     listed: frozenset[str] = frozenset()
     pads: frozenset[str] = frozenset()
@@ -131,6 +132,7 @@ class Layers:
         along_first: layers that go along the first dimension unless they are told otherwise.
         time_first: layers of sequences, to when they take the first dimension for time.
         stacks: layers that repeat the one that they are given.
+        samples_first: layers that take samples along the first dimension alone.
         rows: all layers that take each sample by itself, where others count as unknown; None where
             other rules know them.
         operations: layers that may go along any dimension, to what they do.
@@ -151,6 +153,7 @@ class Layers:
     along_first: frozenset[str] = frozenset()
     time_first: Mapping[str, TimeFirst] = field(default_factory=dict)
     stacks: frozenset[str] = frozenset()
+    samples_first: frozenset[str] = frozenset()
     rows: frozenset[str] | None = None
     operations: Mapping[str, LayerOperation] = field(default_factory=dict)
     by_name: frozenset[str] = frozenset()

@@ -187,6 +187,8 @@ class Calls(Tensors, Losses):
             when = layers.time_first.get(word)
             if when is not None and tensor.dim == 0 and is_time_first(made, when):
                 return domain.unknown(f"'{word}' takes the samples for time")
+            if word in layers.samples_first and tensor.kind is Kind.SAMPLE and tensor.dim:
+                return domain.unknown(f"'{word}' goes along the samples")
             if word in layers.containers:
                 return self.chained(value, made, tensor)
             if layers.rows is not None and word not in layers.rows:

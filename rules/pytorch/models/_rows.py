@@ -23,7 +23,6 @@ from transpile.plan.graph import called_names
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.learning import reached_by_losses
 from transpile.plan.query import query
-from transpile.quantity.analysis import Supposing
 from transpile.quantity.domain import Kind
 from transpile.records import dataclass, field, replace
 from transpile.rows.domain import LENGTH, Group, Held, Input, Known, Record, Tensor
@@ -31,6 +30,12 @@ from transpile.rows.run import outcomes
 from transpile.rows.state import Given
 from transpile.rows.verdict import Axes, Judgement, judged
 from transpile.rules.pytorch.models._left_behind import left_behind
+from transpile.rules.pytorch.models._patched import (
+    PATCHED,
+    is_expression,
+    patched_forward,
+    supposing,
+)
 from transpile.rules.pytorch.models._ranks import known_ranks
 from transpile.rules.pytorch.operations.library import TorchLibrary
 
@@ -122,6 +127,12 @@ def calls_of(plan: Plan, model: Model) -> list[Event]:
 def rows_of_call(plan: Plan, model: Value, event: Event) -> CallRows:
     """What one call of a model does."""
     inputs = axes_of(plan, event.arguments)
+    patched = patched_forward(plan)
+    if patched is not None:
+        # Where calls are split, the first batch tells, but not what a function keeps beside.
+        verdict: Verdict = "check" if plan.way == "data" or is_expression(patched) else "coupled"
+        shown = CallRows(verdict, reason=PATCHED, cause="object")
+        return replace(shown, module=patched.module, node=patched.node)
     tried: list[tuple[bool, CallRows]] = []
     shapes: set[frozenset[tuple[str, int]]] = set()
     if is_said_apart(plan, model) and not any(one.place for one in inputs.values()):
@@ -144,7 +155,7 @@ def rows_of_call(plan: Plan, model: Value, event: Event) -> CallRows:
             if shapes <= taken:
                 return found
             # Where calls are split, the first batch tells; where batches are shared, nothing does.
-            verdict: Verdict = "check" if plan.way == "calls" else "coupled"
+            verdict = "check" if plan.way == "calls" else "coupled"
             found = replace(found, verdict=verdict, reason=OTHER_AXIS, cause="layout")
         elif axes in supposed and axes is not constant:
             continue
@@ -288,12 +299,6 @@ def axes_of(plan: Plan, arguments: Arguments) -> dict[str, Axis]:
         if one.keyword is not None:
             found[one.keyword] = axis_of(plan, one.values)
     return found
-
-
-@query
-def supposing(plan: Plan) -> Supposing:
-    """The analysis that tells what models are given, before it is known what they do."""
-    return Supposing(plan)
 
 
 @query

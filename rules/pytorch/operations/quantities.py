@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from transpile.plan.vocabulary import Batching, Layers, Loss, Vocabulary
+from transpile.plan.vocabulary import Batching, LayerOperation, Layers, Loss, Vocabulary
 from transpile.quantity.operations import ALL, spoken
 from transpile.rules.pytorch.operations.heads import head_of
 
@@ -124,6 +124,15 @@ BATCHING = Batching(
 )  # fmt: skip
 
 
+#: Layers that take samples along the first dimension alone.
+SAMPLES_FIRST = frozenset(
+    f"{word}{rank}d"
+    for word in (
+        "Conv", "ConvTranspose", "MaxPool", "AvgPool", "AdaptiveAvgPool", "AdaptiveMaxPool",
+        "BatchNorm", "InstanceNorm",
+    )
+    for rank in (1, 2, 3)
+)  # fmt: skip
 LAYERS = Layers(
     packages=("torch.nn.",),
     functional=("torch.nn.functional.",),
@@ -147,6 +156,12 @@ LAYERS = Layers(
         }
     ),
     stacks=frozenset({"TransformerEncoder", "TransformerDecoder"}),
+    samples_first=SAMPLES_FIRST,
+    operations={
+        "Softmax": LayerOperation("softmax", order=("dim",), default=1),
+        "LogSoftmax": LayerOperation("log_softmax", order=("dim",), default=1),
+        "Softmin": LayerOperation("softmin", order=("dim",), default=1),
+    },
     heads=head_of,
 )  # fmt: skip
 

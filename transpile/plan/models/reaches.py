@@ -20,6 +20,9 @@ from transpile.plan.models.wraps import Wrap
 from transpile.plan.query import query
 from transpile.records import dataclass
 
+#: Methods of layers that put others into them.
+GROWING = frozenset({"add_module", "append", "extend", "insert", "register_module", "add_sublayer"})
+
 
 @dataclass(frozen=True)
 class Wrapper:
@@ -122,7 +125,7 @@ def accesses(
         name = node.attr.value if isinstance(node, cst.Attribute) else "[]"
         if name in same or is_before(plan, wrap, module, node):
             continue
-        replaced = is_replaced(plan, module, node)
+        replaced = is_replaced(plan, module, node) or name in GROWING
         if inner and not replaced and is_behind_module(plan, base, value):
             continue
         yield Reach(module, base, name, replaced)

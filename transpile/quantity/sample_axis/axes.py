@@ -134,19 +134,16 @@ def operands(analysis: Supposing, value: Opaque) -> list[Values]:
         # Where an axis is named, that is where the second tensor begins.
         if word in KEEPING | COMBINING | COMPARING and not given.arguments.get("axis"):
             found = [tensor, *given.positional()]
-    signature = next(
-        (
-            loss
-            for name in called_names(value)
-            if (loss := analysis.vocabulary.losses.get(name)) is not None
-        ),
-        None,
-    )
+    vocabulary = analysis.vocabulary
+    made = [name for callee in value.callee for name in called_names(origin(callee))]
+    signatures = [
+        *(vocabulary.losses.get(name) for name in called_names(value)),
+        *(vocabulary.loss_classes.get(name) for name in made),
+    ]
+    signature = next((loss for loss in signatures if loss is not None), None)
     if signature is not None:
         found = [item.values for item in value.arguments.items[:2]]
-        found = (
-            found if any(name.endswith(tuple(COMPARING)) for name in called_names(value)) else []
-        )
+        found = found if signature.function in COMPARING else []
     return found
 
 

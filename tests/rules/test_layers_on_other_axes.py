@@ -1,0 +1,101 @@
+"""Layers and losses that stand beside models and go along the samples, and patched layers."""
+
+from __future__ import annotations
+
+import pytest
+
+from transpile import Options, Outcome, convert
+
+SCRIPT = """\
+import types
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+data = TensorDataset(torch.randn(64, 6), torch.randn(64))
+loader = DataLoader(data, batch_size=16)
+model = nn.Sequential(nn.Linear(6, 4), nn.Tanh(), nn.Linear(4, 4))
+{ahead}
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(2):
+    for x, y in loader:
+        out = model(x)
+        loss = {loss}
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    {after}
+torch.save(model.state_dict(), "model.pt")
+"""
+
+
+def findings(ahead: str, loss: str, way: str, after: str = "pass") -> dict[str, str]:
+    """The level of each code."""
+    text = SCRIPT.format(ahead=ahead, loss=loss, after=after)
+    result = convert(text, Options(shard=way))
+    assert result.outcome in (Outcome.CONVERTED, Outcome.REFUSED), result.findings
+    return {one.code: one.level.name for one in result.findings}
+
+
+@pytest.mark.parametrize(
+    ("ahead", "loss"),
+    [
+        ("layer = nn.Softmax(dim=0)", "layer(out).pow(2).mean()"),
+        ("layer = nn.LogSoftmax(0)", "layer(out).pow(2).mean()"),
+        ("layer = nn.Conv1d(4, 4, 3, padding=1)", "layer(out.t()).t().pow(2).mean()"),
+        ("layer = nn.AvgPool1d(2)", "layer(out.t()[None])[0].t().pow(2).mean()"),
+        ("layer = nn.L1Loss()", "layer(out[:, :1], y)"),
+        ("layer = nn.MSELoss()", "layer(out[:, :1], y)"),
+    ],
+)
+def test_what_goes_along_the_samples_is_told(ahead: str, loss: str) -> None:
+    """A layer without a model around it is no part of what models are asked for."""
+    assert "WARNING" in findings(ahead, loss, "data").values()
+    assert findings(ahead, loss, "auto").keys() == {"DT015"}
+
+
+@pytest.mark.parametrize(
+    ("ahead", "loss"),
+    [
+        ("layer = nn.Softmax(dim=1)", "layer(out).pow(2).mean()"),
+        ("layer = nn.Softmax(dim=-1)", "layer(out).pow(2).mean()"),
+        ("layer = nn.Conv1d(4, 4, 3, padding=1)", "layer(out[:, :, None]).pow(2).mean()"),
+        ("layer = nn.L1Loss()", "layer(out[:, 0], y)"),
+        ("layer = nn.MSELoss()", "layer(out.sum(1), y)"),
+    ],
+)
+def test_what_goes_along_other_axes_is_left_alone(ahead: str, loss: str) -> None:
+    """Where samples are counted first, these take each by itself."""
+    assert findings(ahead, loss, "data") == {}
+
+
+MEAN = "old = model[0].forward\nmodel[0].forward = lambda x: old(x) - old(x).mean(0)"
+KEPT = """\
+old, seen = model.forward, []
+def counted(self, x):
+    seen.append(len(x))
+    return old(x)
+model.forward = types.MethodType(counted, model)"""
+
+
+@pytest.mark.parametrize("ahead", [MEAN, KEPT])
+def test_a_forward_that_is_replaced_is_not_that_of_the_class(ahead: str) -> None:
+    """What the class does says nothing of the layer then."""
+    loss = "(out - y[:, None]).pow(2).mean()"
+    assert findings("", loss, "data") == {}
+    assert findings(ahead, loss, "data")["PT414"] == "WARNING"
+    called = findings(ahead, loss, "auto")
+    assert ("PT354" in called) if ahead is MEAN else ("PT414" in called)
+
+
+@pytest.mark.parametrize(
+    "after",
+    ["model.append(nn.Linear(4, 4))", "model.add_module(str(epoch), nn.Linear(4, 4))"],
+)
+def test_layers_that_are_put_into_a_wrapped_model_are_refused(after: str) -> None:
+    """Their gradients are not among those that the wrap averages."""
+    loss = "(out - y[:, None]).pow(2).mean()"
+    assert findings("", loss, "data", after)["PT312"] == "ERROR"
+    assert findings(after.replace("str(epoch)", "'last'"), loss, "data") == {}
