@@ -805,3 +805,38 @@ def test_files_that_an_option_has_made_anew_are_spoken_of(test: str, forced: boo
     )
     said = [f.message for f in found.findings if f.code == "PT562"]
     assert any("asks for it, files are recreated" in message for message in said) == forced
+
+
+READING = """\
+import os
+import subprocess
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+{line}
+loader = DataLoader(TensorDataset(torch.randn(64, 4)), batch_size=8)
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for (x,) in loader:
+    loss = model(x).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "guarded"),
+    [
+        ('subprocess.check_output("cp a.txt b.txt", shell=True)', True),
+        ('revision = subprocess.check_output(["git", "rev-parse", "HEAD"])', False),
+    ],
+)
+def test_programs_whose_output_nobody_reads_run_once(line: str, guarded: bool) -> None:
+    """A program that is asked for what it says is asked by every process."""
+    result = convert(READING.format(line=line), Options())
+    assert not result.findings
+    place = result.text.index(line)
+    assert ("is_main_process()" in result.text[place - 80 : place]) is guarded

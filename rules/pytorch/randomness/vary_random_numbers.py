@@ -42,7 +42,7 @@ from transpile.plan.flow.gate import depends_on_calls
 from transpile.plan.flow.places import Statement, ancestors, insertion_place, statement_of
 from transpile.plan.flow.start import Start, find_start
 from transpile.plan.graph import given_by
-from transpile.plan.model import Plan
+from transpile.plan.model import Backward, Plan
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.pytorch.processes.join_process_group import foremost
 from transpile.rules.pytorch.randomness._early_draws import early_draws
@@ -78,8 +78,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
             "rank 0 hands its random state to all",
             data=start,
         )
-    loop = training_loop(plan) if plan.way == "data" else None
-    if loop is not None and may_draw(plan):
+    loops = training_loops(plan) if plan.way == "data" else []
+    for loop in loops if loops and may_draw(plan) else ():
         yield Ruling.apply(
             "PT702", loop, "from here on each rank draws random numbers of its own", data=loop
         )
@@ -124,15 +124,47 @@ def seeded_by_rank(plan: Plan) -> bool:
     return False
 
 
+def training_loops(plan: Plan) -> list[Loop]:
+    """The loop in which training begins, and those that a run of the script takes instead of it."""
+    first = training_loop(plan)
+    found = [first] if first is not None else []
+    began = next((one for one in plan.backwards if loop_of(plan, one) is first), None)
+    for backward in plan.backwards if began is not None else ():
+        loop = loop_of(plan, backward)
+        if loop is None or any(loop.node is other.node for other in found):
+            continue
+        if began is not None and exclude_each_other(began.event, backward.event):
+            found.append(loop)
+    return found
+
+
+def exclude_each_other(one: Event, other: Event) -> bool:
+    """Whether two events stand on different arms of one condition."""
+    arms = {id(each.node): each.arm for each in one.stack if isinstance(each, Branch)}
+    return any(
+        isinstance(each, Branch)
+        and isinstance(each.node, (cst.If, cst.IfExp))
+        and arms.get(id(each.node), each.arm) != each.arm
+        for each in other.stack
+    )
+
+
+def loop_of(plan: Plan, backward: Backward) -> Loop | None:
+    """The loop of epochs around a backward pass, or that of batches where there are none."""
+    if backward.event.detached or backward.batch_loop is None:
+        return None
+    for loop in reversed(backward.epoch_loops):
+        if not is_literal_loop(plan, loop):
+            return loop
+    return backward.batch_loop
+
+
 def training_loop(plan: Plan) -> Loop | None:
     """The loop of epochs, or that of batches where there are none."""
     for backward in plan.backwards:
-        if backward.event.detached or backward.batch_loop is None:
-            continue
-        for loop in reversed(backward.epoch_loops):
-            if not is_literal_loop(plan, loop):
-                return loop
-        return backward.batch_loop
+        loop = loop_of(plan, backward)
+        if loop is not None:
+            return loop
     for backward in plan.backwards:
         # Batches that a generator hands on are drawn in no loop of the training's own.
         around = [loop for loop in backward.event.loops() if not is_literal_loop(plan, loop)]

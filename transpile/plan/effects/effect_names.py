@@ -147,6 +147,8 @@ PROGRAMS = frozenset(
         "subprocess.Popen",
     }
 )  # fmt: skip
+#: Run other programs, most often to read what they say.
+READ_PROGRAMS = frozenset({"subprocess.check_output", "subprocess.getoutput"})
 #: What gives the shell of a notebook, whose methods run other programs.
 SHELLS = frozenset({"IPython.get_ipython", "IPython.core.getipython.get_ipython"})
 SHELL_PROGRAMS = frozenset({"system", "system_piped", "system_raw", "getoutput", "getoutput_raw"})

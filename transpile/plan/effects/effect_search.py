@@ -25,6 +25,7 @@ from transpile.plan.effects.effect_names import (
     PLOTS,
     PROGRAMS,
     PROGRESS,
+    READ_PROGRAMS,
     SHELL_MAGICS,
     SHELL_PROGRAMS,
     SHELLS,
@@ -138,7 +139,7 @@ def classify_function(name: str, event: Event, vocabulary: Vocabulary) -> Kind |
         return Kind.SWITCHED_TRACK
     if name in PROGRESS:
         return Kind.PROGRESS
-    if name in PROGRAMS:
+    if name in PROGRAMS or (name in READ_PROGRAMS and is_statement(event)):
         return Kind.PROCESS
     if name in SHOWS:
         return Kind.SHOW
@@ -147,6 +148,11 @@ def classify_function(name: str, event: Event, vocabulary: Vocabulary) -> Kind |
     if name.startswith(PLOTS):
         return Kind.PLOT
     return None
+
+
+def is_statement(event: Event) -> bool:
+    """Whether a call stands by itself, so that nothing reads what it gives."""
+    return isinstance(event.module.source.parent(event.node), cst.Expr)
 
 
 def print_kind(event: Event, vocabulary: Vocabulary) -> Kind | None:
