@@ -2,8 +2,9 @@
 
 What:
     A training set whose ``__getitem__`` reads on in a file, takes the next of an iterator or
-    queue, counts its own calls, or draws from a generator of random numbers that has a seed of its
-    own, is an error. So are workers that seed what they draw by their number alone.
+    queue, counts its own calls, keeps something for the next sample or for the script, or draws
+    from a generator of random numbers that has a seed of its own, is an error. So are workers that
+    seed what they draw by their number alone.
 
 Why:
     A ``DistributedSampler`` gives each process indices of its own. A data set that does not go by
@@ -41,6 +42,7 @@ from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Plan
 from transpile.rule import Answer, Ruling
 from transpile.rules.pytorch.data._drawn_in_order import InOrder, drawn_in_order
+from transpile.rules.pytorch.data._kept_beside import carried_on, kept_beside
 from transpile.rules.pytorch.randomness._seeds import SEEDING
 
 CODES = {"PT229": "a data set gives what comes next, whatever its index"}
@@ -48,6 +50,15 @@ WORKERS = (
     "the workers of the training loader seed their random numbers here by their number alone: "
     "those of every process would draw the same"
 )
+CARRIED = (
+    "the training set keeps here what it reads when it is asked for the next sample: in every "
+    "process that is another one"
+)
+KEPT = (
+    "the training set keeps here what it was asked for, and the script reads that elsewhere: "
+    "every process would read that of its own share"
+)
+COUNT_THERE = "count or keep it in the training loop"
 BY_SEED = "seed them by torch.initial_seed(), which differs by process"
 #: What differs from process to process.
 OWN = frozenset(
@@ -71,6 +82,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 if id(found.node) not in seen:
                     seen.add(id(found.node))
                     yield refusal(found)
+            for module, node in carried_on(plan, loader):
+                if id(node) not in seen:
+                    seen.add(id(node))
+                    yield Ruling.refuse("PT229", (module, node), CARRIED, "find it by the index")
+            for module, node in kept_beside(plan, loader):
+                if id(node) not in seen:
+                    seen.add(id(node))
+                    yield Ruling.refuse("PT229", (module, node), KEPT, COUNT_THERE)
             for module, node in seeded_by_worker(plan, loader):
                 if id(node) not in seen:
                     seen.add(id(node))

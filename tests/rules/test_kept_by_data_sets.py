@@ -1,0 +1,75 @@
+"""Data sets that keep something of the samples that they are asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from transpile import Options, convert
+
+SCRIPT = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+torch.manual_seed(0)
+
+class Rows(Dataset):
+    def __init__(self):
+        self.x = torch.randn(32, 4)
+        self.hits, self.seen, self.cache, self.file = 0, [], {{}}, None
+        self.last = torch.zeros(4)
+    def __len__(self):
+        return len(self.x)
+    def __getitem__(self, index):
+        {kept}
+
+data = Rows()
+loader = DataLoader(data, batch_size=8)
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(2):
+    for x in loader:
+        loss = model(x).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    {read}
+torch.save(model.state_dict(), "model.pt")
+"""
+SAMPLE = "return self.x[index]"
+
+
+def codes(kept: list[str], read: str, way: str) -> set[str]:
+    """The codes of all findings."""
+    text = SCRIPT.format(kept="\n        ".join([*kept, SAMPLE]), read=read)
+    return {one.code for one in convert(text, Options(shard=way)).findings}
+
+
+@pytest.mark.parametrize(
+    ("kept", "read"),
+    [
+        ("self.hits += 1", "print(data.hits)"),
+        ("self.hits += 1", "if data.hits > 40: optimizer.param_groups[0]['lr'] = 0.01"),
+        ("self.seen.append(index)", "print(len(data.seen))"),
+        ("self.cache[index] = self.x[index]", "print(len(data.cache))"),
+        ("self.last = self.x[index] - 0.5 * self.last", "pass"),
+    ],
+)
+def test_what_a_data_set_keeps_is_of_a_share(kept: str, read: str) -> None:
+    """Every process asks for other samples, unless each loads all."""
+    assert "PT229" in codes([kept], read, "data")
+    assert codes([kept], read, "auto") == {"DT015"}
+
+
+@pytest.mark.parametrize(
+    ("kept", "read"),
+    [
+        (["self.hits += 1"], "print(len(data))"),
+        (["self.cache[index] = self.x[index]"], "print(data.x.mean())"),
+        (["if self.file is None:", "    self.file = open('rows.txt')"], "pass"),
+        (["self.last = self.x[index]", "print(self.last) if index < 0 else None"], "pass"),
+    ],
+)
+def test_what_nobody_else_reads_is_left_alone(kept: list[str], read: str) -> None:
+    """A cache, a file that is opened late, and an attribute in the place of a name."""
+    assert "PT229" not in codes(kept, read, "data")
