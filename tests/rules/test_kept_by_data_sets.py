@@ -73,3 +73,50 @@ def test_what_a_data_set_keeps_is_of_a_share(kept: str, read: str) -> None:
 def test_what_nobody_else_reads_is_left_alone(kept: list[str], read: str) -> None:
     """A cache, a file that is opened late, and an attribute in the place of a name."""
     assert "PT229" not in codes(kept, read, "data")
+
+
+COLLATED = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+data = TensorDataset(torch.randn(32, 4), torch.arange(32) % 5)
+seen = []
+
+def collate(samples):
+    {line}
+    return [torch.stack(parts) for parts in zip(*{rows})]
+
+loader = DataLoader(data, batch_size=8, collate_fn=collate)
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    loss = model(x).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+{read}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "rows", "read", "code"),
+    [
+        ("seen.extend(samples)", "samples", "print(len(seen))", "PT229"),
+        ("seen.extend(samples)", "samples", "pass", ""),
+        ("kept = {int(one[1]): one for one in samples}", "kept.values()", "pass", "PT220"),
+        (
+            "kept = {}\n    for one in samples:\n        kept.setdefault(int(one[1]), one)",
+            "kept.values()",
+            "pass",
+            "PT220",
+        ),
+        ("kept = list(samples)", "kept", "pass", ""),
+    ],
+)
+def test_collate_functions_are_looked_at(line: str, rows: str, read: str, code: str) -> None:
+    """What they keep is of a share, and what they drop depends on the samples beside."""
+    text = COLLATED.format(line=line, rows=rows, read=read)
+    found = {one.code for one in convert(text, Options(shard="data")).findings}
+    assert (code in found) if code else not found & {"PT229", "PT220"}

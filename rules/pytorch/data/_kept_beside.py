@@ -9,9 +9,11 @@ import libcst as cst
 from transpile.facts.module import Module
 from transpile.facts.values import Instance
 from transpile.facts.walk import descendants
+from transpile.plan.data.collation import functions_of
 from transpile.plan.data.data_code import given_to, held_by, methods, reached_by
 from transpile.plan.flow.places import start
 from transpile.plan.model import Loader, Plan
+from transpile.rules.pytorch.data._drawn_in_order import outlives
 
 #: Methods that put something into a container.
 FILLING = frozenset({"append", "appendleft", "add", "update", "extend", "setdefault", "insert"})
@@ -20,11 +22,18 @@ FILLING = frozenset({"append", "appendleft", "add", "update", "extend", "setdefa
 def kept_beside(plan: Plan, loader: Loader) -> Iterator[tuple[Module, cst.CSTNode]]:
     """The places at which the data set of a loader keeps what the script reads outside of it."""
     given = held_by(given_to(loader, "dataset")).values()
-    reads = reached_by(plan, methods(given, ("__getitem__", "__getitems__")))
+    collating = functions_of(given_to(loader, "collate_fn"))
+    roots = (*methods(given, ("__getitem__", "__getitems__")), *collating)
+    reads = reached_by(plan, roots)
     inside = {id(each) for _, each in reads.nodes}
     for function, node in reads.nodes:
         kept = changed(node)
-        if kept is not None and read_outside(plan, kept, inside):
+        if isinstance(kept, cst.Attribute):
+            read = read_outside(plan, kept, inside)
+        else:
+            read = kept is not None and outlives(function, kept)
+            read = read and kept is not None and named_outside(function.module, kept, inside)
+        if read:
             yield function.module, node
 
 
@@ -63,8 +72,8 @@ def stands_in_body(module: Module, node: cst.CSTNode) -> bool:
     return isinstance(block, cst.FunctionDef)
 
 
-def changed(node: cst.CSTNode) -> cst.Attribute | None:
-    """The attribute that a statement or call changes: a number moved on, a container filled."""
+def changed(node: cst.CSTNode) -> cst.Attribute | cst.Name | None:
+    """What a statement or call changes: a number that is moved on, a container that is filled."""
     target: cst.CSTNode | None = None
     if isinstance(node, cst.AugAssign):
         target = node.target
@@ -74,7 +83,18 @@ def changed(node: cst.CSTNode) -> cst.Attribute | None:
         target = node.func.value if node.func.attr.value in FILLING else None
     while isinstance(target, cst.Subscript):
         target = target.value
-    return target if isinstance(target, cst.Attribute) else None
+    return target if isinstance(target, (cst.Attribute, cst.Name)) else None
+
+
+def named_outside(module: Module, kept: cst.Name, inside: set[int]) -> bool:
+    """Whether a global name is read outside of the code of the data."""
+    return any(
+        isinstance(node, cst.Name)
+        and node.value == kept.value
+        and id(node) not in inside
+        and not isinstance(module.source.parent(node), (cst.AssignTarget, cst.NameItem))
+        for node in module.source.nodes
+    )
 
 
 def read_outside(plan: Plan, kept: cst.Attribute, inside: set[int]) -> bool:

@@ -8,6 +8,7 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.facts.values import External, Function, Opaque, Value
+from transpile.facts.walk import descendants
 from transpile.plan.data.collation import functions_of
 from transpile.plan.data.data_code import body_of, called, given_to
 from transpile.plan.graph import walk_back
@@ -20,6 +21,8 @@ ADDING = frozenset({"append", "extend", "add"})
 PASSING = frozenset(
     f"builtins.{name}" for name in ("enumerate", "zip", "list", "tuple", "sorted", "reversed")
 )
+#: Functions that give some of the elements of what they are given last.
+CHOOSING = frozenset({"builtins.filter", "builtins.set", "builtins.frozenset", "dict.fromkeys"})
 #: Operators whose results pick rows where they are an index.
 COMPARISONS = frozenset(
     {
@@ -72,11 +75,14 @@ def leaves_out(plan: Plan, node: cst.CSTNode, batch: set[str]) -> bool:
     if isinstance(node, (cst.ListComp, cst.GeneratorExp, cst.SetComp)):
         clause = node.for_in
         return bool(clause.ifs) and goes_over(plan, clause.iter, batch)
+    if isinstance(node, cst.DictComp):
+        return goes_over(plan, node.for_in.iter, batch)
     if isinstance(node, cst.Call):
         names = {v.name for v in plan.facts.values_of(node.func) if isinstance(v, External)}
-        return names == {"builtins.filter"} and goes_over(plan, node.args[-1].value, batch)
+        return bool(names) and names <= CHOOSING and goes_over(plan, node.args[-1].value, batch)
     if isinstance(node, cst.For):
-        return goes_over(plan, node.iter, batch) and adds_to_some(node.body)
+        adds = adds_to_some(node.body) or any(map(puts_once, descendants(node.body)))
+        return adds and goes_over(plan, node.iter, batch)
     if isinstance(node, cst.Subscript) and len(node.slice) == 1:
         part = node.slice[0].slice
         if isinstance(part, cst.Slice) and goes_over(plan, node.value, batch):
@@ -108,6 +114,17 @@ def is_no_sample(value: Value) -> bool:
         isinstance(value, Opaque)
         and value.kind in ("item", "element")
         and any(isinstance(one, Opaque) and one.kind == "parameter" for one in value.operands[0])
+    )
+
+
+def puts_once(node: cst.CSTNode) -> bool:
+    """Whether a call keeps a sample under a key unless another one is there."""
+    return (
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Attribute)
+        and node.func.attr.value == "setdefault"
+        and len(node.args) == 2
+        and not isinstance(node.args[1].value, (cst.List, cst.Dict, cst.Call))
     )
 
 
