@@ -118,10 +118,11 @@ for step in range(9):
 """
 
 
-def test_rows_that_never_change_are_shared_out_only_where_it_is_asked_for() -> None:
-    refused = convert(script(rest=FIXED))
-    assert refused.outcome is Outcome.REFUSED and "DT016" in codes(refused)
-    assert "model = SplitCalls(model)" in convert(script(rest=FIXED), Options(shard="calls")).text
+def test_rows_that_never_change_are_shared_out_where_calls_are_split() -> None:
+    result = convert(script(rest=FIXED))
+    assert "model = SplitCalls(model)" in result.text and codes(result) == {"DT015"}
+    refused = convert(script(rest=FIXED), Options(shard="data"))
+    assert refused.outcome is Outcome.REFUSED and "PT203" in codes(refused)
 
 
 DRAWN = FIXED.replace("model(x), y", "model(x[chosen]), y[chosen]").replace(

@@ -223,6 +223,7 @@ CASES = [
             )
         ),
         BASE,
+        options=("--shard", "data"),
     ),
     Advised(
         "PT220",

@@ -24,8 +24,8 @@ from torch import nn
 model = nn.Linear(4, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 inputs = torch.randn(8, 4)
-for epoch in range(2):
-    loss = model(inputs).mean()
+for row in inputs:
+    loss = model(row).mean()
     loss.backward()
     optimizer.step()
 """

@@ -122,7 +122,11 @@ class Divergence:
             return Look(self.reductions.causes(node))
         if self.is_taken_over_all(node):
             return found
-        found.add(self.values.of(self.plan.facts.values_of(node), checks_numbers(node)))
+        absences = self.absences_named(module, node)
+        for absence in absences:
+            found.add(self.look(module, absence))
+        if not absences:
+            found.add(self.values.of(self.plan.facts.values_of(node), checks_numbers(node)))
         found.tests.extend(self.setting_tests(module, node))
         if self.set_by_signal(module, node):
             found.causes.add(Cause.SIGNAL)
@@ -133,6 +137,17 @@ class Divergence:
         elif isinstance(node, (cst.Attribute, cst.Subscript)):
             found.tests.extend(self.setting_tests(module, node.value))
         return found
+
+    def absences_named(self, module: Module, node: cst.CSTNode) -> list[cst.CSTNode]:
+        """The questions whether something is None whose answers a name stands for, if only those.
+
+        What stands in a tensor has no part in the answer.
+        """
+        if not isinstance(node, cst.Name):
+            return []
+        values = [value for _, value in self.bindings.of(module, node)]
+        asked = [value for value in values if value is not None and asks_for_none(value)]
+        return asked if len(asked) == len(values) else []
 
     def look_at_part(self, module: Module, node: cst.BaseExpression, place: int | None) -> Look:
         """What one part of a tuple tells, where that is known, or else all of it."""
