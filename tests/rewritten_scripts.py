@@ -40,7 +40,10 @@ class Difference:
 #: Rewrites after which less may be known: what one function does is asked of several then.
 APART = frozenset({"functions"})
 #: What is refused once it stands in a function of its own.
-REFUSED_APART = {"paddle/static_loader": "what a run fetches is averaged beside the graph"}
+REFUSED_APART = {
+    "paddle/static_loader": "what a run fetches is averaged beside the graph",
+    "pytorch/language_model_windows": "the function cuts batches for training and evaluation",
+}
 
 
 def said(result: Result, apart: bool) -> tuple[str, ...]:

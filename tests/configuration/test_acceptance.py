@@ -21,11 +21,17 @@ REFUSED = """\
 import torch
 from torch import nn
 
-model = nn.Linear(4, 1)
+
+class Centred(nn.Linear):
+    def forward(self, x):
+        return super().forward(x - x.mean(0))
+
+
+model = Centred(4, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 inputs = torch.randn(8, 4)
-for row in inputs:
-    loss = model(row).mean()
+for epoch in range(2):
+    loss = model(inputs).mean()
     loss.backward()
     optimizer.step()
 """
