@@ -120,3 +120,16 @@ def test_collate_functions_are_looked_at(line: str, rows: str, read: str, code: 
     text = COLLATED.format(line=line, rows=rows, read=read)
     found = {one.code for one in convert(text, Options(shard="data")).findings}
     assert (code in found) if code else not found & {"PT229", "PT220"}
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        ["row = torch.add(self.x[index], 1)"],
+        ["self.file = self.file or open('rows.txt')"],
+        ["self.file = open('rows.txt') if self.file is None else self.file"],
+    ],
+)
+def test_functions_of_modules_and_late_files_keep_nothing(kept: list[str]) -> None:
+    """What a module is called by is no container, and a file no sample."""
+    assert "PT229" not in codes(kept, "print(torch.get_default_dtype())", "data")

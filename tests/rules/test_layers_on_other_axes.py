@@ -43,6 +43,7 @@ def findings(ahead: str, loss: str, way: str, after: str = "pass") -> dict[str, 
     ("ahead", "loss"),
     [
         ("layer = nn.Softmax(dim=0)", "layer(out).pow(2).mean()"),
+        ("layer = nn.Softmax()", "layer(out[:, 0]).pow(2).mean()"),
         ("layer = nn.LogSoftmax(0)", "layer(out).pow(2).mean()"),
         ("layer = nn.Conv1d(4, 4, 3, padding=1)", "layer(out.t()).t().pow(2).mean()"),
         ("layer = nn.AvgPool1d(2)", "layer(out.t()[None])[0].t().pow(2).mean()"),
@@ -80,14 +81,20 @@ def counted(self, x):
 model.forward = types.MethodType(counted, model)"""
 
 
-@pytest.mark.parametrize("ahead", [MEAN, KEPT])
+OF_A_LIBRARY = """\
+old = nn.Linear.forward
+nn.Linear.forward = lambda self, x: old(self, x) - old(self, x).mean(0)"""
+BY_NAME = MEAN.replace("model[0].forward = lambda", 'setattr(model[0], "forward", lambda') + ")"
+
+
+@pytest.mark.parametrize("ahead", [MEAN, KEPT, OF_A_LIBRARY, BY_NAME])
 def test_a_forward_that_is_replaced_is_not_that_of_the_class(ahead: str) -> None:
     """What the class does says nothing of the layer then."""
     loss = "(out - y[:, None]).pow(2).mean()"
     assert findings("", loss, "data") == {}
     assert findings(ahead, loss, "data")["PT414"] == "WARNING"
     called = findings(ahead, loss, "auto")
-    assert ("PT354" in called) if ahead is MEAN else ("PT414" in called)
+    assert ("PT354" in called) if ahead is not KEPT else ("PT414" in called)
 
 
 @pytest.mark.parametrize(
@@ -99,3 +106,40 @@ def test_layers_that_are_put_into_a_wrapped_model_are_refused(after: str) -> Non
     loss = "(out - y[:, None]).pow(2).mean()"
     assert findings("", loss, "data", after)["PT312"] == "ERROR"
     assert findings(after.replace("str(epoch)", "'last'"), loss, "data") == {}
+
+
+def test_a_forward_of_another_layer_is_not_that_of_the_class() -> None:
+    """What another layer does may be anything."""
+    loss = "(out - y[:, None]).pow(2).mean()"
+    ahead = "other = nn.Sequential(nn.Linear(6, 4))\nmodel.forward = other.forward"
+    assert findings(ahead, loss, "data")["PT414"] == "WARNING"
+
+
+def test_a_forward_that_is_only_compiled_is_that_of_the_class() -> None:
+    """It does the same, faster."""
+    loss = "(out - y[:, None]).pow(2).mean()"
+    assert findings("model.forward = torch.compile(model.forward)", loss, "data") == {}
+
+
+def test_a_method_of_the_models_own_class_puts_no_layer_in() -> None:
+    """What its class calls so is something else."""
+    ahead = """\
+class Bank(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(6, 4)
+        self.names = []
+    def append(self, name):
+        self.names.append(name)
+    def forward(self, x):
+        return self.body(x)
+model = Bank()"""
+    loss = "(out - y[:, None]).pow(2).mean()"
+    assert "PT312" not in findings(ahead, loss, "data", "model.append(str(epoch))")
+
+
+def test_what_a_model_does_is_said_once() -> None:
+    """The loss that is made of it says nothing further."""
+    loss = "(out - y[:, None]).pow(2).mean()"
+    ahead = "model = nn.Sequential(nn.Linear(6, 4), nn.Softmax(dim=0))"
+    assert findings(ahead, loss, "data").keys() == {"PT413"}

@@ -99,6 +99,7 @@ def found(setup: str, line: str, batch: str = "x, y") -> set[str]:
         (FRAMES.format(view="h.view(-1, self.frames, 5)"), "(out - y)"),
         (FRAMES.format(view="h.view(h.size(0) // self.frames, self.frames, 5)"), "(out - y)"),
         (CLIPS, "out.view(-1, 8, 2).mean(1)"),
+        (CLIPS, "out.flatten(0, 1).view(-1, 8, 2).mean(1)"),
     ],
 )
 def test_rows_of_several_samples_are_told(setup: str, made: str) -> None:
@@ -134,6 +135,9 @@ def test_parts_of_a_batch_by_name_are_followed() -> None:
         (CLIPS, "model(x.view(-1, 6)).view(-1, 4, 2).mean(1)"),
         (CLIPS, "model(x.view(-1, 6)).view(len(x), 4, 2).mean(1)"),
         (CLIPS, "out.view(-1, 8)"),
+        (CLIPS, "out.flatten(0, 1).view(-1, 4, 2).mean(1)"),
+        (ROWS, "torch.where(out[:, :1] > 0, out, -out).view(-1, 2)"),
+        (ROWS, "(out + torch.full(size=(2,), fill_value=1.0)).view(-1, 2, 1)"),
     ],
 )
 def test_rows_within_a_sample_are_left_alone(setup: str, made: str) -> None:

@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from transpile.backends.backend import Backend
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
-from transpile.plan.models.reaches import Reach, reaches
+from transpile.plan.models.reaches import GROWING, Reach, reaches
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 
@@ -58,11 +58,11 @@ def decide(backend: Backend, plan: Plan) -> Iterator[Answer]:
                 continue
             seen.add(id(reach.node))
             if reach.replaced:
+                done = "puts a part into the model" if reach.name in GROWING else "is replaced"
                 yield Ruling.refuse(
                     f"{backend.prefix}312",
                     reach,
-                    f"'{reach.name}' of the model is replaced after the model is ready for "
-                    "training",
+                    f"'{reach.name}' of the model {done} after the model is ready for training",
                     "replace parts of the model before the optimizer is made",
                 )
                 continue

@@ -61,7 +61,6 @@ class Batching:
 
     default: frozenset[str] = frozenset()
     stacks: frozenset[str] = frozenset()
-    samples_first: frozenset[str] = frozenset()
     shaped: frozenset[str] = frozenset()
     listed: frozenset[str] = frozenset()
     pads: frozenset[str] = frozenset()

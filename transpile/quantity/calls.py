@@ -160,6 +160,9 @@ class Calls(Tensors, Losses):
 
     def layer(self, value: Opaque, made: Value) -> Quantity:
         """A call of a layer of a library."""
+        if self.vocabulary.layers.rows is None and id(made) in self.models:
+            # Of models rules tell by themselves what they do.
+            return self.from_model(domain.NOTHING, value)
         items = value.arguments.items
         found = self.through(value, made, self.look(items[0].values if items else ()))
         return self.from_model(domain.NOTHING, value) if found is None else found

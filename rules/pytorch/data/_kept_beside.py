@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.facts.values import Instance
+from transpile.facts.values import External, Function, Instance, ModuleValue
 from transpile.facts.walk import descendants
 from transpile.plan.data.collation import functions_of
 from transpile.plan.data.data_code import given_to, held_by, methods, reached_by
@@ -30,9 +30,10 @@ def kept_beside(plan: Plan, loader: Loader) -> Iterator[tuple[Module, cst.CSTNod
         kept = changed(node)
         if isinstance(kept, cst.Attribute):
             read = read_outside(plan, kept, inside)
+        elif kept is not None and outlives(function, kept) and is_kept_here(plan, kept):
+            read = named_outside(function.module, kept, inside)
         else:
-            read = kept is not None and outlives(function, kept)
-            read = read and kept is not None and named_outside(function.module, kept, inside)
+            read = False
         if read:
             yield function.module, node
 
@@ -43,6 +44,9 @@ def carried_on(plan: Plan, loader: Loader) -> Iterator[tuple[Module, cst.CSTNode
     reads = reached_by(plan, methods(given, ("__getitem__", "__getitems__")))
     for function, node in reads.nodes:
         if not isinstance(node, cst.Assign) or not stands_in_body(function.module, node):
+            continue
+        if not is_made_of_names(function, node.value):
+            # A file that is opened late is the same, whatever it was opened for.
             continue
         computed_from = set(map(id, descendants(node.value)))
         for target in node.targets:
@@ -56,6 +60,15 @@ def carried_on(plan: Plan, loader: Loader) -> Iterator[tuple[Module, cst.CSTNode
                 if inner is function
             ):
                 yield function.module, node
+
+
+def is_made_of_names(function: Function, node: cst.CSTNode) -> bool:
+    """Whether a value is made of what a function is given, or has computed itself."""
+    if isinstance(node, cst.Attribute):
+        return is_made_of_names(function, node.value)
+    if isinstance(node, cst.Name):
+        return node.value != "self" and not outlives(function, node)
+    return any(is_made_of_names(function, child) for child in node.children)
 
 
 def is_before(module: Module, one: cst.CSTNode, other: cst.CSTNode) -> bool:
@@ -84,6 +97,12 @@ def changed(node: cst.CSTNode) -> cst.Attribute | cst.Name | None:
     while isinstance(target, cst.Subscript):
         target = target.value
     return target if isinstance(target, (cst.Attribute, cst.Name)) else None
+
+
+def is_kept_here(plan: Plan, kept: cst.Name) -> bool:
+    """Whether a name stands for something of the script's own, and no module of a library."""
+    values = plan.facts.values_of(kept)
+    return not any(isinstance(value, (External, ModuleValue)) for value in values)
 
 
 def named_outside(module: Module, kept: cst.Name, inside: set[int]) -> bool:

@@ -158,9 +158,9 @@ LAYERS = Layers(
     stacks=frozenset({"TransformerEncoder", "TransformerDecoder"}),
     samples_first=SAMPLES_FIRST,
     operations={
-        "Softmax": LayerOperation("softmax", order=("dim",), default=1),
-        "LogSoftmax": LayerOperation("log_softmax", order=("dim",), default=1),
-        "Softmin": LayerOperation("softmin", order=("dim",), default=1),
+        "Softmax": LayerOperation("softmax", order=("dim",)),
+        "LogSoftmax": LayerOperation("log_softmax", order=("dim",)),
+        "Softmin": LayerOperation("softmin", order=("dim",)),
     },
     heads=head_of,
 )  # fmt: skip

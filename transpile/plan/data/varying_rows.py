@@ -22,7 +22,7 @@ PASSING = frozenset(
     f"builtins.{name}" for name in ("enumerate", "zip", "list", "tuple", "sorted", "reversed")
 )
 #: Functions that give some of the elements of what they are given last.
-CHOOSING = frozenset({"builtins.filter", "builtins.set", "builtins.frozenset", "dict.fromkeys"})
+CHOOSING = frozenset({"builtins.filter", "builtins.set", "builtins.frozenset"})
 #: Operators whose results pick rows where they are an index.
 COMPARISONS = frozenset(
     {

@@ -125,7 +125,7 @@ def accesses(
         name = node.attr.value if isinstance(node, cst.Attribute) else "[]"
         if name in same or is_before(plan, wrap, module, node):
             continue
-        replaced = is_replaced(plan, module, node) or name in GROWING
+        replaced = is_replaced(plan, module, node) or grows(value, name)
         if inner and not replaced and is_behind_module(plan, base, value):
             continue
         yield Reach(module, base, name, replaced)
@@ -300,6 +300,14 @@ def last_orders(plan: Plan) -> dict[int, int]:
             found[id(function.node)] = event.order
         found[id(statement_of(event.module, event.node))] = event.order
     return found
+
+
+def grows(model: Value, name: str) -> bool:
+    """Whether a method puts another layer into a model: one that its own class does not have."""
+    if name not in GROWING:
+        return False
+    classes = model.cls.ancestry() if isinstance(model, Instance) else ()
+    return not any(isinstance(each, Class) and name in each.scope.names for each in classes)
 
 
 def is_replaced(plan: Plan, module: Module, node: cst.CSTNode) -> bool:

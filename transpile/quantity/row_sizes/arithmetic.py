@@ -74,11 +74,19 @@ def place(axis: int | None, rank: int) -> int | None:
     return axis % rank
 
 
-def flattened(shape: Shape | None, start: int) -> Shape | None:
-    """The sizes once all axes from one on are one; a shape that is not known has at least these."""
+def flattened(shape: Shape | None, start: int | None, end: int | None) -> Shape | None:
+    """The sizes once the axes from one to another are one.
+
+    A shape of which nothing is known has at least those before, where the last axis is the end.
+    """
+    if start is None or end is None or start < 0:
+        return None
     if shape is None:
-        return (None,) * (start + 1)
-    return (*shape[:start], total(shape[start:])) if len(shape) > start else None
+        return (None,) * (start + 1) if end == -1 else None
+    last = place(end, len(shape))
+    if last is None or last < start:
+        return None
+    return (*shape[:start], total(shape[start : last + 1]), *shape[last + 1 :])
 
 
 def pooled(shape: Shape) -> Shape:

@@ -20,12 +20,13 @@ from ..operations import (
     GUARDS,
     LIKE,
     LISTING,
+    MASKS,
     MATRIX_PRODUCTS,
     PRODUCTS,
     QUOTIENTS,
     words,
 )
-from ..sample_axis.axes import KEEPING, LAYERS, OPERATORS, REDUCING, SIZED, applied
+from ..sample_axis.axes import KEEPING, OPERATORS, REDUCING, SIZED, applied
 from ..sample_axis.shapes import Given, integer
 from .arithmetic import (
     ONE_EACH,
@@ -43,33 +44,24 @@ from .arithmetic import (
     with_unit,
 )
 from .asked import Asked, listed_sizes
-from .samples import is_asked_for, sample_of
+from .layers import POOLS, through
+from .samples import is_asked_for, puts_together, sample_of
 
 if TYPE_CHECKING:
     from ..analysis import Supposing
 
 #: How far values are followed.
 DEPTH = 60
-#: Layers that keep the sizes of what they are given.
-KEEPERS = LAYERS | {
-    "BatchNorm2d", "BatchNorm3d", "BatchNorm2D", "BatchNorm3D", "Dropout1d", "Dropout2d",
-    "Dropout3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "Mish", "Hardswish", "Hardtanh",
-    "LogSigmoid", "Sigmoid", "PReLU", "RReLU", "SELU", "CELU", "Softsign",
-}  # fmt: skip
-#: Layers and functions that look at what stands side by side, and keep samples and, if they pool,
-#: channels.
-CONVOLUTIONS = words("Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d")
-POOLS = words("""
-    MaxPool1d MaxPool2d MaxPool3d AvgPool1d AvgPool2d AvgPool3d AdaptiveAvgPool1d
-    AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d
-    max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d
-    adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d
-    adaptive_max_pool3d Upsample interpolate
-    """)
+#: Go element by element over all tensors that they are given.
+PAIRED = words("where maximum minimum fmax fmin lerp atan2 xlogy addcmul addcdiv")
 #: Give numbers of a shape that is told first, or by a keyword.
 DRAWN = frozenset({"standard_normal", "random_sample", "random", "full"})
 #: Give numbers of a shape behind other numbers, by how many these are at least.
 DRAWN_BETWEEN = {"normal": 2, "uniform": 2, "randint": 1, "integers": 1}
+#: Operators that give numbers; the others tell what is true.
+ARITHMETIC = frozenset(
+    {"Add", "Subtract", "Multiply", "Divide", "FloorDivide", "Modulo", "Power", "Minus", "len"}
+)
 SPREADS = frozenset({"expand", "repeat", "tile", "repeat_interleave"})
 
 
@@ -144,7 +136,7 @@ class Reader(Asked):
         layers = [origin(one) for one in value.callee]
         if first and layers and all(map(self.is_layer, layers)):
             shape = self.of(first[0].values, depth)
-            given = {self.through(layer, shape, depth) for layer in layers}
+            given = {through(self.analysis.vocabulary.layers, layer, shape) for layer in layers}
             return given.pop() if len(given) == 1 else None
         found_by_words = {
             self.called(value, *each, depth) for each in applied(self.analysis, value)
@@ -184,7 +176,7 @@ class Reader(Asked):
         """The sizes of a part of a batch, or of a batch that is one tensor."""
         whole = (value,) if value.kind == "element" else value.operands[0]
         source = self.analysis.loader_of(whole)
-        if source is None or source.argument("collate_fn") is not None:
+        if source is None or not puts_together(source):
             return None
         made = source.argument("dataset")
         if made is None or len(made.values) != 1:
@@ -222,7 +214,13 @@ class Reader(Asked):
                 found.append(self.sliced(size, part))
             elif inner is not None and not self.is_number(inner):
                 # Several are picked, of as many axes as the index has.
-                index = self.of(self.analysis.plan.facts.values_of(inner), depth)
+                values = self.analysis.plan.facts.values_of(inner)
+                index = self.of(values, depth)
+                if any(map(self.is_mask, values)):
+                    # Of a mask of several axes, what is left has one in their place.
+                    index = (None,) if index is not None and len(index) == 1 else None
+                    if index is None:
+                        return None
                 if found and index is None:
                     return None
                 found += [None] if index is None else index
@@ -246,6 +244,17 @@ class Reader(Asked):
         """Whether an index picks one: it is a number, or what a data set is asked for."""
         values = self.analysis.plan.facts.values_of(index)
         return integer(values) is not None or (bool(values) and all(map(is_asked_for, values)))
+
+    def is_mask(self, index: Value) -> bool:
+        """Whether an index tells for each entry whether it is taken."""
+        if not isinstance(index, Opaque):
+            return False
+        if index.kind == "operation":
+            return index.name not in ARITHMETIC
+        found = self.analysis.look((index,))
+        return found.content == "bool" or any(
+            word in MASKS for word, _, _ in applied(self.analysis, index)
+        )
 
     def is_cut(self, value: Opaque) -> bool:
         """Whether a batch is cut out of what is no batch."""
@@ -284,36 +293,6 @@ class Reader(Asked):
         layers = self.analysis.vocabulary.layers
         return any(name.startswith(layers.packages) for name in called_names(made))
 
-    def through(self, layer: Value, shape: Shape | None, depth: int) -> Shape | None:
-        """The sizes of what a layer gives."""
-        if not isinstance(layer, Opaque):
-            return None
-        word = next((name.rpartition(".")[2] for name in called_names(layer)), "")
-        given = layer.arguments
-        if word in self.analysis.vocabulary.layers.containers:
-            if not given.items or any(len(item.values) != 1 for item in given.items):
-                return None
-            for item in given.positional():
-                shape = self.through(item.values[0], shape, depth)
-            return shape
-        if word == "Flatten":
-            start, end = given.get("start_dim", 0), given.get("end_dim", 1)
-            plain = start is None or integer(start.values) == 1
-            return flattened(shape, 1) if plain and end is None else None
-        if shape is None:
-            return None
-        if word in ("Linear", "Embedding"):
-            size = given.get("out_features" if word == "Linear" else "embedding_dim", 1)
-            known = integer(size.values) if size is not None else None
-            return (*(shape[:-1] if word == "Linear" else shape), known)
-        if word in CONVOLUTIONS and len(shape) == 2 + int(word[-2]):
-            channels = given.get("out_channels", 1)
-            known = integer(channels.values) if channels is not None else None
-            return (shape[0], known, *(None,) * int(word[-2]))
-        if word in POOLS:
-            return pooled(shape)
-        return shape if word in KEEPERS else None
-
     def array(self, name: str, value: Opaque, depth: int) -> Shape | None:
         """The sizes of what a function of arrays gives."""
         word = name.rpartition(".")[2]
@@ -330,16 +309,17 @@ class Reader(Asked):
         if word in SIZED or word in DRAWN:
             sizes = given.get("size", None) or given.get("shape", None)
             listed = listed_sizes(sizes) if sizes else given.all_sizes()
-            if word == "full":
-                listed = listed_sizes(given.arguments.positional()[0].values)
+            if word == "full" and not sizes:
+                listed = listed_sizes(given.all_sizes()[0]) if given.all_sizes() else []
             return tuple(map(integer, listed)) if listed else None
         if word in DRAWN_BETWEEN:
             return self.drawn(word, given)
         if word in ("view", "reshape"):
             return self.viewed(value, tensor, given, depth)
         base = self.of(tensor, depth)
-        if word == "flatten" and integer(given.get("start_dim", 0)) == 1:
-            return flattened(base, 1)
+        if word == "flatten":
+            start, end = given.get("start_dim", 0), given.get("end_dim", 1)
+            return flattened(base, integer(start) if start else 0, integer(end) if end else -1)
         if base is None:
             return None
         if word in LIKE or word in LISTING:
@@ -356,6 +336,8 @@ class Reader(Asked):
             return self.combined([tensor, *given.positional()[:1]], depth)
         if word in POOLS:
             return pooled(base)
+        if word in PAIRED:
+            return self.combined([tensor, *given.positional()], depth)
         return base if word in (KEEPING | GUARDS) - SPREADS else None
 
     def drawn(self, word: str, given: Given) -> Shape | None:

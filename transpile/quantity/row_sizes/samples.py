@@ -6,10 +6,19 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from transpile.facts.values import Function, Instance, Mapping, Opaque, Sequence, Value, Values
+from transpile.facts.values import (
+    Constant,
+    Function,
+    Instance,
+    Mapping,
+    Opaque,
+    Sequence,
+    Value,
+    Values,
+)
 from transpile.plan.data.collation import returned
 from transpile.plan.graph import called_names
-from transpile.plan.model import Plan
+from transpile.plan.model import Loader, Plan
 
 from ..sample_axis.axes import COLUMNS
 from .arithmetic import Shape
@@ -18,6 +27,13 @@ from .arithmetic import Shape
 Of = Callable[[Values], Shape | None]
 #: Give some of the samples of the data set that they are given first.
 PARTS_OF_DATA = (".random_split", ".Subset")
+
+
+def puts_together(loader: Loader) -> bool:
+    """Whether a loader puts samples together as they are, one row for each."""
+    size = loader.argument("batch_size")
+    alone = size is not None and size.values == (Constant(None),)
+    return not alone and loader.argument("collate_fn") is None
 
 
 def sample_of(plan: Plan, of: Of, data: Value, key: object) -> Shape | None:
