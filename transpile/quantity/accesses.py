@@ -252,7 +252,7 @@ class Accesses(Calls):
         if inner:
             return self.look(inner)
         if self.is_beside_settings(value.operands[0], position):
-            return replace(domain.unknown("it is a setting"), sampled=False)
+            return replace(domain.unknown(UNSET), sampled=False)
         if position in (0, "loss") and any(map(self.may_give_loss, value.operands[0])):
             return self.loss_given(value.operands[0])
         if position == 0 and value.operands[0] and all(map(is_pair, value.operands[0])):
@@ -332,6 +332,7 @@ def sizes_behind(shape: Quantity, node: cst.CSTNode, plan: Plan) -> Quantity:
     return replace(shape, tensor=False)
 
 
+UNSET = "the script sets nothing under this key"
 IN_LIBRARY = "it is computed inside a model that cannot be analysed"
 
 
