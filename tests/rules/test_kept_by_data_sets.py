@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from transpile import Options, convert
 
+Way = Literal["auto", "data", "calls"]
 SCRIPT = """\
 import torch
 from torch import nn
@@ -39,7 +42,7 @@ torch.save(model.state_dict(), "model.pt")
 SAMPLE = "return self.x[index]"
 
 
-def codes(kept: list[str], read: str, way: str) -> set[str]:
+def codes(kept: list[str], read: str, way: Way) -> set[str]:
     """The codes of all findings."""
     text = SCRIPT.format(kept="\n        ".join([*kept, SAMPLE]), read=read)
     return {one.code for one in convert(text, Options(shard=way)).findings}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from transpile import Options, Outcome, convert
 
+Way = Literal["auto", "data", "calls"]
 SCRIPT = """\
 import types
 import torch
@@ -31,7 +34,7 @@ torch.save(model.state_dict(), "model.pt")
 """
 
 
-def findings(ahead: str, loss: str, way: str, after: str = "pass") -> dict[str, str]:
+def findings(ahead: str, loss: str, way: Way, after: str = "pass") -> dict[str, str]:
     """The level of each code."""
     text = SCRIPT.format(ahead=ahead, loss=loss, after=after)
     result = convert(text, Options(shard=way))
