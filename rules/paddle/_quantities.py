@@ -204,6 +204,7 @@ LAYERS = Layers(
     ),
     recurrent={"paddle.nn.GRU": False, "paddle.nn.SimpleRNN": False, "paddle.nn.LSTM": True},
     parameterless=PARAMETERLESS,
+    renewing=frozenset({"paddle.nn.utils.weight_norm", "paddle.nn.utils.remove_weight_norm"}),
     containers=frozenset({"Sequential", "LayerList", "LayerDict"}),
     rows=ROWS,
     operations={

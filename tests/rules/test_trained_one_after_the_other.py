@@ -67,6 +67,8 @@ def test_the_epochs_are_told_to_the_sampler_and_the_ranks_part_once() -> None:
     assert lines[head + 2].strip() == 'loaders["train"].sampler.set_epoch(epoch)'
 
 
-def test_parts_that_are_replaced_behind_the_training_are_still_refused() -> None:
+def test_parts_that_are_replaced_behind_the_training_are_refused_where_it_goes_on() -> None:
     text = SCRIPT + "first.fc = nn.Linear(8, 3)\n"
-    assert [each.code for each in convert(text, path="train.py").findings if each.code == "PT312"]
+    assert "unwrap(first).fc = nn.Linear(8, 3)\n" in convert(text, path="train.py").text
+    text += "train_model(first, torch.optim.SGD(first.parameters(), lr=0.1), 2)\n"
+    assert convert(text, path="train.py").outcome is Outcome.REFUSED

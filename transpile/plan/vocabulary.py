@@ -137,6 +137,8 @@ class Layers:
         operations: layers that may go along any dimension, to what they do.
         by_name: layers that apply the function of which they are given the name.
         heads: the head of a model that may compute losses by itself, by the name of what makes it.
+        renewing: functions that put other parameters in the place of those of a layer.
+        lazy: how the dotted names begin of layers that make their parameters in their first call.
     """
 
     packages: tuple[str, ...] = ()
@@ -157,6 +159,8 @@ class Layers:
     operations: Mapping[str, LayerOperation] = field(default_factory=dict)
     by_name: frozenset[str] = frozenset()
     heads: Callable[[str], Head | None] | None = None
+    renewing: frozenset[str] = frozenset()
+    lazy: tuple[str, ...] = ()
 
     def makes(self, name: str) -> bool:
         """Whether a dotted name is a layer of the framework."""

@@ -193,10 +193,12 @@ When to ignore:
 """,
     "PD312": """\
 Why:
-    The wrap holds the parameters of the part that was replaced.
+    The wrap holds the parameters that the model had when it was wrapped. Those of a part that
+    comes later are not averaged, and each process would train a part of its own.
 
 How to fix:
-    Replace parts before the optimizer is made.
+    Put in and replace parts before the optimizer is made; call layers that make their
+    parameters in their first call once before it.
 
 Before:
     optimizer = SGD(parameters=model.parameters())

@@ -6,6 +6,7 @@ from transpile.facts.values import Values
 from transpile.plan.model import Model, Optimizer, Plan
 from transpile.plan.models import averaging
 from transpile.plan.models.averaging import Averaging
+from transpile.plan.models.late_parts import late_parts
 from transpile.plan.models.wraps import find_wrap, wrapped_already
 from transpile.plan.query import query
 from transpile.quantity.asking import Kind, quantity
@@ -41,6 +42,9 @@ def search(plan: Plan, model: Model) -> list[Averaging] | str:
     draws = Draws(plan)
     if not made or not all(draws.equal(event, "torch") for event in made[:1]):
         return "it is made where each process has random numbers of its own"
+    started = min((event.order for event in model.forwards), default=0)
+    if not all(draws.equal(event, "torch") for event in late_parts(plan, model, started)):
+        return "parts of it are made where each process has random numbers of its own"
     return averaging.search(plan, model, lambda values: of_samples(plan, values))
 
 

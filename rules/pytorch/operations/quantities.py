@@ -156,6 +156,14 @@ LAYERS = Layers(
         }
     ),
     stacks=frozenset({"TransformerEncoder", "TransformerDecoder"}),
+    lazy=("torch.nn.Lazy",),
+    renewing=frozenset(
+        f"torch.nn.utils.{name}"
+        for name in (
+            "weight_norm", "remove_weight_norm", "parametrizations.weight_norm",
+            "parametrize.register_parametrization", "parametrize.remove_parametrizations",
+        )
+    ),
     samples_first=SAMPLES_FIRST,
     operations={
         "Softmax": LayerOperation("softmax", order=("dim",)),

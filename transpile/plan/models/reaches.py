@@ -13,15 +13,13 @@ from transpile.facts.walk import descendants
 from transpile.plan.flow.places import ancestors, function_of, start, statement_of
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
+from transpile.plan.models.late_parts import GROWING
 from transpile.plan.models.owners import put_into_wholes
 from transpile.plan.models.parts import is_plain
 from transpile.plan.models.stored import stored
 from transpile.plan.models.wraps import Wrap
 from transpile.plan.query import query
 from transpile.records import dataclass
-
-#: Methods of layers that put others into them.
-GROWING = frozenset({"add_module", "append", "extend", "insert", "register_module", "add_sublayer"})
 
 
 @dataclass(frozen=True)
