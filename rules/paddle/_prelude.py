@@ -20,7 +20,7 @@ from transpile.rules.paddle._helpers.turns import TURNS
 #: Helpers that are real files, in their order.
 FILES = (
     "rows_of_ranks", "own_rows", "all_rows", "ShareRows", "GatherRows", "each_tensor",
-    "tensors_in", "axis_of_rows", "differ", "SplitCalls",
+    "tensors_in", "axis_of_rows", "differ", "unchanged_randomness", "SplitCalls",
 )  # fmt: skip
 
 HELPERS: dict[str, HelperTemplate] = {

@@ -18,7 +18,7 @@ from transpile.rules.pytorch.processes._set_up_helper import (
 
 #: The helpers by the file that holds them.
 FILES = (
-    ("randomness", ("share_random_state", "shared_randomness")),
+    ("randomness", ("share_random_state", "shared_randomness", "unchanged_randomness")),
     ("check_launch", ("check_launch",)),
     ("set_up_mpi", ("adopt_mpi_environment",)),
     ("processes", ("own_gpu", "setup_distributed", "cleanup_distributed")),

@@ -200,3 +200,48 @@ def test_the_order_of_whole_batches_is_drawn_together(batches: str, shuffle: str
     result = convert(HEAD + ORDERED.format(batches=batches, shuffle=shuffle), path="train.py")
     assert codes(result) == []
     assert f"with shared_randomness():\n        {shuffle}" in result.text
+
+
+@pytest.mark.parametrize(
+    ("loop", "said"),
+    [
+        ("for k in range(t.size(1)):\n            x = self.l(x) if {} else x", True),
+        ("for v in t.unbind(1):\n            x = self.l(x + v) if {} else x", True),
+        ("for k, v in enumerate(t.transpose(0, 1)):\n            x = self.l(v) if {} else x", True),
+        ("for k in range(len(t)):\n            x = self.l(x) if {} else x", False),
+        ("for k in range(t.shape[0]):\n            x = self.l(x) if {} else x", False),
+        ("for k, v in enumerate(t):\n            x = self.l(x + v[0]) if {} else x", False),
+        ("x = torch.stack([v[0] if {} else v[1] for v in t])", False),
+    ],
+)
+def test_what_is_drawn_for_each_place_of_sequences_is_drawn_for_all_samples(
+    loop: str, said: bool
+) -> None:
+    text = f"""\
+import random
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+random.seed(0)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(3, 3)
+
+    def forward(self, t):
+        x = t[:, 0]
+        {loop.format("random.random() < 0.5")}
+        return self.l(x)
+
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+for (t,) in DataLoader(TensorDataset(torch.randn(32, 5, 3)), 8):
+    optimizer.zero_grad()
+    net(t).pow(2).mean().backward()
+    optimizer.step()
+"""
+    assert codes(convert(text)) == ["PT741"] * said

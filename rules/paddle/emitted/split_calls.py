@@ -1,6 +1,9 @@
 """The wrap that splits the calls of a model over the processes, and what it is made of."""
 
 import dataclasses
+import random
+import sys
+from contextlib import contextmanager
 
 import paddle
 import paddle.distributed as dist
@@ -113,6 +116,23 @@ def differ(whole, rows, axis):
     return whole.shape != rows.shape or not paddle.allclose(
         whole.astype("float64"), rows.astype("float64"), 1e-3, 1e-5
     )
+
+
+@contextmanager
+def unchanged_randomness():
+    """Leave random numbers where they are, so that what follows draws the same once more."""
+    numpy = sys.modules.get("numpy")
+    drawn = random.getstate(), numpy and numpy.random.get_state()
+    devices = ["cpu", *["gpu"] * paddle.get_device().startswith("gpu")]
+    states = [paddle.get_rng_state(device) for device in devices]
+    try:
+        yield
+    finally:
+        random.setstate(drawn[0])
+        if numpy:
+            numpy.random.set_state(drawn[1])
+        for state, device in zip(states, devices):
+            paddle.set_rng_state(state, device)
 
 
 class SplitCalls(paddle.DataParallel):
@@ -232,7 +252,8 @@ class SplitCalls(paddle.DataParallel):
         self._layers.eval()
         cause = None
         with paddle.no_grad():
-            whole = tensors_in(self._layers(*args, **kwargs))
+            with unchanged_randomness():
+                whole = tensors_in(self._layers(*args, **kwargs))
             try:
                 own = [
                     each_tensor(
@@ -240,7 +261,8 @@ class SplitCalls(paddle.DataParallel):
                     )
                     for each in (args, kwargs)
                 ]
-                rows = tensors_in(self._layers(*own[0], **own[1]))
+                with unchanged_randomness():
+                    rows = tensors_in(self._layers(*own[0], **own[1]))
                 self.axes = [
                     axis_of_rows(one, other) for one, other in zip(whole, rows)
                 ]

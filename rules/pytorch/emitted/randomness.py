@@ -47,6 +47,21 @@ def shared_randomness() -> Iterator[None]:
             torch.cuda.set_rng_state(states[3])
 
 
+@contextmanager
+def unchanged_randomness() -> Iterator[None]:
+    """Leave random numbers where they are, so that what follows draws the same once more."""
+    numpy = sys.modules.get("numpy")
+    drawn = random.getstate(), numpy and numpy.random.get_state()
+    devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+    try:
+        with torch.random.fork_rng(devices):
+            yield
+    finally:
+        random.setstate(drawn[0])
+        if numpy:
+            numpy.random.set_state(drawn[1])
+
+
 def shared_seed() -> int:
     """Return the random seed of rank 0, the same on every process."""
     seed = [torch.initial_seed()]

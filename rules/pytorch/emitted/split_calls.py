@@ -11,6 +11,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from transpile.rules.pytorch.emitted.processes import get_world_size
+from transpile.rules.pytorch.emitted.randomness import unchanged_randomness
 
 
 def rows_of_ranks(total: int) -> List[int]:
@@ -322,20 +323,22 @@ class CheckedRows(SplitRows):
         cause = None
         takes_gradients = False
         try:
-            with torch.no_grad():
+            with torch.no_grad(), unchanged_randomness():
                 whole = self.compute_whole(*args, **kwargs)
         except RuntimeError:
             # It takes gradients of what it computes itself.
             takes_gradients = True
         with torch.set_grad_enabled(takes_gradients):
             if takes_gradients:
-                whole = self.compute_whole(*args, **kwargs)
+                with unchanged_randomness():
+                    whole = self.compute_whole(*args, **kwargs)
             restore()
             try:
-                rows = self.compute_whole(
-                    *each_tensor(own_rows, args, self.inputs),
-                    **each_tensor(own_rows, kwargs, self.keywords),
-                )
+                with unchanged_randomness():
+                    rows = self.compute_whole(
+                        *each_tensor(own_rows, args, self.inputs),
+                        **each_tensor(own_rows, kwargs, self.keywords),
+                    )
                 self.outputs = axes_of(rows, whole, start, differences)
             except Exception as error:
                 differences, cause = [True], error

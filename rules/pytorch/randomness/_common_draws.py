@@ -14,7 +14,7 @@ import libcst as cst
 
 from transpile.facts.events import Call, Event, Loop
 from transpile.facts.values import Opaque, Sequence, Value, Values
-from transpile.facts.walk import descendants
+from transpile.facts.walk import children, descendants
 from transpile.plan.data.batch_size_uses import all_uses
 from transpile.plan.graph import is_instance_of, walk_back
 from transpile.plan.model import Plan
@@ -262,28 +262,67 @@ def of_batch(plan: Plan, values: Values) -> bool:
 
 
 def goes_through_samples(plan: Plan, loop: Loop) -> bool:
-    """Whether a loop takes the samples of one batch, one after the other."""
+    """Whether a loop takes the samples of one batch, one after the other.
+
+    One that takes something of all samples in each round, as a model that goes through the places
+    of sequences, does not.
+    """
     steps = {id(b.batch_loop.node) for b in plan.backwards if b.batch_loop is not None}
     if id(loop.node) in steps | batch_loops(plan):
         return False
-    sizes = sizes_of_batches(plan)
-    return any(
-        id(part) in sizes or of_batch(plan, plan.facts.values_of(part))
-        for iterated in iterated_by(loop)
-        for part in descendants(iterated)
-        if isinstance(part, cst.BaseExpression)
-    )
+    passes = list(passes_of(loop))
+    taken = [quantity(plan, values) for values in taken_by(plan, loop, passes)]
+    if any(one.content == "one" for one in taken):
+        return True
+    rows = any(one.kind is Kind.SAMPLE for one in taken)
+    return any(counts_samples(plan, iterated, rows) for _, iterated in passes)
 
 
-def iterated_by(loop: Loop) -> Iterator[cst.BaseExpression]:
-    """What a loop goes through; for a comprehension, what each of its parts does."""
+def counts_samples(plan: Plan, node: cst.CSTNode, rows: bool) -> bool:
+    """Whether an expression is made of the samples of a batch, or of their number.
+
+    Args:
+        plan: the plan.
+        node: the expression that a loop goes through, or a part of it.
+        rows: what the loop takes of it has all samples.
+    """
+    if id(node) in sizes_of_batches(plan):
+        return True
+    values = plan.facts.values_of(node) if isinstance(node, cst.BaseExpression) else ()
+    if of_batch(plan, values):
+        found = quantity(plan, values)
+        return not (found.kind is Kind.SAMPLE and (rows or found.dim not in (0, None)))
+    # What is asked of a batch, such as the length of its sequences, need not be about samples.
+    asked = node.func if isinstance(node, cst.Call) else node
+    if values and isinstance(asked, (cst.Attribute, cst.Subscript)):
+        return False
+    return any(counts_samples(plan, child, rows) for child in children(node))
+
+
+def passes_of(loop: Loop) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """The target and what a loop goes through; for a comprehension, those of each of its parts."""
     node = loop.node
     if isinstance(node, cst.For):
-        yield node.iter
+        yield node.target, node.iter
     part = getattr(node, "for_in", None)
     while isinstance(part, cst.CompFor):
-        yield part.iter
+        yield part.target, part.iter
         part = part.inner_for_in
+
+
+def taken_by(
+    plan: Plan, loop: Loop, passes: list[tuple[cst.BaseExpression, cst.BaseExpression]]
+) -> Iterator[Values]:
+    """What the names stand for that a loop binds, where they are used in it."""
+    names = {
+        name.value
+        for target, _ in passes
+        for name in descendants(target)
+        if isinstance(name, cst.Name)
+    }
+    for node in descendants(loop.node):
+        if isinstance(node, cst.Name) and node.value in names:
+            yield plan.facts.values_of(node)
 
 
 @query

@@ -164,7 +164,8 @@ class ValueDifferences:
                     if self.plan.way != "calls" and self.is_filled_by_samples(value):
                         found.causes.add(Cause.BATCH)
                 continue
-            if id(value.node) in self.reduced.nodes:
+            # An attribute is one value wherever it is read, of which one place may be reduced.
+            if value.kind != "attribute" and id(value.node) in self.reduced.nodes:
                 found.causes |= self.reduced.causes(value.node)
                 continue
             if value.kind == "operation" and isinstance(value.node, cst.AugAssign):
