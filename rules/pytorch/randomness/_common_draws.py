@@ -274,7 +274,7 @@ def goes_through_samples(plan: Plan, loop: Loop) -> bool:
     taken = [quantity(plan, values) for values in taken_by(plan, loop, passes)]
     if any(one.content == "one" for one in taken):
         return True
-    rows = any(one.kind is Kind.SAMPLE for one in taken)
+    rows = any(one.kind is Kind.SAMPLE and one.dim is not None for one in taken)
     return any(counts_samples(plan, iterated, rows) for _, iterated in passes)
 
 
