@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -136,3 +137,41 @@ def test_collate_functions_are_looked_at(line: str, rows: str, read: str, code: 
 def test_functions_of_modules_and_late_files_keep_nothing(kept: list[str]) -> None:
     """What a module is called by is no container, and a file no sample."""
     assert "PT229" not in codes(kept, "print(torch.get_default_dtype())", "data")
+
+
+def test_a_generator_may_be_made_in_another_module_than_the_data_set(tmp_path: Path) -> None:
+    (tmp_path / "data.py").write_text("""\
+import torch
+from torch.utils.data import Dataset
+
+
+class Noisy(Dataset):
+    def __init__(self, rng):
+        self.rng = rng
+
+    def __len__(self):
+        return 32
+
+    def __getitem__(self, index):
+        return torch.ones(3) * self.rng.random(), torch.ones(1)
+""")
+    script = tmp_path / "train.py"
+    script.write_text("""\
+import random
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+from data import Noisy
+
+torch.manual_seed(0)
+loader = DataLoader(Noisy(random.Random(0)), batch_size=8)
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    optimizer.zero_grad()
+    nn.functional.mse_loss(model(x), y).backward()
+    optimizer.step()
+""")
+    found = convert(script.read_bytes(), Options(shard="data"), path=str(script)).findings
+    assert "PT229" in [each.code for each in found]

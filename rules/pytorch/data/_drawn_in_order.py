@@ -164,8 +164,8 @@ def made_outside(values: Values, node: cst.Call) -> bool:
 
 
 def around(module: Module, node: cst.CSTNode) -> set[int]:
-    """The nodes of the innermost function around a node."""
-    for parent in module.source.parents(node):
+    """The nodes of the innermost function around a node; none where it is of another module."""
+    for parent in module.source.parents_of(id(node)):
         if isinstance(parent, (cst.FunctionDef, cst.Lambda)):
             return set(map(id, descendants(parent)))
     return set()
