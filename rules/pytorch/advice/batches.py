@@ -154,4 +154,21 @@ After:
 When to ignore:
     Where what it computes only pads or orders the samples.
 """,
+    "PT241": """\
+Why:
+    Without an axis, squeeze takes away all that have length 1. A process may have one sample of the
+    last batch: its scores are then no rows any more, and fail or are spread over others.
+
+How to fix:
+    Name the axis that is meant, or drop the last batch.
+
+Before:
+    scores = model(images).squeeze()
+
+After:
+    scores = model(images).squeeze(-1)
+
+When to ignore:
+    Where the processes divide the number of samples so that none has a single one.
+""",
 }

@@ -203,7 +203,10 @@ class SplitRows:
             rows = rows_of_ranks(total)[dist.get_rank()]
             if not isinstance(tensor, torch.Tensor):
                 raise TypeError(f"the rows of {type(tensor)} cannot be put together")
-            if tensor.dim() <= axis or tensor.size(axis) != rows:
+            lacks_rows = tensor.dim() <= axis or tensor.size(axis) != rows
+            if lacks_rows and rows == 1 < total:
+                tensor = tensor.unsqueeze(axis)  # squeezed away, with a single row
+            elif lacks_rows:
                 raise ValueError(
                     f"an output of shape {tuple(tensor.shape)} has no row per sample"
                 )
