@@ -11,6 +11,7 @@ from transpile.facts.values import External, Opaque
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.models.noise import changes, models_of
+from transpile.quantity.asking import Kind, quantity
 from transpile.rules.pytorch.agreement._decisions import sources
 from transpile.rules.pytorch.agreement._steps import in_groups
 
@@ -29,7 +30,7 @@ Amount = tuple[Event, cst.BaseExpression, str]
 def amounts(plan: Plan) -> Iterator[Amount]:
     """The numbers that gradients are cut at, and those by which parameters are changed."""
     for event in plan.facts.events:
-        if event.detached or not plan.in_training(event.stack):
+        if event.detached:
             continue
         for callee in event.callee if event.kind == "call" else ():
             name = callee.name if isinstance(callee, External) else ""
@@ -67,3 +68,23 @@ def put(event: Event) -> list[cst.BaseExpression]:
         return [event.node.value]
     found: list[cst.BaseExpression] = sources(event)
     return found
+
+
+def counts_samples(plan: Plan, node: cst.BaseExpression) -> bool:
+    """Whether a number grows or shrinks with how many samples a process has of a batch.
+
+    A gradient that a count is a factor of goes back into itself in the next round, so that nothing
+    is known of the product: its factors are.
+    """
+    found = quantity(plan, plan.facts.values_of(node))
+    if found.kind is Kind.EQUAL:
+        return found.degree != 0 and not found.agreed
+    inner: list[cst.BaseExpression] = []
+    if isinstance(node, cst.BinaryOperation):
+        inner = [node.left, node.right]
+    elif isinstance(node, cst.UnaryOperation):
+        inner = [node.expression]
+    elif isinstance(node, cst.Call):
+        inner = [argument.value for argument in node.args]
+        inner += [node.func.value] if isinstance(node.func, cst.Attribute) else []
+    return found.kind is Kind.UNKNOWN and any(counts_samples(plan, one) for one in inner)

@@ -265,7 +265,8 @@ def updated_by_hand(plan: Plan) -> list[Value]:
                 ):
                     found.append(owner)
         for base in bases:
-            for value in walk_back(base, enters_part):
+            # What scales gradients between the backward pass and the step changes no parameter.
+            for value in walk_back(base, lambda v: enters_part(v) and not is_gradient(v)):
                 for name, receiver in method_calls(value):
                     if name in plan.table.parameter_methods:
                         found.extend(
