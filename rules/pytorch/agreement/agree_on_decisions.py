@@ -259,7 +259,7 @@ def of_a_share(plan: Plan, divergence: Divergence, event: Event, node: cst.BaseE
     if divergence.cause(event.module, node) is Cause.BATCH:
         return f"depends on {Cause.BATCH.value}"
     shares = plan.way == "data" and plan.options.batch_size == "global"
-    if shares and counts_samples(plan, node):
+    if shares and counts_samples(divergence, node):
         return "follows the number of samples that this process has of the batch"
     return ""
 
