@@ -447,3 +447,42 @@ def test_a_criterion_that_learns_and_gives_a_number_is_computed_whole(how: str) 
     assert "    centres = DistributedDataParallel(centres)" in result.text
     (note,) = [one for one in result.findings if one.code == "PT353"]
     assert "PT354" not in codes(result), note
+
+
+CHOSEN = """\
+class Centred(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 1)
+
+    def forward(self, inputs):
+        return self.layer({given})
+
+
+def chosen(name):
+    if name == "plain":
+        model = nn.Sequential(nn.Linear(4, 1))
+    else:
+        model = Centred()
+    return model
+
+
+model = chosen(input())
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "splits"), [("inputs - inputs.mean(0)", False), ("inputs - 1", True)]
+)
+def test_what_one_wrap_computes_whole_is_not_said_to_be_split(given: str, splits: bool) -> None:
+    """One wrap serves all models that a variable may hold; with one of them it is a plain one."""
+    result = convert(script(COUPLED, CHOSEN.format(given=given)))
+    assert result.outcome is Outcome.CONVERTED
+    assert ("model = SplitCalls(model)" in result.text) is splits
+    (note,) = [finding for finding in result.findings if finding.code == "DT015"]
+    assert note.message.startswith("calls of models are split, not batches") is splits
+    assert ("computes every batch whole" in note.message) is not splits
+    whole = [finding.message for finding in result.findings if finding.code == "PT353"]
+    assert len(whole) == (0 if splits else 2)
+    assert splits or any("another model that may stand in 'model'" in each for each in whole)
+    assert "PT354" not in codes(result)

@@ -20,6 +20,9 @@ COST = (
     "every rank draws every batch and receives the outputs of all rows; losses, numbers and state "
     "of the script stay those of one process"
 )
+WHOLE = "every rank computes every batch whole, which is right, but no faster with more of them"
+#: How the codes of decisions end by which calls, or those of methods, are split.
+SPLITTING = ("351", "361")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +84,7 @@ def choose(data: Attempt, calls: Attempt, path: str) -> Result:
         path: how findings name the script.
     """
     if settles(data, calls):
-        return with_finding(calls.result, split_calls(settled(data, calls)[0], path))
+        return with_finding(calls.result, split_calls(settled(data, calls)[0], path, calls.result))
     known = {finding.code for finding in data.result.findings}
     refusals = [f for f in calls.result.findings if f.level is Level.ERROR and f.code not in known]
     if not refusals:
@@ -94,9 +97,12 @@ def choose(data: Attempt, calls: Attempt, path: str) -> Result:
     return with_finding(data.result, note)
 
 
-def split_calls(doubt: Finding, path: str) -> Finding:
-    """The note on a conversion that shards calls."""
-    message = f"calls of models are split, not batches ({doubt.code}: {doubt.message}): {COST}"
+def split_calls(doubt: Finding, path: str, result: Result) -> Finding:
+    """The note on a conversion that shards calls, or where nothing of them can be split."""
+    what, cost = "calls of models are split, not batches", COST
+    if not any(decision.code.endswith(SPLITTING) for decision in result.decisions):
+        what, cost = "neither batches nor calls of models are split", WHOLE
+    message = f"{what} ({doubt.code}: {doubt.message}): {cost}"
     return Finding("DT015", Level.NOTE, path, doubt.line, doubt.column, message)
 
 

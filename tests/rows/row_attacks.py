@@ -596,6 +596,16 @@ ATTACKS = [
     Small("fft over all axes", "return torch.fft.fftn(x).real", LINEAR),
     Small("softmax of one row per sample", "return F.softmax(self.fc(x)[:, 0])", LINEAR),
     Small("halves of the batch", "a, b = x.chunk(2)\nreturn a + b", LINEAR),
+    Small(
+        "a schedule at places in the batch",
+        "t = torch.arange(x.size(0))\nreturn x * torch.gather(self.bar, 0, t).view(-1, 1)",
+        "self.register_buffer('bar', torch.linspace(1.0, 0.1, 6))",
+    ),
+    Small(
+        "a table by places in the batch",
+        "t = self.fc(x).argmax(1, keepdim=True)\nreturn self.bar.gather(1, t) * x",
+        LINEAR + "\nself.register_buffer('bar', torch.linspace(1.0, 0.1, 18).view(6, 3))",
+    ),
     Small("gather of samples", "i = x.argsort(1)\nreturn x.gather(0, i)", LINEAR),
     Small(
         "scatter of samples",

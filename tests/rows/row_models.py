@@ -132,6 +132,12 @@ APART = [
     Small("columns", "return self.fc(x)[:, [0, 2]]", LINEAR),
     Small("own places", "h = self.fc(x)\nreturn h[torch.arange(h.size(0)), h.argmax(1)]", LINEAR),
     Small("gathered", "h = self.fc(x)\nreturn h.gather(1, h.argmax(1, keepdim=True))", LINEAR),
+    Small("a schedule at own places",
+          "t = self.fc(x).argmax(1)\nreturn x * torch.gather(self.bar, index=t, dim=0).view(-1, 1)",
+          LINEAR + "\nself.register_buffer('bar', torch.linspace(1.0, 0.1, 3))"),
+    Small("a table at own places",
+          "t = self.fc(x).argmax(1, keepdim=True)\nreturn self.bar.gather(0, t.expand(-1, 5)) * x",
+          LINEAR + "\nself.register_buffer('bar', torch.linspace(1.0, 0.1, 15).view(3, 5))"),
     Small("recurrent", "out, _ = self.rnn(x)\nreturn out[:, -1, :]",
           "self.rnn = nn.LSTM(5, 4, batch_first=True)", SERIES),
     Small("recurrent with states", "h = torch.zeros(1, x.size(0), 4, dtype=x.dtype)\n"

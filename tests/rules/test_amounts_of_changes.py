@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from data_way import convert
 
-from transpile import Outcome
+from transpile import Options, Outcome
 from transpile import convert as convert_on_any_way
 
 SCRIPT = """\
@@ -33,6 +33,18 @@ DIFFERENT = (
     f"{EACH}p.grad /= b.std()",
     f"{EACH}p.data.mul_(1 - 0.01 * loss.item())",
     "for group in optimizer.param_groups:\n        group.update(lr=min(0.1, loss.item()))",
+    f"{EACH}p.grad /= a.size(0)",
+    f"{EACH}p.grad.mul_(len(a) / 12)",
+    f"{EACH}p.grad = p.grad / b.shape[0]",
+    f"{EACH}p.data.mul_(1 - 0.001 * a.size(0))",
+    "nn.utils.clip_grad_norm_(model.parameters(), 0.1 * len(a))",
+    "optimizer.param_groups[0]['lr'] = 0.1 / a.size(0)",
+)
+#: What stands behind the batches of an epoch, and depends on the last of them.
+AFTERWARDS = (
+    "for p in model.parameters():\n    p.data.mul_(1 - 0.01 * a.mean())",
+    "for p in model.parameters():\n    p.data /= len(a)",
+    "for p in model.parameters():\n    p.data = p.data * b.abs().max()",
 )
 SAME = (
     "nn.utils.clip_grad_norm_(model.parameters(), 0.5)",
@@ -41,6 +53,8 @@ SAME = (
     f"{EACH}p.grad.div_(p.grad.norm() + 1e-6)",
     f"{EACH}p.grad.add_(p.detach(), alpha=0.01)",
     f"{EACH}p.data.mul_(0.99)",
+    f"{EACH}p.grad.mul_(a.size(0) / len(b))",
+    f"{EACH}p.grad.div_(len(x))",
     "for group in optimizer.param_groups:\n        group.update(lr=group['lr'] * 0.9)",
 )
 
@@ -57,4 +71,17 @@ def test_what_is_changed_by_a_number_of_a_share_is_refused(change: str) -> None:
 @pytest.mark.parametrize("change", SAME)
 def test_what_all_processes_change_alike_is_left(change: str) -> None:
     found = convert(SCRIPT.format(change=change)).findings
+    assert "PT712" not in {finding.code for finding in found}
+
+
+@pytest.mark.parametrize("change", AFTERWARDS)
+def test_what_is_changed_between_epochs_is_looked_at_as_well(change: str) -> None:
+    result = convert(SCRIPT.format(change="pass") + change + "\n")
+    assert result.outcome is Outcome.REFUSED
+    assert "PT712" in {finding.code for finding in result.findings}
+
+
+def test_a_batch_for_each_process_is_counted_as_the_script_counts_it() -> None:
+    source = SCRIPT.format(change=f"{EACH}p.grad /= a.size(0)")
+    found = convert(source, Options(batch_size="per-device")).findings
     assert "PT712" not in {finding.code for finding in found}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from single_rule import plan_of
 from test_quantity_of_frameworks import measured
 
-from transpile.quantity.asking import Kind
+from transpile.quantity.asking import Kind, quantity
 from transpile.quantity.sample_axis.axes import CROSSED
 
 #: What frameworks call a sum along the last axis that leaves it, and others.
@@ -75,3 +76,46 @@ def test_samples_meet_where_tensors_have_as_many_axes(
     found = measured(framework, expression)
     assert (found.reason == CROSSED) is crosses, found
     assert crosses or found.kind is not Kind.UNKNOWN
+
+
+PADDED = """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+first = nn.Linear(4, 1)
+layer = {layer}
+optimizer = torch.optim.SGD(first.parameters(), lr=0.1)
+for (x,) in DataLoader(TensorDataset(torch.randn(32, 4)), batch_size=8):
+    h = layer(first(x))
+    padded = F.pad(h, {widths})
+    optimizer.zero_grad()
+    padded.mean().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("layer", "widths", "across"),
+    [
+        ("nn.Conv2d(1, 1, 3)", "[1, 2, 3, 4]", False),
+        ("nn.ConvTranspose2d(1, 1, 2, stride=2)", "(1, 1, 1, 1)", False),
+        ("nn.Upsample(scale_factor=2)", "[1, 2, 3, 4]", False),
+        ("nn.Conv1d(1, 1, 3)", "[1, 2]", False),
+        # What may have no other axes than these is padded with samples.
+        ("nn.Conv1d(1, 1, 3)", "[1, 2, 3, 4]", True),
+        ("nn.Conv2d(1, 1, 3)", "[1, 2, 3, 4, 5, 6]", True),
+        ("nn.BatchNorm1d(1)", "[1, 2, 3, 4]", True),
+        ("nn.Linear(1, 1)", "[1, 2, 3, 4]", True),
+        ("nn.Identity()", "[1, 2, 3, 4]", True),
+    ],
+)
+def test_layers_of_pictures_have_axes_behind_the_samples(
+    layer: str, widths: str, across: bool
+) -> None:
+    plan = plan_of(PADDED.format(layer=layer, widths=widths))
+    [event] = plan.facts.calls_to("torch.nn.functional.pad")
+    found = quantity(plan, event.result)
+    assert (found.kind is Kind.UNKNOWN) is across, found
+    assert across or found.dim == 0

@@ -81,3 +81,40 @@ def test_a_loss_without_the_model_on_one_process_is_refused(batch: str) -> None:
 def test_what_all_decide_alike_is_left_as_it_is(batch: str) -> None:
     assert not findings(text_of(batch), "PT712")
     assert "any_rank(" not in converted(text_of(batch)).text
+
+
+KEPT = """\
+if scale is None:
+    scale = loss.detach()
+else:
+    scale = 0.9 * scale + 0.1 * loss.detach()
+"""
+
+
+@pytest.mark.parametrize(
+    ("batch", "asked"),
+    [
+        (f"loss = error.mean()\n{KEPT}loss = loss / (scale + 1)", False),
+        (
+            "loss = error.mean()\n"
+            "scale = loss.detach() if scale is None else 0.9 * scale + 0.1 * loss.detach()\n"
+            "loss = loss / (scale + 1)",
+            False,
+        ),
+        (
+            "loss = error.mean()\nif y.max() > 1:\n    scale = loss.detach()\n"
+            "loss = loss if scale is None else loss / 2",
+            True,
+        ),
+        (
+            "loss = error.mean()\nscale = loss.detach() if y.max() > 1 else None\n"
+            "if scale is not None:\n    loss = loss / 2",
+            True,
+        ),
+        ("loss = error.mean()\nloss = loss if y.max() > 1 else loss / 2", True),
+    ],
+)
+def test_whether_something_was_set_asks_for_no_sample(batch: str, asked: bool) -> None:
+    """Where a share decides that it is set, it does."""
+    source = text_of(batch).replace("    for epoch in", "    scale = None\n    for epoch in", 1)
+    assert bool(findings(source, "PT417")) is asked

@@ -12,6 +12,8 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 inputs, targets = torch.randn(48, 4), torch.randn(48, 1)
+named = nn.ParameterDict({{key: nn.Parameter(torch.zeros(())) for key in "rc"}})
+losses = {{"r": nn.functional.mse_loss, "c": nn.functional.l1_loss}}
 model = nn.Linear(4, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for i, (x,) in enumerate(DataLoader(TensorDataset(inputs), batch_size=12)):
@@ -40,6 +42,7 @@ def codes(cut: str, shard: str = "data") -> list[str]:
         "y = targets.view(4, 12, 1)[i]",
         "y = [part for part in targets.split(12)][i]",
         "y = targets[torch.arange(i * 12, i * 12 + 12)]",
+        "for key in (12 * i,):\n        y = targets[key : key + 12]",
     ],
 )
 def test_rows_by_a_counter_are_refused(cut: str) -> None:
@@ -55,6 +58,8 @@ def test_rows_by_a_counter_are_refused(cut: str) -> None:
         "y = 2.0",
         "y = targets[:1]",
         "y = [0.5, 0.25, 0.1, 0.0][i]",
+        "for key in 'rc':\n        y = named[key] + x[:, :1]",
+        "for key, by in zip('rc', (x, x)):\n        y = losses[key](by[:, :1], named[key])",
     ],
 )
 def test_other_slices_are_left(cut: str) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from data_way import convert
 
-from transpile import Outcome, Result
+from transpile import Options, Outcome, Result
+from transpile import convert as convert_on_any_way
 
 SCRIPT = """\
 import torch
@@ -54,6 +55,11 @@ STEP = "F.cross_entropy(out, y).backward()"
 
 def result(**parts: str) -> Result:
     """What becomes of the script with some places filled."""
+    return convert(script(**parts), path="train.py")
+
+
+def script(**parts: str) -> str:
+    """The script with some places filled."""
     filled = {
         "backward": "return grad",
         "last": "nn.Linear(8, 3)",
@@ -64,7 +70,7 @@ def result(**parts: str) -> Result:
     }
     filled = {key: text.replace("\n", "\n        ") for key, text in filled.items()}
     filled["setup"] = parts.get("setup", "")
-    return convert(SCRIPT.format(**filled), path="train.py")
+    return SCRIPT.format(**filled)
 
 
 def loud(found: Result) -> set[str]:
@@ -242,3 +248,29 @@ def test_a_tensor_of_a_layer_is_no_way_past_the_wrap(penalty: str) -> None:
 def test_running_statistics_of_instance_norm_are_warned_of(layer: str, kept: bool) -> None:
     found = result(last=f"nn.Sequential({layer}, nn.Linear(8, 3))")
     assert ("PT411" in loud(found)) == kept
+
+
+SPLIT = "out = Bent.apply(model(x))\nF.cross_entropy(out, y).backward()"
+
+
+@pytest.mark.parametrize(
+    ("parts", "warned"),
+    [
+        ({"step": SPLIT}, False),
+        ({"step": f"out.register_hook(lambda grad: grad.clamp(-1, 1))\n{STEP}"}, False),
+        ({"forward": "h = Bent.apply(h)"}, True),
+        ({"forward": "h.register_hook(lambda grad: grad.clamp(-1, 1))"}, True),
+        ({"setup": "for p in model.parameters():\n    p.register_hook(lambda g: g.sign())"}, True),
+        ({"setup": "model.last.weight.register_hook(lambda g: g.sign())"}, True),
+    ],
+)
+def test_where_calls_are_split_gradients_outside_of_models_are_whole(
+    parts: dict[str, str], warned: bool
+) -> None:
+    """Those within a model, and of its parameters, are of the rows of one process there, too."""
+    source = script(**{"backward": "return grad.clamp(-1, 1)", **parts})
+    found = convert_on_any_way(source, Options(shard="calls"), path="train.py")
+    assert ("PT409" in loud(found)) is warned, found.findings
+    assert found.outcome is Outcome.CONVERTED
+    if not warned:
+        assert "PT409" in loud(convert(source, path="train.py"))

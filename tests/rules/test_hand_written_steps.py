@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from transpile import Outcome, convert
+from transpile import Options, Outcome, convert
 
 HEAD = """\
 import torch
@@ -84,3 +84,57 @@ def test_gradients_flow_through_the_values_of_a_choice() -> None:
     pick = "a = (one * two.topk(8)[0]).mean()\n    b = two.max() * two.topk(6)[0][0]"
     result = convert((HEAD + TWO.format(pick=pick)).encode())
     assert "SplitCalls(other)" not in result.text
+
+
+SCALED = """
+class Clipped:
+    def __init__(self, params):
+        self.params = list(params)
+        self.optimizer = torch.optim.SGD(self.params, lr=0.1)
+
+    def step(self, factor):
+        for p in self.params:
+            {change}
+        self.optimizer.step()
+
+
+nets = [nn.Linear(4, 2) for _ in range(2)]
+optimizers = [Clipped(net.parameters()) for net in nets]
+for x, y in loader:
+    for net, own in zip(nets, optimizers):
+        net.zero_grad()
+        F.cross_entropy(net(x), y).backward()
+        own.step({factor})
+"""
+SCALES = [
+    "p.grad.data.mul_(factor)",
+    "p.grad.mul_(factor)",
+    "p.grad /= factor",
+    "p.grad = p.grad * factor",
+    "p.grad.clamp_(-factor, factor)",
+]
+
+
+@pytest.mark.parametrize("change", SCALES)
+def test_gradients_are_averaged_before_they_are_scaled(change: str) -> None:
+    """What scales them changes no parameter, and scales the same on all processes."""
+    result = convert((HEAD + SCALED.format(change=change, factor="0.5")).encode())
+    assert result.outcome is Outcome.CONVERTED, result.findings
+    text = result.text
+    assert text.index("average_gradients(self.optimizer)") < text.index("for p in self.params")
+
+
+@pytest.mark.parametrize("change", SCALES[:-1])
+@pytest.mark.parametrize("factor", ["len(x)", "x.abs().max()"])
+def test_gradients_are_not_scaled_by_a_number_of_a_share(change: str, factor: str) -> None:
+    source = (HEAD + SCALED.format(change=change, factor=factor)).encode()
+    result = convert(source, Options(shard="data"))
+    assert result.outcome is Outcome.REFUSED
+    assert "PT712" in {each.code for each in result.findings}
+
+
+@pytest.mark.parametrize("change", ["p.data.mul_(factor)", "p.data.add_(-factor * p.grad)"])
+def test_parameters_that_are_changed_are_not_averaged_by_hand(change: str) -> None:
+    result = convert((HEAD + SCALED.format(change=change, factor="0.5")).encode())
+    assert result.outcome is Outcome.REFUSED
+    assert "the script changes its parameters itself" in str(result.findings)

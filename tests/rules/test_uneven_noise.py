@@ -66,6 +66,7 @@ def errors(
         {"step": "model[0].weight.data.uniform_(-1, 1)"},
         {"epoch": "for p in model.parameters():\n            p.data.mul_(torch.rand(1))"},
         {"own": "p.add_(torch.randn_like(p))", "optimizer": "Noisy"},
+        {"step": ALL.format("p.grad /= 1 + len(torch.rand(8).nonzero())")},
         {"own": "p.data = p.data + torch.randn_like(p)", "optimizer": "Noisy"},
     ],
 )
@@ -85,6 +86,16 @@ def test_noise_after_the_wrap_is_refused(parts: dict[str, str]) -> None:
 )
 def test_what_is_equal_everywhere_is_not(parts: dict[str, str]) -> None:
     assert errors(**parts) == []
+
+
+def test_how_many_samples_a_draw_selects_is_chance() -> None:
+    assert "PT407" in errors(step=ALL.format("p.grad /= 1 + x[torch.rand(len(x)) > 0.5].size(0)"))
+
+
+@pytest.mark.parametrize("number", ["x.size(0)", "len(y)", "loss.item()", "x.abs().mean()"])
+def test_samples_are_no_noise_whatever_they_are_made_of(number: str) -> None:
+    """That they are those of a share is another matter, and told as such."""
+    assert "PT407" not in errors(step=ALL.format(f"p.grad /= {number}"))
 
 
 FOLDS = """\

@@ -165,7 +165,13 @@ class Calls(Tensors, Losses):
             return self.from_model(domain.NOTHING, value)
         items = value.arguments.items
         found = self.through(value, made, self.look(items[0].values if items else ()))
-        return self.from_model(domain.NOTHING, value) if found is None else found
+        if found is None:
+            found = self.from_model(domain.NOTHING, value)
+        axes = self.vocabulary.layers.axes
+        least = [axes.get(name.rpartition(".")[2], 0) for name in called_names(made)]
+        if found.kind is Kind.SAMPLE and least:
+            return replace(found, rank=max(found.rank, min(least)))
+        return found
 
     def through(self, value: Opaque, made: Value, tensor: Quantity) -> Quantity | None:
         """What a layer makes of a tensor; None where it leaves samples as they are."""

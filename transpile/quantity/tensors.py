@@ -52,6 +52,7 @@ from .sample_axis.dimensions import (
     couples,
     is_elementwise_pair,
     is_plain_mean,
+    laid_side_by_side,
     reduced_over,
     reordered,
     scattered,
@@ -125,6 +126,9 @@ class Tensors(Numbers, Places):
         if plain in CONCATENATIONS:
             if not any(isinstance(one, Sequence) for one in handed(value)) and others:
                 return self.joined(plain, [tensor, *others], given)
+            listed = [id(one) in self.plan.samples for one in handed(value)]
+            if plain == "stack" and listed and all(listed):
+                return laid_side_by_side(tensor, given)
             parts = [
                 self.look(element)
                 for one in handed(value)

@@ -107,6 +107,9 @@ def gathers(bound: Bound) -> Known:
         raise Impossible
     place = position(bound.axis("dim"), len(tensor.dims))
     at = {one for one in (sample_axis(tensor.dims), sample_axis(index.dims)) if one is not None}
+    if tensor.whole and sample_axis(index.dims) == place and bound.word == "gather":
+        # A schedule, say: each sample has the entries at the places that it names itself.
+        return Tensor(index.dims)
     if place in at:
         raise Mixed(f"'{bound.word}' picks some of the samples")
     if len(at) > 1:

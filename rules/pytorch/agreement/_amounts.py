@@ -7,11 +7,13 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.facts.values import External, Opaque
-from transpile.plan.graph import walk_back
+from transpile.facts.values import External, Opaque, Value, Values
+from transpile.plan.graph import behind, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.models.noise import changes, models_of
+from transpile.quantity.asking import Kind, Quantity, quantity
 from transpile.rules.pytorch.agreement._decisions import sources
+from transpile.rules.pytorch.agreement._divergence import Divergence
 from transpile.rules.pytorch.agreement._steps import in_groups
 
 #: Functions that cut gradients, with the parameter that says where.
@@ -29,7 +31,7 @@ Amount = tuple[Event, cst.BaseExpression, str]
 def amounts(plan: Plan) -> Iterator[Amount]:
     """The numbers that gradients are cut at, and those by which parameters are changed."""
     for event in plan.facts.events:
-        if event.detached or not plan.in_training(event.stack):
+        if event.detached:
             continue
         for callee in event.callee if event.kind == "call" else ():
             name = callee.name if isinstance(callee, External) else ""
@@ -67,3 +69,57 @@ def put(event: Event) -> list[cst.BaseExpression]:
         return [event.node.value]
     found: list[cst.BaseExpression] = sources(event)
     return found
+
+
+def counts_samples(divergence: Divergence, node: cst.BaseExpression) -> bool:
+    """Whether a number grows or shrinks with how many samples a process has of a batch.
+
+    A gradient that a count is a factor of goes back into itself in the next round, so that nothing
+    is known of the product: its factors are.
+
+    Args:
+        divergence: what knows which numbers become those of the global batch.
+        node: the number.
+    """
+    plan = divergence.plan
+    values = plan.facts.values_of(node)
+    found = quantity(plan, values)
+    if found.kind is Kind.EQUAL:
+        return is_own_count(found) and any(True for _ in own_counts(divergence, values))
+    inner: list[cst.BaseExpression] = []
+    if isinstance(node, cst.BinaryOperation):
+        inner = [node.left, node.right]
+    elif isinstance(node, cst.UnaryOperation):
+        inner = [node.expression]
+    elif isinstance(node, cst.Call):
+        inner = [argument.value for argument in node.args]
+        inner += [node.func.value] if isinstance(node.func, cst.Attribute) else []
+    return found.kind is Kind.UNKNOWN and any(counts_samples(divergence, one) for one in inner)
+
+
+def is_own_count(found: Quantity) -> bool:
+    """Whether something grows or shrinks with the number of samples of a process, or may."""
+    return found.kind is Kind.EQUAL and found.degree != 0 and not found.agreed
+
+
+def own_counts(divergence: Divergence, values: Values) -> Iterator[Value]:
+    """The numbers of samples that values are computed from and that nothing reduces on the way."""
+    reduced, plan = divergence.reductions, divergence.plan
+    seen: set[int] = set()
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        if id(value) in seen | reduced.values or id(getattr(value, "node", None)) in reduced.nodes:
+            continue
+        seen.add(id(value))
+        made_of = behind(value)
+        if isinstance(value, Opaque):
+            taken_over_all = {id(one) for one in divergence.values.reduced_within(value)}
+            made_of = [one for one in made_of if id(one) not in taken_over_all]
+        inner = [quantity(plan, (one,)) for one in made_of]
+        # What is computed from numbers of samples is as they are; sums are looked at elsewhere.
+        counted = any(is_own_count(one) or one.kind is Kind.PART for one in inner)
+        if is_own_count(quantity(plan, (value,))) and not counted:
+            if len(made_of) == len(behind(value)):
+                yield value
+        pending.extend(made_of)

@@ -21,7 +21,9 @@ After:
 
 Refuses when:
     the condition depends on the process's own part of the batch, and it is no check for NaN or for
-    selected samples: what the whole batch would have answered is not known then.
+    selected samples: what the whole batch would have answered is not known then. The same holds for
+    numbers by which parameters, gradients or the learning rate are changed, and for the number of
+    samples of such a part among them.
 
 Source:
     https://pytorch.org/docs/stable/distributed.html#torch.distributed.broadcast_object_list
@@ -41,7 +43,7 @@ from transpile.layout import wrap_expression
 from transpile.plan.flow.places import spelled_out
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.pytorch.agreement._amounts import amounts
+from transpile.rules.pytorch.agreement._amounts import amounts, counts_samples
 from transpile.rules.pytorch.agreement._decisions import (
     Agreement,
     Decision,
@@ -63,6 +65,7 @@ CODES = {
 #: What repeats something as often as its arguments say.
 COUNTING = frozenset({"builtins.range", "tqdm.trange"})
 SLICING = frozenset({"itertools.islice"})
+NUMBER_ADVICE = "take a number that is equal on all processes"
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -222,8 +225,9 @@ def numbers(plan: Plan, divergence: Divergence) -> Iterator[Answer]:
     for event, node, matter in [*rates(plan), *rounds(plan)]:
         if id(node) in seen:
             continue
-        seen.add(id(node))
         cause = divergence.cause(event.module, node)
+        if cause is not None or id(node) in divergence.agreeing:
+            seen.add(id(node))
         if id(node) in divergence.agreeing:
             yield Ruling.done("PT713", (event.module, node), "all processes take the same number")
         elif cause is Cause.BATCH and plan.in_training(event.stack):
@@ -231,7 +235,7 @@ def numbers(plan: Plan, divergence: Divergence) -> Iterator[Answer]:
                 "PT712",
                 (event.module, node),
                 f"{matter} depends on {cause.value}",
-                "take a number that is equal on all processes",
+                NUMBER_ADVICE,
             )
         elif cause not in (None, Cause.PRESENCE, Cause.NORM):
             assert cause is not None
@@ -243,15 +247,21 @@ def numbers(plan: Plan, divergence: Divergence) -> Iterator[Answer]:
             )
             if cause is Cause.BATCH:
                 yield partial(event.module, node, matter)
-    for event, node, matter in amounts(plan):
-        if id(node) not in seen and divergence.cause(event.module, node) is Cause.BATCH:
+    for event, node, matter in [*rates(plan), *amounts(plan)]:
+        why = of_a_share(plan, divergence, event, node) if id(node) not in seen else ""
+        if why:
             seen.add(id(node))
-            yield Ruling.refuse(
-                "PT712",
-                (event.module, node),
-                f"{matter} depends on {Cause.BATCH.value}",
-                "take a number that is equal on all processes",
-            )
+            yield Ruling.refuse("PT712", (event.module, node), f"{matter} {why}", NUMBER_ADVICE)
+
+
+def of_a_share(plan: Plan, divergence: Divergence, event: Event, node: cst.BaseExpression) -> str:
+    """Why a number that changes a model is not that of the whole batch; empty where it is."""
+    if divergence.cause(event.module, node) is Cause.BATCH:
+        return f"depends on {Cause.BATCH.value}"
+    shares = plan.way == "data" and plan.options.batch_size == "global"
+    if shares and counts_samples(divergence, node):
+        return "follows the number of samples that this process has of the batch"
+    return ""
 
 
 Number = tuple[Event, cst.BaseExpression, str]

@@ -120,9 +120,16 @@ def is_beside(plan: Plan, values: Values) -> bool:
     )
 
 
+def is_text(value: Value) -> bool:
+    """Whether a value is a text or a letter of one, by which parts have names and no places."""
+    if isinstance(value, Opaque) and value.kind == "element":
+        return bool(value.operands[0]) and all(map(is_text, value.operands[0]))
+    return isinstance(value, Constant) and isinstance(value.value, str)
+
+
 def is_counter(plan: Plan, values: Values) -> bool:
     """Whether a bound changes from step to step, and not with the batch."""
-    if not values or all(isinstance(value, Constant) for value in values):
+    if not values or all(isinstance(v, Constant) for v in values) or all(map(is_text, values)):
         return False
     found = quantity(plan, values)
     return bool(found.independent and found.degree == 0)

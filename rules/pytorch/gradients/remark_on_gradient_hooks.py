@@ -4,6 +4,7 @@ What:
     A hook on a tensor, a parameter or a layer, and the ``backward`` of an own
     ``torch.autograd.Function``, that bounds gradients, takes their signs, divides them by their
     norm or the like is warned of, and so is a hook that prints or keeps what it sees of them.
+    Where calls of models are split, what stands outside of models sees whole batches, as before.
 
 Why:
     DistributedDataParallel averages gradients after such code, each process having changed those
@@ -44,7 +45,9 @@ from transpile.facts.values import BoundMethod, Class, Function, Opaque, Partial
 from transpile.facts.walk import descendants
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
-from transpile.plan.roles.surroundings import gradients_off
+from transpile.plan.roles.surroundings import gradients_off, inside_module
+from transpile.quantity.asking import Kind as Way
+from transpile.quantity.asking import quantity
 from transpile.rule import Answer, Remark
 from transpile.rules.pytorch.gradients._gradient_changes import Kind, worst_change
 
@@ -59,6 +62,9 @@ HOOKS = {
     "register_post_accumulate_grad_hook": 0,
 }
 
+#: What is made of samples, be it one number.
+OF_SAMPLES = (Way.SAMPLE, Way.PART)
+
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """A warning for each hook, and for each function of the script's own, of this kind."""
@@ -71,6 +77,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
             if not isinstance(callee, Opaque) or callee.kind != "attribute":
                 continue
             before = HOOKS.get(callee.name)
+            if is_of_whole_batch(plan, event, callee):
+                continue
             if before is not None and is_changed_by_hook(event, before):
                 seen.add(id(event.node))
                 yield warning(event, after=callee.name == "register_post_accumulate_grad_hook")
@@ -81,6 +89,20 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 if not gradients_off(event.stack, plan.table) and is_bent(callee):
                     seen.add(id(event.node))
                     yield warning(event)
+
+
+def is_of_whole_batch(plan: Plan, event: Event, callee: Opaque) -> bool:
+    """Whether a hook or function sees the gradient of a whole batch, as in one process.
+
+    Where calls are split, that is what the outputs of models have outside of them.
+    """
+    if plan.way != "calls" or inside_module(event.stack, plan.table):
+        return False
+    if callee.name == "apply":
+        tensors = [item.values for item in event.arguments.items]
+    else:
+        tensors = [callee.operands[0]] if callee.name == "register_hook" else []
+    return any(quantity(plan, each).kind in OF_SAMPLES for each in tensors)
 
 
 def warning(event: Event, after: bool = False) -> Remark:

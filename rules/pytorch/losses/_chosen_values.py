@@ -12,6 +12,8 @@ from transpile.facts.walk import descendants
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
 from transpile.quantity.asking import Kind, Quantity, analysis
+from transpile.rules.pytorch.agreement._divergence import Divergence
+from transpile.rules.pytorch.agreement._divergence.expressions import asks_for_none
 from transpile.rules.pytorch.agreement._together import conditions_of
 from transpile.rules.pytorch.losses._reported.shown import checks_for_nan
 
@@ -37,9 +39,23 @@ def chosen_by_share(plan: Plan) -> Iterator[Event]:
             continue
         # What a conditional expression asks is reduced only where no loss is made of its values.
         reduced = event.kind == "test"
+        if asks_for_none(event.node):
+            if is_absent_by_share(plan, event):
+                seen.add(id(event.node))
+                yield event
+            continue
         if any(is_unsure(quantities.of(each), reduced) for each in compared(plan, event)):
             seen.add(id(event.node))
             yield event
+
+
+def is_absent_by_share(plan: Plan, event: Event) -> bool:
+    """Whether something may be None on some processes only.
+
+    What samples it was made of is not asked, only whether it was set.
+    """
+    divergence = Divergence(plan, len(plan.facts.events))
+    return divergence.cause(event.module, event.node) is not None
 
 
 def compared(plan: Plan, event: Event) -> Iterator[Values]:

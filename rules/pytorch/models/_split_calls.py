@@ -163,6 +163,24 @@ def whole_for_another(plan: Plan, model: Model, rows: CallRows) -> str:
     return ""
 
 
+def whole_beside(plan: Plan, model: Model) -> str:
+    """Why a model whose calls could be split stands in a plain wrap; empty where it does not.
+
+    The script wraps it where another one may stand, which has to be computed whole.
+    """
+    wrap: Wrap | str = find_wrap(plan, model)
+    if isinstance(wrap, str) or split_of(plan, model).whole_because:
+        return ""
+    for other in plan.trained_models:
+        theirs = find_wrap(plan, other)
+        if other is model or isinstance(theirs, str):
+            continue
+        if theirs.node is wrap.node and theirs.text == wrap.text:
+            if split_of(plan, other).whole_because:
+                return f"another model that may stand in '{wrap.text}' has to be"
+    return ""
+
+
 def is_array(values: tuple[Value, ...]) -> bool:
     """Whether an argument is certainly an array of NumPy, which a split call hands on whole."""
     return bool(values) and all(

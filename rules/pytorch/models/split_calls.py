@@ -41,7 +41,12 @@ from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.wraps import wrapped_already
 from transpile.rule import Answer, Remark, Ruling
 from transpile.rules.pytorch.gradients._averaging import averaged_already
-from transpile.rules.pytorch.models._split_calls import NOTHING_GIVEN, Split, split_of
+from transpile.rules.pytorch.models._split_calls import (
+    NOTHING_GIVEN,
+    Split,
+    split_of,
+    whole_beside,
+)
 from transpile.rules.pytorch.models._split_methods import splits_methods, splits_of
 
 CODES = {
@@ -91,9 +96,13 @@ def decide(plan: Plan) -> Iterator[Answer]:
         return
     for each in splits:
         yield from remarks(plan, each)
+    # One wrap serves all models that may stand in a variable.
+    any_is_split = any(
+        isinstance(each, Model) or not whole_beside(plan, each.model) for each in split
+    )
     for backward in plan.backwards:
         yield Ruling.apply(
-            "PT351",
+            "PT351" if any_is_split else "PT353",
             backward.event,
             "every process has the loss of the whole batch",
             claims=claims(plan),
@@ -138,12 +147,14 @@ def remarks(plan: Plan, split: Split) -> Iterator[Remark]:
     if module is None or node is None:
         module = getattr(split.model.value, "module", plan.entry)
         node = getattr(split.model.value, "node", plan.entry.source.tree)
+    beside = whole_beside(plan, split.model)
     told = {each.whole_because for each in splits_of(plan, split.model)} - {NOTHING_GIVEN}
-    if split.whole_because and not told:
+    if (split.whole_because and not told) or beside:
         yield Remark.note(
             "PT353",
             (module, node),
-            f"every process computes the calls of this model whole: {split.whole_because}",
+            f"every process computes the calls of this model whole: "
+            f"{split.whole_because or beside}",
         )
     elif split.rows.verdict == "check":
         yield Remark.note(

@@ -124,15 +124,15 @@ BATCHING = Batching(
 )  # fmt: skip
 
 
-#: Layers that take samples along the first dimension alone.
-SAMPLES_FIRST = frozenset(
-    f"{word}{rank}d"
+#: Layers that take samples along the first dimension alone, to how many axes there are at least.
+SPATIAL = {
+    f"{word}{rank}d": rank + 1
     for word in (
         "Conv", "ConvTranspose", "MaxPool", "AvgPool", "AdaptiveAvgPool", "AdaptiveMaxPool",
         "BatchNorm", "InstanceNorm",
     )
     for rank in (1, 2, 3)
-)  # fmt: skip
+}  # fmt: skip
 LAYERS = Layers(
     packages=("torch.nn.",),
     functional=("torch.nn.functional.",),
@@ -164,7 +164,8 @@ LAYERS = Layers(
             "parametrize.register_parametrization", "parametrize.remove_parametrizations",
         )
     ),
-    samples_first=SAMPLES_FIRST,
+    samples_first=frozenset(SPATIAL),
+    axes={**SPATIAL, "Upsample": 3, "UpsamplingNearest2d": 4, "UpsamplingBilinear2d": 4},
     operations={
         "Softmax": LayerOperation("softmax", order=("dim",)),
         "LogSoftmax": LayerOperation("log_softmax", order=("dim",)),

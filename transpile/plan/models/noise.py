@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event, Loop
-from transpile.facts.values import External, Function, Opaque, Value, Values
+from transpile.facts.values import External, Function, Opaque, Value, Values, only_constant
 from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, method_calls, origins, walk_back
 from transpile.plan.model import Model, Plan
@@ -26,6 +26,8 @@ DRAWS = frozenset(
 VIEWS = frozenset({"detach", "view", "flatten", "squeeze", "unsqueeze", "t", "view_as", "narrow"})
 #: Methods of distributions that draw.
 SAMPLES = frozenset({"sample", "rsample", "sample_n"})
+#: Methods of a tensor that tell how long it is.
+SIZES = frozenset({"size", "numel", "nelement"})
 
 
 def uneven_noise(plan: Plan) -> Iterator[Event]:
@@ -153,8 +155,15 @@ def puts_into_tensor(event: Event) -> bool:
 
 
 def draws(plan: Plan, values: Values) -> bool:
-    """Whether random numbers of the process's own are among what values are made of."""
-    for value in walk_back(values, lambda value: isinstance(value, Opaque)):
+    """Whether random numbers of the process's own are among what values are made of.
+
+    What a loss or another number is that samples were made into is that of a share, whatever they
+    are made of themselves: that is another rule's matter.
+    """
+    for value in walk_back(
+        values,
+        lambda one: isinstance(one, Opaque) and not is_size(one) and not are_samples(plan, one),
+    ):
         if not isinstance(value, Opaque) or value.kind != "call":
             continue
         if value.arguments.get("generator", None) is not None:
@@ -165,6 +174,44 @@ def draws(plan: Plan, values: Values) -> bool:
         if any(name in filling or name in SAMPLES for name, _ in method_calls(value)):
             return True
     return False
+
+
+def are_samples(plan: Plan, value: Opaque) -> bool:
+    """Whether a value is a batch that training draws."""
+    if id(value) in plan.samples:
+        return True
+    return value.kind == "element" and any(
+        loader.value is source
+        for source in walk_back(value.operands[0], lambda one: isinstance(one, Opaque))
+        for loader in plan.training_loaders
+    )
+
+
+def is_size(value: Opaque) -> bool:
+    """Whether a value is how long a batch is, as a loop or a loader gives it: chance has no say.
+
+    How many of its samples a draw selects is chance, though.
+    """
+    measured: Values = ()
+    if value.kind == "attribute" and value.name == "shape":
+        measured = value.operands[0]
+    elif value.kind == "operation" and value.name == "len":
+        measured = value.operands[0]
+    elif value.kind == "call":
+        measured = tuple(
+            one for name, receiver in method_calls(value) if name in SIZES for one in receiver
+        )
+    return bool(measured) and all(is_drawn_whole(one) for one in measured)
+
+
+def is_drawn_whole(value: Value) -> bool:
+    """Whether a value is what a loop gives, or one of its parts by number: no selection of it."""
+    while isinstance(value, Opaque) and value.kind == "item":
+        index, base = only_constant(value.index), value.operands[0]
+        if index is None or not isinstance(index.value, int) or len(base) != 1:
+            return False
+        value = base[0]
+    return isinstance(value, Opaque) and value.kind == "element"
 
 
 def models_of(plan: Plan, values: Values) -> Iterator[Model]:

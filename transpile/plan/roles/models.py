@@ -31,6 +31,7 @@ from transpile.plan.graph import (
 )
 from transpile.plan.model import Model, Optimizer, Plan
 from transpile.plan.models.parts import walk_parts
+from transpile.plan.roles.cut_gradients import stops_gradients
 from transpile.plan.roles.surroundings import (
     enters_part,
     gradients_off,
@@ -94,29 +95,55 @@ def find_models(plan: Plan) -> None:
         if any(name.startswith(table.layer_packages) for name in called_names(part))
     }
     holders = {id(one): optimizer for optimizer in plan.optimizers for one in optimizer.tensors}
+    learning: set[int] = set()
     for backward in plan.backwards:
-        through: list[Model] = []
-        loose: list[Optimizer] = []
         owned = {} if backward.event.detached else parts
-        for value in walk_back(backward.loss, lambda v: not isinstance(v, (Instance, Function))):
-            if isinstance(value, Opaque) and value.kind == "call":
-                for callee in (*value.callee, *bound_receivers(value.callee)):
-                    called = found.get(id(origin(callee))) or owner_behind(callee, owned)
-                    if called is not None and called not in through:
-                        through.append(called)
-            elif id(value) in owned and owned[id(value)] not in through:
-                through.append(owned[id(value)])
+        loose: list[Optimizer] = []
+        for value in walk_back(backward.loss, enters_made):
             holder = holders.get(id(value))
             if holder is not None and holder not in loose:
                 loose.append(holder)
-        backward.models, backward.tensors = tuple(through), tuple(loose)
+        backward.models = models_behind(walk_back(backward.loss, enters_made), found, owned)
+        backward.tensors = tuple(loose)
+        if backward.models and not backward.event.detached:
+            # A target has an optimizer, too, where its class makes one for each of its objects.
+            flow = walk_back(
+                backward.loss, lambda v: enters_made(v) and not stops_gradients(plan, v)
+            )
+            uncut = (value for value in flow if not stops_gradients(plan, value))
+            learning.update(id(one) for one in models_behind(uncut, found, owned))
     for model in found.values():
         model.updated_by_hand = any(model.value is value for value in by_hand)
         learns = bool(model.optimizers) or (model.updated_by_hand and not follows(plan, model))
-        model.trained = learns and any(
-            model in backward.models and not backward.event.detached for backward in plan.backwards
-        )
+        model.trained = learns and id(model) in learning
     plan.models = [model for model in found.values() if model.forwards or model.optimizers]
+
+
+def enters_made(value: Value) -> bool:
+    """Whether what a value is made of is looked at where models behind a loss are."""
+    return not isinstance(value, (Instance, Function))
+
+
+def models_behind(
+    values: Iterable[Value], found: Mapping_[int, Model], owned: Mapping_[int, Model]
+) -> tuple[Model, ...]:
+    """The models that are called for some values, or whose layers are among them.
+
+    Args:
+        values: the values, what they are made of included.
+        found: the models, by the identity of what they are.
+        owned: the models that layers belong to, by the identities of these.
+    """
+    through: list[Model] = []
+    for value in values:
+        if isinstance(value, Opaque) and value.kind == "call":
+            for callee in (*value.callee, *bound_receivers(value.callee)):
+                called = found.get(id(origin(callee))) or owner_behind(callee, owned)
+                if called is not None and called not in through:
+                    through.append(called)
+        elif id(value) in owned and owned[id(value)] not in through:
+            through.append(owned[id(value)])
+    return tuple(through)
 
 
 def owner_behind(callee: Value, owned: Mapping_[int, Model]) -> Model | None:
@@ -238,7 +265,8 @@ def updated_by_hand(plan: Plan) -> list[Value]:
                 ):
                     found.append(owner)
         for base in bases:
-            for value in walk_back(base, enters_part):
+            # What scales gradients between the backward pass and the step changes no parameter.
+            for value in walk_back(base, lambda v: enters_part(v) and not is_gradient(v)):
                 for name, receiver in method_calls(value):
                     if name in plan.table.parameter_methods:
                         found.extend(

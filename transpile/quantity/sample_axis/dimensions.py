@@ -217,6 +217,17 @@ def concatenated(word: str, tensor: Quantity, given: Given, parts: list[Quantity
     return replace(tensor, content=kept_content(tensor))
 
 
+def laid_side_by_side(tensor: Quantity, given: Given) -> Quantity:
+    """``stack(samples)`` of one list of samples, which counts them itself, not in each element."""
+    dims = given.dims()
+    at = dims[0] if dims else 0 if dims == () else None
+    if tensor.kind is not Kind.SAMPLE:
+        return tensor
+    if tensor.dim != 0 or at is None or at < 0:
+        return replace(tensor, dim=None, content=kept_content(tensor))
+    return replace(tensor, dim=at, content=kept_content(tensor))
+
+
 def kept_content(tensor: Quantity) -> str:
     """What still stands in a tensor once it has another shape: places are those of samples."""
     return "place" if tensor.content == "place" else ""
