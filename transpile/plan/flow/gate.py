@@ -10,6 +10,7 @@ from transpile.facts.walk import descendants
 from transpile.plan.data.data_gradients import of_data_alone
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 
 
 def distributed_already(plan: Plan) -> str:
@@ -111,6 +112,7 @@ def harmless_with_optimizer(callees: object) -> bool:
     return True
 
 
+@query
 def hand_written(plan: Plan) -> list[Opaque]:
     """Gradients taken by function instead of a backward pass, but for those of data alone."""
     functions = plan.table.gradient_functions
