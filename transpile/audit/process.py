@@ -182,7 +182,8 @@ class ProcessRun(Keeping):
         arms = {
             (id(frame.node), frame.arm)
             for frame in self.stack
-            if isinstance(frame, Branch) and isinstance(frame.node, cst.If)
+            # By its exact kind: to ask for subclasses costs ten times as much.
+            if type(frame) is Branch and type(frame.node) is cst.If
             if truth(self.values.get(id(frame.node.test), ())) is None
         }
         for value in self.values.get(id(target.value), ()):

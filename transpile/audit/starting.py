@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 import libcst as cst
 
 from transpile.audit.wraps import Wraps
 from transpile.facts.state import truth
 from transpile.facts.values import External, Function, Values
 from transpile.facts.walk import descendants
+from transpile.text.source import Source
 
 
 class Starts(Wraps):
@@ -27,14 +30,13 @@ class Starts(Wraps):
 
     def written_processes(self, statement: cst.CSTNode) -> list[cst.Name | cst.Attribute]:
         """What is called in a statement by the name of a ``Process``."""
+        source = self.module.source
+        if source.has(statement) and id(statement) not in around_processes(source):
+            return []
         if id(statement) not in self.process_calls:
-            found = (
-                node.func
-                for node in descendants(statement)
-                if isinstance(node, cst.Call) and isinstance(node.func, (cst.Name, cst.Attribute))
-            )
+            found = (node for node in descendants(statement) if isinstance(node, cst.Call))
             self.process_calls[id(statement)] = [
-                one for one in found if last_name(one) == "Process"
+                node.func for node in found if is_named_process(node.func)
             ]
         return self.process_calls[id(statement)]
 
@@ -79,6 +81,18 @@ class Starts(Wraps):
         )
 
 
-def last_name(node: cst.Name | cst.Attribute) -> str:
-    """The last word of a dotted name."""
-    return node.value if isinstance(node, cst.Name) else node.attr.value
+def is_named_process(node: cst.BaseExpression) -> TypeGuard[cst.Name | cst.Attribute]:
+    """Whether an expression is a dotted name that ends in ``Process``."""
+    last = node.attr if isinstance(node, cst.Attribute) else node
+    return isinstance(last, cst.Name) and last.value == "Process"
+
+
+def around_processes(source: Source) -> frozenset[int]:
+    """The identities of the nodes in which something by the name of a ``Process`` is called."""
+    key = (around_processes, 0)
+    known: frozenset[int] | None = source.answers.get(key)
+    if known is None:
+        calls = (node for node in source.nodes_of(cst.Call) if is_named_process(node.func))
+        known = frozenset(id(outer) for call in calls for outer in (call, *source.parents(call)))
+        source.answers[key] = known
+    return known

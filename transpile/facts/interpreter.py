@@ -50,6 +50,11 @@ class Facts:
     left_out: tuple[Function, ...] = ()
 
     @cached_property
+    def answered(self) -> dict[tuple[object, ...], tuple[tuple[object, ...], object]]:
+        """Answers to questions about what was seen alone, whichever plan asks them."""
+        return {}
+
+    @cached_property
     def calls(self) -> tuple[Event, ...]:
         """The calls, in order."""
         return self._of("call")

@@ -233,8 +233,7 @@ def made_of(values: Values) -> set[int]:
         if isinstance(value, Opaque) and value.kind == "item" and value.inner:
             stack.extend(value.inner)
         else:
-            for group in parents(value):
-                stack.extend(group)
+            stack += behind(value)
     return seen
 
 

@@ -288,6 +288,8 @@ def options(value: Known) -> tuple[Known, ...]:
 
 def choice(*several: Known) -> Known:
     """One of several values; what meets a coupled one is coupled."""
+    if len(several) == 1 and not isinstance(several[0], Choice):
+        return several[0]
     kept: list[Known] = []
     for value in several:
         for option in options(value):
@@ -316,11 +318,13 @@ def choice(*several: Known) -> Known:
 
 def problem_of(values: list[Known] | tuple[Known, ...]) -> Coupled | Unknown | None:
     """The first coupled value, else the first unknown one."""
-    for kind in (Coupled, Unknown):
-        for value in values:
-            if isinstance(value, kind):
-                return value
-    return None
+    unknown: Unknown | None = None
+    for value in values:
+        if isinstance(value, Coupled):
+            return value
+        if unknown is None and isinstance(value, Unknown):
+            unknown = value
+    return unknown
 
 
 def together(one: Known, other: Known) -> Known | None:

@@ -14,6 +14,7 @@ from .decisions import decide
 from .domain import (
     NONE,
     PLAIN,
+    Choice,
     Coupled,
     Group,
     Held,
@@ -52,27 +53,32 @@ class Expressions(Operators):
 
     def apply(self, operation: Callable[..., Known], *operands: Known) -> Known:
         """An operation on each combination of alternatives."""
+        if not any(isinstance(one, Choice) for one in operands):
+            return choice(self.apply_once(operation, tuple(map(self.settle, operands))))
         found: list[Known] = []
         combinations = itertools.product(*(tuple(self.attempt(one)) for one in operands))
-        possible = False
         for number, chosen in enumerate(combinations):
             if number >= MOST_COMBINATIONS:
                 return self.unknown("too many different values meet here", "layout")
-            problem = problem_of(chosen)
             try:
-                found.append(problem if problem is not None else operation(*chosen))
-                possible = True
+                found.append(self.apply_once(operation, chosen))
             except Impossible:
                 continue
-            except Mixed as mixed:
-                found.append(self.coupled(mixed.reason, mixed.cause))
-                possible = True
-            except Unclear as unclear:
-                found.append(self.unknown(unclear.reason, unclear.cause))
-                possible = True
-        if not possible:
+        if not found:
             raise Impossible
         return choice(*found)
+
+    def apply_once(self, operation: Callable[..., Known], chosen: tuple[Known, ...]) -> Known:
+        """An operation on one combination of alternatives."""
+        problem = problem_of(chosen)
+        if problem is not None:
+            return problem
+        try:
+            return operation(*chosen)
+        except Mixed as mixed:
+            return self.coupled(mixed.reason, mixed.cause)
+        except Unclear as unclear:
+            return self.unknown(unclear.reason, unclear.cause)
 
     # Names and literals.
 

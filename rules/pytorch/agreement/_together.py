@@ -93,6 +93,7 @@ def steps_of(plan: Plan) -> list[Step]:
     return found
 
 
+@query
 def conditions_of(plan: Plan) -> list[Condition]:
     """The conditions on which steps depend, outer ones before those inside them."""
     found: dict[int, Condition] = {}

@@ -21,6 +21,7 @@ def averagings(plan: Plan, model: Model) -> list[Averaging] | str:
     return search(plan, model)
 
 
+@query
 def averaged_by_hand(plan: Plan, model: Model) -> bool:
     """Whether the gradients of a model are averaged where its optimizers step."""
     return (

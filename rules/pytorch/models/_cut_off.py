@@ -10,11 +10,13 @@ from transpile.facts.values import Instance, Opaque, Sequence, Value, Values
 from transpile.plan.graph import called_names, parents, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.learning import outputs
+from transpile.plan.query import query
 
 #: Functions that give one of their arguments.
 PICKING = frozenset({"builtins.max", "builtins.min"})
 
 
+@query
 def may_be_cut_off(plan: Plan, model: Model) -> bool:
     """Whether a backward pass through a model may do without all that its calls give."""
     given = {id(value) for event in model.forwards for value in outputs(event)}
@@ -33,6 +35,7 @@ def may_be_cut_off(plan: Plan, model: Model) -> bool:
     return False
 
 
+@query
 def takes_gradients(plan: Plan) -> bool:
     """Whether a loss is made of gradients, which not all parameters need to be part of."""
     return any(

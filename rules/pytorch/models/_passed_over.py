@@ -20,9 +20,10 @@ from transpile.facts.values import (
 )
 from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, walk_back
-from transpile.plan.model import Model, Plan
+from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.parts import walk_parts
 from transpile.plan.models.reaches import accessed
+from transpile.plan.query import query
 from transpile.records import dataclass
 from transpile.rules.pytorch.models._varying_tests import (
     Arm,
@@ -369,6 +370,7 @@ def is_called(plan: Plan, part: Value) -> bool:
     return any(v is part for event in plan.facts.reached_calls for v in event.callee)
 
 
+@query
 def one_pass_at_a_time(plan: Plan, part: Value) -> bool:
     """Whether a model is called once for each backward pass, at one place.
 
@@ -377,7 +379,7 @@ def one_pass_at_a_time(plan: Plan, part: Value) -> bool:
     calls = [event for event in plan.facts.reached_calls if any(v is part for v in event.callee)]
     for backward in plan.backwards:
         around = {id(frame.node) for frame in backward.event.stack if isinstance(frame, Loop)}
-        behind = set(map(id, walk_back(backward.loss)))
+        behind = behind_loss(plan, backward)
         inside = [event for event in calls if any(id(v) in behind for v in event.result)]
         if len({id(event.node) for event in inside}) > 1:
             return False
@@ -385,3 +387,9 @@ def one_pass_at_a_time(plan: Plan, part: Value) -> bool:
             if any(isinstance(f, Loop) and id(f.node) not in around for f in event.stack):
                 return False
     return bool(calls)
+
+
+@query
+def behind_loss(plan: Plan, backward: Backward) -> set[int]:
+    """The identities of all values that the loss of a backward pass came from."""
+    return set(map(id, walk_back(backward.loss)))

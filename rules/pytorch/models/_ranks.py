@@ -53,6 +53,10 @@ RESHAPING = frozenset({"unsqueeze_", "squeeze_", "resize_", "resize_as_", "set_"
 PACKAGES = ("torch.", "torch.nn.functional.", "torch.linalg.")
 DEEPEST = 40
 
+#: The ranks of values, by their identity and how deep they are asked for: what a loop computes
+#: anew from itself comes to the same values on ways whose number doubles with each step back.
+Told = dict[tuple[int, int], int | None]
+
 
 def known_ranks(plan: Plan, arguments: Arguments) -> dict[str, int]:
     """Of how many axes those inputs are that the script makes itself.
@@ -65,33 +69,47 @@ def known_ranks(plan: Plan, arguments: Arguments) -> dict[str, int]:
         return found
     named = [(str(place), one.values) for place, one in enumerate(arguments.positional())]
     named += [(one.keyword, one.values) for one in arguments.items if one.keyword is not None]
+    told: Told = {}
     for name, values in named:
-        rank = rank_of(values)
+        rank = rank_at(values, 0, told)
         if rank:
             found[name] = rank
     return found
 
 
-def rank_of(values: Values, depth: int = 0) -> int | None:
+def rank_of(values: Values) -> int | None:
     """The number of axes of a tensor; 0 for a number, None where it is not told."""
+    return rank_at(values, 0, {})
+
+
+def rank_at(values: Values, depth: int, told: Told) -> int | None:
+    """The same so many steps back."""
     if depth > DEEPEST:
         return None
-    found = {rank_of_one(value, depth + 1) for value in values}
+    found = {rank_of_one(value, depth + 1, told) for value in values}
     return found.pop() if len(found) == 1 else None
 
 
-def rank_of_one(value: Value, depth: int) -> int | None:
+def rank_of_one(value: Value, depth: int, told: Told) -> int | None:
     """The same for one alternative."""
+    key = (id(value), depth)
+    if key not in told:
+        told[key] = rank_of_made(value, depth, told)
+    return told[key]
+
+
+def rank_of_made(value: Value, depth: int, told: Told) -> int | None:
+    """The same, worked out from what the value is made of."""
     if isinstance(value, Constant):
         return 0 if isinstance(value.value, (int, float)) else None
     if not isinstance(value, Opaque):
         return None
     if value.kind == "item" and isinstance(value.node, cst.Subscript):
-        base = rank_of(value.operands[0], depth)
+        base = rank_at(value.operands[0], depth, told)
         more = added_by(value.node)
         return base + more if base and more is not None else None
     if value.kind == "operation":
-        return of_operation(value.name, value.operands, depth)
+        return of_operation(value.name, value.operands, depth, told)
     if value.kind != "call":
         return None
     given = tuple(item.values for item in value.arguments.positional())
@@ -99,7 +117,7 @@ def rank_of_one(value: Value, depth: int) -> int | None:
     received = method_calls(value)
     if len(received) == 1 and len(value.callee) == 1:
         word, receiver = received[0]
-        return of_operation(word, (receiver, *given), depth, keywords)
+        return of_operation(word, (receiver, *given), depth, told, keywords)
     for name in called_names(value):
         package, _, word = name.rpartition(".")
         if f"{package}." not in PACKAGES:
@@ -111,7 +129,7 @@ def rank_of_one(value: Value, depth: int) -> int | None:
             return of_sizes((size,) if size is not None else ())
         if word in ("tensor", "as_tensor") and given and of_list(given[0]):
             return of_list(given[0])
-        return OF_RANK.get(word) or of_operation(word, given, depth, keywords)
+        return OF_RANK.get(word) or of_operation(word, given, depth, told, keywords)
     return None
 
 
@@ -154,16 +172,20 @@ def of_sizes(given: tuple[Argument, ...]) -> int | None:
 
 
 def of_operation(
-    word: str, operands: tuple[Values, ...], depth: int, keywords: frozenset[str] = frozenset()
+    word: str,
+    operands: tuple[Values, ...],
+    depth: int,
+    told: Told,
+    keywords: frozenset[str] = frozenset(),
 ) -> int | None:
     """The rank of what an operator, function or method gives."""
     if not operands:
         return None
     if word in LARGEST:
-        ranks = [rank_of(one, depth) for one in operands]
+        ranks = [rank_at(one, depth, told) for one in operands]
         known = [rank for rank in ranks if rank is not None]
         return max(known) if len(known) == len(ranks) else None
-    first = rank_of(operands[0], depth)
+    first = rank_at(operands[0], depth, told)
     if first is None:
         return None
     if word in SAME:
@@ -175,7 +197,7 @@ def of_operation(
     if word in ("diag", "diagonal"):
         return {1: 2, 2: 1}.get(first) if word == "diag" else first - 1
     if word in ("MatrixMultiply", "matmul", "mm"):
-        return 2 if first == 2 and rank_of(operands[1], depth) == 2 else None
+        return 2 if first == 2 and rank_at(operands[1], depth, told) == 2 else None
     return None
 
 

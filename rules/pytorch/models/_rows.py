@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import libcst as cst
 
 from transpile.facts.events import Event
+from transpile.facts.interpreter import Facts
 from transpile.facts.module import Module
 from transpile.facts.values import (
     Arguments,
@@ -210,11 +211,11 @@ def rows_along(plan: Plan, model: Value, event: Event, axes: dict[str, int]) -> 
     known = known_ranks(plan, event.arguments)
     given = seeded(event.arguments, axes, known)
     ranks = {name: rank for name, rank in known.items() if rank > axes.get(name, rank)}
-    followed = _followed_along(plan, model)
-    for inputs, told in followed:
-        if inputs == (axes, given, ranks):
-            return told
+    followed = _followed_along(plan.facts, model)
     site = (event.module, event.node)
+    for inputs, where, told in followed:
+        if inputs == (axes, given, ranks) and where in (None, event.node):
+            return told
     found = outcomes(plan.facts, TorchLibrary(), "forward", model, given, site, ranks)
     judgement = judged(found)
     positional = tuple(axes.get(str(place)) for place, _ in enumerate(event.arguments.positional()))
@@ -222,17 +223,18 @@ def rows_along(plan: Plan, model: Value, event: Event, axes: dict[str, int]) -> 
     taken = {frozenset(one.ranks.items()) for one in found}
     shown = described(judgement, CallRows("check", positional, keywords))
     along = (with_what_stays(plan, model, shown), taken)
-    if judgement.verdict == "apart":
-        # Whatever else is told names the place of the call.
-        followed.append(((axes, given, ranks), along))
+    # Whatever else than that samples are apart names the place of the call.
+    where = None if judgement.verdict == "apart" else event.node
+    followed.append(((axes, given, ranks), where, along))
     return along
 
 
 @query
-def _followed_along(plan: Plan, model: Value) -> list[tuple[object, Along]]:
-    """What was told of calls of a model that keep samples apart, by their inputs.
+def _followed_along(facts: Facts, model: Value) -> list[tuple[object, cst.CSTNode | None, Along]]:
+    """What was told of calls of a model, by their inputs, and by their place where that is named.
 
-    It grows with every such call: inputs are compared by value, which no key of a query does.
+    It grows with every call that is followed: inputs are compared by value, which no key of a query
+    does. No plan has a part in it, so that both ways to share out a training are told alike.
     """
     return []
 
@@ -324,13 +326,22 @@ def axis_of(plan: Plan, values: Values) -> Axis:
 
 def is_made_before(plan: Plan, values: Values) -> bool:
     """Whether values are made outside of the loops that train."""
+    made = _made_in_loops(plan)
+    return made is not None and made.isdisjoint(map(id, values))
+
+
+@query
+def _made_in_loops(plan: Plan) -> set[int] | None:
+    """The identities of what calls in loops that train give; None where there are no such loops."""
     loops = {id(b.batch_loop.node) for b in plan.backwards if b.batch_loop is not None}
-    made = {id(value) for value in values}
-    return bool(loops) and not any(
-        id(value) in made and any(id(loop.node) in loops for loop in event.loops())
+    if not loops:
+        return None
+    return {
+        id(value)
         for event in plan.facts.calls
+        if any(id(loop.node) in loops for loop in event.loops())
         for value in event.result
-    )
+    }
 
 
 def is_input(value: Value) -> bool:

@@ -60,6 +60,7 @@ def splits_methods(plan: Plan, model: Model) -> bool:
     return any(not each.whole_because for each in splits_of(plan, model))
 
 
+@query
 def splits_of(plan: Plan, model: Model) -> list[MethodSplit]:
     """What becomes of the methods that a model is trained through."""
     own = {id(function.node) for function, _ in markable(plan, model)}
@@ -74,6 +75,7 @@ def joined(one: MethodSplit, other: MethodSplit) -> MethodSplit:
     return MethodSplit(other.function, other.rows, (), reason)
 
 
+@query
 def markable(plan: Plan, model: Model) -> list[tuple[Function, list[Event]]]:
     """The methods whose calls may be split by a decorator, with these calls.
 
@@ -86,6 +88,7 @@ def markable(plan: Plan, model: Model) -> list[tuple[Function, list[Event]]]:
     return [(forward, model.forwards)] if is_unwrapped(plan, model) else []
 
 
+@query
 def is_unwrapped(plan: Plan, model: Model) -> bool:
     """Whether no wrap stands around a model."""
     return isinstance(find_wrap(plan, model), str) or averaged_by_hand(plan, model)

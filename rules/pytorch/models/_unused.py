@@ -48,6 +48,7 @@ CHECKPOINTS = frozenset(
 )
 
 
+@query
 def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     """Whether some training step certainly or possibly leaves parameters of a model unused."""
     if checkpoints_reentrantly(plan):
@@ -74,6 +75,7 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     return any(depends_on_data(plan, model, layer) for layer in layers)
 
 
+@query
 def learns_by_several_passes(plan: Plan, model: Model) -> bool:
     """Whether a call may leave layers unused that its backward pass comes to all the same.
 

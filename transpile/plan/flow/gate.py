@@ -10,6 +10,7 @@ from transpile.facts.walk import descendants
 from transpile.plan.data.data_gradients import of_data_alone
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 
 
 def distributed_already(plan: Plan) -> str:
@@ -21,12 +22,17 @@ def distributed_already(plan: Plan) -> str:
     table = plan.table
     initialised = ""
     used = ""
+    # The names, and the classes by their identity, that have been asked.
+    asked: set[str | int] = set()
     for event in plan.facts.events:
         if event.kind not in ("call", "import") or event.detached:
             continue
         names = [callee.name for callee in event.callee if isinstance(callee, External)]
         if event.kind == "call":
             for name in names:
+                if name in asked:
+                    continue
+                asked.add(name)
                 if name in table.distributed_starts:
                     initialised = initialised or name
                 if name in table.distributed_uses:
@@ -34,7 +40,8 @@ def distributed_already(plan: Plan) -> str:
                 if table.engine_of(name):
                     return f"it is distributed by {table.engine_of(name)} ({name})"
             for value in event.result:
-                if isinstance(value, Instance):
+                if isinstance(value, Instance) and id(value.cls) not in asked:
+                    asked.add(id(value.cls))
                     for base in value.cls.external_bases():
                         if table.engine_of(base):
                             return f"it is distributed by {table.engine_of(base)} ({base})"
@@ -111,6 +118,7 @@ def harmless_with_optimizer(callees: object) -> bool:
     return True
 
 
+@query
 def hand_written(plan: Plan) -> list[Opaque]:
     """Gradients taken by function instead of a backward pass, but for those of data alone."""
     functions = plan.table.gradient_functions

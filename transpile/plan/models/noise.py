@@ -36,7 +36,8 @@ def uneven_noise(plan: Plan) -> Iterator[Event]:
     for event in plan.facts.events:
         if event.detached or id(event.node) in seen:
             continue
-        if any(redrawn(plan, model, event) for model in plan.trained_models):
+        drawn = drawn_anew(plan, event)
+        if drawn and any(redrawn(plan, model, event, drawn) for model in plan.trained_models):
             seen.add(id(event.node))
             yield event
             continue
@@ -49,10 +50,16 @@ def uneven_noise(plan: Plan) -> Iterator[Event]:
                 break
 
 
-def redrawn(plan: Plan, model: Model, event: Event) -> bool:
+def redrawn(plan: Plan, model: Model, event: Event, drawn: Values) -> bool:
     """Whether an event draws parameters of a wrapped model anew, between passes of its training.
 
     What is drawn before the training is drawn alike by all processes.
+
+    Args:
+        plan: the plan.
+        model: the model.
+        event: the event.
+        drawn: what it draws anew.
     """
     backwards = [each.event for each in plan.backwards if model in each.models]
     around = {
@@ -64,10 +71,7 @@ def redrawn(plan: Plan, model: Model, event: Event) -> bool:
     wrap = find_wrap(plan, model)
     if isinstance(wrap, Wrap) and event.order < wrap.order:
         return False
-    return any(
-        part_of(plan, value, model) or model in models_of(plan, (value,))
-        for value in drawn_anew(plan, event)
-    )
+    return any(part_of(plan, value, model) or model in models_of(plan, (value,)) for value in drawn)
 
 
 def drawn_anew(plan: Plan, event: Event) -> Values:

@@ -126,6 +126,8 @@ class Joins:
 
 def join_word(value: Value) -> str:
     """The word by which a call joins or repeats tensors; empty for others."""
+    if not isinstance(value, Opaque) or value.kind != "call":
+        return ""
     for name in called_names(value):
         if (word := name.rpartition(".")[2]) in JOINS or word in REPEATS:
             return word
