@@ -84,6 +84,16 @@ OPTIONS = {
 #: Rules that change nothing, to the script around their example, of which the user makes the other.
 BY_HAND = {
     "remark-on-forward-hooks": HEAD + LOADER + MODEL + CRITERION + "@\n",
+    "remark-on-squeezed-shares": HEAD
+    + LOADER
+    + MODEL
+    + """\
+for images, y in train_loader:
+    @
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(scores, y).backward()
+    optimizer.step()
+""",
     "remark-on-fixed-tensors": SETTING
     + """\
 @
