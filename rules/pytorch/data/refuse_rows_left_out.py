@@ -3,8 +3,8 @@
 What:
     A ``collate_fn`` of a training loader that leaves out samples, by a condition on what they are,
     is an error, and so is one that cuts off some of them, or that joins rows of samples where the
-    loss is taken over the rows. Samples that are computed from the others of their batch, such as
-    by taking off its mean, are a warning.
+    loss is taken over the rows. Numbers of joined rows that are reported are a warning, and so are
+    samples that are computed from the others of their batch, such as by taking off its mean.
 
 Why:
     Each process leaves out some of its own share. The shares are then of different sizes, and the
@@ -35,21 +35,20 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.facts.values import Constant, Opaque, Value
+from transpile.facts.values import Opaque
 from transpile.facts.walk import descendants
 from transpile.plan.data.collation import functions_of, returned
 from transpile.plan.data.data_code import given_to
 from transpile.plan.data.sources import sites
 from transpile.plan.data.varying_rows import varying_rows
-from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Plan
-from transpile.plan.roles.loaders import enters_iterator
 from transpile.quantity.algebra import STATISTIC
 from transpile.quantity.asking import Kind, analysis
 from transpile.quantity.sample_axis.collation import parts_of
 from transpile.quantity.sample_axis.shapes import PIECES
 from transpile.rule import Answer, Remark, Ruling
 from transpile.rules.pytorch.data._data import names_called
+from transpile.rules.pytorch.data._joined_rows import counted_rows, joined_rows
 
 CODES = {
     "PT220": "samples are left out while a batch is put together",
@@ -63,10 +62,6 @@ COUNTING = frozenset(
 )
 #: How reasons begin that tell nothing of the samples.
 NOTHING_KNOWN = "nothing is known"
-#: Functions that lay the rows of samples one behind the other.
-JOINS = frozenset(
-    {"torch.cat", "torch.concat", "torch.concatenate", "torch.vstack", "numpy.concatenate"}
-)
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -96,6 +91,16 @@ def decide(plan: Plan) -> Iterator[Answer]:
             "them, and the loss is taken over the rows: the shares would be of different sizes",
             "let every sample have as many rows, and stack them",
         )
+    for node, module in () if seen else counted_rows(plan):
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield Remark.warn(
+                "PT220",
+                (module, node),
+                "the collate function joins rows of samples, each of which may have another number "
+                "of them, and what is reported is made of the rows: it is that of one process",
+                "count samples, not rows, or use --shard calls",
+            )
     for site in sites(plan):
         for one in site.loaders:
             for part, why in mixed_rows(plan, one):
@@ -163,46 +168,3 @@ def mixed_rows(plan: Plan, loader: Loader) -> Iterator[tuple[Opaque, str]]:
                         if found.reason == PIECES or found.reason.startswith(NOTHING_KNOWN):
                             continue
                         yield part, found.reason or STATISTIC
-
-
-def joined_rows(plan: Plan, loader: Loader) -> Iterator[Opaque]:
-    """The rows, joined from several samples each with its own, that a loss is taken over."""
-    drawn = {
-        value.name
-        for value in beside_models(plan, loader)
-        if isinstance(value, Opaque)
-        and value.kind == "item"
-        and any(is_batch(one, loader) for one in value.operands[0])
-    }
-    for function in functions_of(given_to(loader, "collate_fn")):
-        for values in returned(plan, function):
-            for batch in values:
-                for key, parts in parts_of(batch):
-                    for part in parts:
-                        if str(key) in drawn and isinstance(part, Opaque) and is_joined(part):
-                            yield part
-
-
-def beside_models(plan: Plan, loader: Loader) -> Iterator[Value]:
-    """What losses over the batches of a loader are made of, the outputs of models left out."""
-    outputs = {id(v) for model in plan.models for one in model.forwards for v in one.result}
-    for backward in plan.backwards:
-        if loader in backward.loaders:
-            yield from walk_back(backward.loss, lambda value: id(value) not in outputs)
-
-
-def is_batch(value: Value, loader: Loader) -> bool:
-    """Whether a value is what a loop draws from a loader."""
-    return (
-        isinstance(value, Opaque)
-        and value.kind == "element"
-        and any(one is loader.value for one in walk_back(value.operands[0], enters_iterator))
-    )
-
-
-def is_joined(part: Opaque) -> bool:
-    """Whether a part of a batch is joined along its first dimension."""
-    if not any(name in JOINS for name in called_names(part)):
-        return False
-    dimension = part.arguments.get("dim", 1) or part.arguments.keyword("axis")
-    return dimension is None or dimension.values == (Constant(0),)
