@@ -94,6 +94,16 @@ for images, y in train_loader:
     nn.functional.cross_entropy(scores, y).backward()
     optimizer.step()
 """,
+    "remark-on-sparse-tables": HEAD
+    + LOADER
+    + """\
+@
+optimizer = SGD([*user_bias.parameters(), *item_bias.parameters()], lr=0.1)
+for x, y in train_loader:
+    optimizer.zero_grad()
+    (user_bias(y) + item_bias(y)).mean().backward()
+    optimizer.step()
+""",
     "remark-on-fixed-tensors": SETTING
     + """\
 @

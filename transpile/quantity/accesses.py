@@ -121,7 +121,8 @@ class Accesses(Calls):
                     return False
                 if is_masked(behind.node):
                     return False
-                within = behind.inner or behind.operands[0]
+                named = inner_entries(behind.operands[0], key_of(behind))
+                within = behind.inner or named or behind.operands[0]
                 if not self.recurrent_part(behind).is_tensor and self.is_collection(within, seen):
                     continue
             return False

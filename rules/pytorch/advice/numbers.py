@@ -51,4 +51,21 @@ After:
 When to ignore:
     Always where evaluation is short.
 """,
+    "PT420": """\
+Why:
+    Rows of two sparse gradients may lie in the same memory, as where the outputs of two tables are
+    added. Both are averaged over the processes where they lie.
+
+How to fix:
+    Let the tables have dense gradients, or add a copy of one output.
+
+Before:
+    score = self.user_bias(user) + self.item_bias(item)
+
+After:
+    score = self.user_bias(user) + 1.0 * self.item_bias(item)
+
+When to ignore:
+    Where no two outputs of such tables are added as they are.
+""",
 }
