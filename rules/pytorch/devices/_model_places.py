@@ -21,7 +21,7 @@ from transpile.plan.model import Model, Plan
 from transpile.plan.models.moves import is_of, leaves, moved
 from transpile.plan.query import query
 from transpile.rules.pytorch.devices._gpu_names import device_arguments, in_location, reached
-from transpile.rules.pytorch.devices._outside import is_chosen_outside
+from transpile.rules.pytorch.devices._outside import is_chosen_outside, may_be_any
 
 Place = Literal["cpu", "cuda", "either"]
 
@@ -57,7 +57,7 @@ def find_place(plan: Plan) -> Place:
         return "either"
     said = list(words(plan, names_device))
     if not any(names_gpu(node) for _, node in said):
-        return "cpu"
+        return "either" if untold(plan) else "cpu"
     if all(follows_availability(plan, module, node) for module, node in said) and all(
         moves_to_gpu(plan, model) for model in plan.trained_models
     ):
@@ -69,6 +69,16 @@ def chosen_outside(plan: Plan) -> bool:
     """Whether something is put onto a device that an argument or a configuration names."""
     return any(
         is_chosen_outside(argument.values)
+        for event in plan.facts.calls
+        if reached(event)
+        for argument in device_arguments(event)
+    )
+
+
+def untold(plan: Plan) -> bool:
+    """Whether something is put onto a device that nothing in the project tells."""
+    return any(
+        may_be_any(argument.values)
         for event in plan.facts.calls
         if reached(event)
         for argument in device_arguments(event)

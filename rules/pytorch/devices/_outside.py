@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from transpile.facts.values import External, Opaque, Unknown, Value, Values
+from transpile.facts.values import External, Instance, Opaque, Unknown, Value, Values
 from transpile.plan.flow.start import PARSERS
 from transpile.plan.graph import called_names, method_calls
 
@@ -33,6 +33,7 @@ PASSING = frozenset({"builtins.int", "builtins.str", "builtins.getattr", "builti
 HOLDERS = frozenset({"argparse", "builtins", "importlib", "optparse", "runpy", "types"})
 #: Attributes of tensors that are no devices.
 OF_TENSORS = frozenset({"dtype", "data", "weight"})
+MODULES = frozenset({"torch.nn.Module"})
 
 
 def comes_from_outside(value: Value) -> bool:
@@ -106,3 +107,31 @@ def is_chosen_outside(values: Values) -> bool:
             if any(comes_from_outside(one) for group in value.operands for one in group):
                 return True
     return False
+
+
+def may_be_any(values: Values) -> bool:
+    """Whether nothing in the project says which device values in the place of one are.
+
+    Entries of containers that are filled elsewhere, and attributes that nobody sets, may be any.
+    """
+    for value in values:
+        if isinstance(value, Unknown):
+            return True
+        if not isinstance(value, Opaque):
+            continue
+        if "torch.device" in called_names(value):
+            if any(may_be_any(item.values) for item in value.arguments.items):
+                return True
+        elif value.kind == "item" or (
+            value.kind == "attribute" and value.name not in OF_TENSORS and not is_device_of(value)
+        ):
+            return True
+    return False
+
+
+def is_device_of(value: Opaque) -> bool:
+    """Whether an attribute is the device of a tensor or model, not of an object of the script."""
+    return value.name == "device" and not any(
+        isinstance(base, Instance) and MODULES.isdisjoint(base.cls.external_bases())
+        for base in value.operands[0]
+    )
