@@ -108,3 +108,53 @@ def test_models_that_may_stay_on_the_cpu_are_told(model: str, level: Level | Non
     )
     told = [f.level for f in convert(text.encode()).findings if f.code == "PT307"]
     assert told == ([] if level is None else [level])
+
+
+def test_a_wrap_synchronises_batch_norm_of_all_models_that_it_may_hold() -> None:
+    text = """\
+import argparse
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--model", default="b")
+args = parser.parse_args()
+torch.manual_seed(0)
+
+
+class Plain(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 1)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Normed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
+        self.found = None
+
+    def forward(self, x):
+        self.found = self.layer(x)
+        return self.found
+
+    def loss(self, x):
+        return self.forward(x).pow(2).mean()
+
+
+models = {"a": Plain, "b": Normed}
+model = models[args.model]()
+model.to("cuda" if torch.cuda.is_available() else "cpu")
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for (x,) in DataLoader(TensorDataset(torch.randn(32, 4)), batch_size=8):
+    optimizer.zero_grad()
+    loss = model.loss(x) if args.model == "b" else model(x).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+"""
+    result = convert(text, Options(shard="calls"), path="train.py")
+    assert "model = synchronise_norms(model)" in result.text

@@ -36,6 +36,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from transpile.backends.wrapping import (
     by_hand,
     claims,
@@ -48,15 +50,17 @@ from transpile.backends.wrapping import (
 )
 from transpile.facts.events import Call
 from transpile.facts.values import Instance
+from transpile.facts.walk import descendants
 from transpile.finding import Level
 from transpile.layout.calls import written_call
 from transpile.layout.lines import statement_indentation
 from transpile.plan.flow.gate import hidden_training
-from transpile.plan.graph import is_instance_of
-from transpile.plan.model import Backward, Plan
+from transpile.plan.graph import is_instance_of, origin
+from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.frozen import unfrozen_later
 from transpile.plan.models.second_passes import second_pass
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
+from transpile.plan.query import query
 from transpile.rule import Answer, Change, Helper, Remark, Ruling, Rulings
 from transpile.rules.pytorch.devices._model_places import model_place
 from transpile.rules.pytorch.gradients._averaging import (
@@ -200,7 +204,7 @@ def trains_itself(plan: Plan, backward: Backward) -> str:
 
 def batch_norm_remarks(plan: Plan, wrap: Wrap) -> Iterator[Remark]:
     """A word on batch norm where its statistics stay those of one process."""
-    has_it = [has_batch_norm(plan, model) for model in wrap.models]
+    has_it = [has_batch_norm(plan, model) for model in models_held(plan, wrap)]
     if plan.options.leave != "none":
         return
     if plan.options.sync_batch_norm != "off":
@@ -297,4 +301,19 @@ def synchronises(plan: Plan, wrap: Wrap) -> bool:
         return False
     if plan.options.sync_batch_norm == "auto" and plan.options.batch_size == "per-device":
         return False
-    return any(has_batch_norm(plan, model) is not False for model in wrap.models)
+    return any(has_batch_norm(plan, model) is not False for model in models_held(plan, wrap))
+
+
+@query
+def models_held(plan: Plan, wrap: Wrap) -> list[Model]:
+    """The models that may be in the variable of a wrap, those that are averaged by hand, too."""
+    scope = wrap.function.body if wrap.function is not None else wrap.module.source.tree
+    held = {
+        id(origin(value))
+        for node in descendants(scope)
+        if isinstance(node, (cst.Name, cst.Attribute))
+        and wrap.module.source.code(node) == wrap.text
+        for value in plan.facts.values_of(node)
+    }
+    others = [model for model in plan.trained_models if id(model.value) in held]
+    return [*wrap.models, *(model for model in others if model not in wrap.models)]
