@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from data_way import convert
 
+from transpile import convert as convert_on_any_way
 from transpile.finding import Level
 from transpile.options import Options
 
@@ -156,5 +157,5 @@ for (x,) in DataLoader(TensorDataset(torch.randn(32, 4)), batch_size=8):
     loss.backward()
     optimizer.step()
 """
-    result = convert(text, Options(shard="calls"), path="train.py")
+    result = convert_on_any_way(text, path="train.py")
     assert "model = synchronise_norms(model)" in result.text
