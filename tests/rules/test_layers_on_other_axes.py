@@ -146,3 +146,31 @@ def test_what_a_model_does_is_said_once() -> None:
     loss = "(out - y[:, None]).pow(2).mean()"
     ahead = "model = nn.Sequential(nn.Linear(6, 4), nn.Softmax(dim=0))"
     assert findings(ahead, loss, "data").keys() == {"PT413"}
+
+
+def test_a_container_that_holds_itself_where_a_loop_is_run_again_is_followed() -> None:
+    text = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(3, 1)
+
+    def forward(self, x):
+        return self.head(x)
+
+
+net = Net()
+for depth in range(2):
+    net.head = nn.Sequential(nn.Linear(3, 3), net.head)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for (x,) in DataLoader(TensorDataset(torch.randn(32, 3)), batch_size=8):
+    optimizer.zero_grad()
+    net(x).pow(2).mean().backward()
+    optimizer.step()
+"""
+    assert "DT001" not in [each.code for each in convert(text, path="train.py").findings]

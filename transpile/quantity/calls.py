@@ -173,8 +173,17 @@ class Calls(Tensors, Losses):
             return replace(found, rank=max(found.rank, min(least)))
         return found
 
-    def through(self, value: Opaque, made: Value, tensor: Quantity) -> Quantity | None:
-        """What a layer makes of a tensor; None where it leaves samples as they are."""
+    def through(
+        self, value: Opaque, made: Value, tensor: Quantity, around: frozenset[int] = frozenset()
+    ) -> Quantity | None:
+        """What a layer makes of a tensor; None where it leaves samples as they are.
+
+        Args:
+            value: the call.
+            made: the layer.
+            tensor: what the layer is given.
+            around: the identities of the containers that the layer is in, itself in a loop.
+        """
         layers = self.vocabulary.layers
         for name in called_names(made):
             if not layers.makes(name):
@@ -199,16 +208,18 @@ class Calls(Tensors, Losses):
             if word in layers.samples_first and tensor.kind is Kind.SAMPLE and tensor.dim:
                 return domain.unknown(f"'{word}' goes along the samples")
             if word in layers.containers:
-                return self.chained(value, made, tensor)
+                return None if id(made) in around else self.chained(value, made, tensor, around)
             if layers.rows is not None and word not in layers.rows:
                 return self.nothing_known(value, name)
         return None
 
-    def chained(self, value: Opaque, made: Value, tensor: Quantity) -> Quantity | None:
+    def chained(
+        self, value: Opaque, made: Value, tensor: Quantity, around: frozenset[int]
+    ) -> Quantity | None:
         """What layers make of a tensor one after the other; None where all leave samples alone."""
         last: Quantity | None = None
         for part in chain(self.plan, made):
-            found = self.through(value, part, tensor)
+            found = self.through(value, part, tensor, around | {id(made)})
             if found is not None and found.kind is not Kind.SAMPLE:
                 return found
             if found is not None:

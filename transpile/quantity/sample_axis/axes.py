@@ -231,8 +231,15 @@ class Reader:
                 return self.of(listed.elements[index.value], depth)
         return self.of(given[index.value].values, depth) if index.value < len(given) else None
 
-    def keeps_axes(self, made: Value) -> bool:
-        """Whether a layer gives a tensor of as many axes as it is given."""
+    def keeps_axes(self, made: Value, around: frozenset[int] = frozenset()) -> bool:
+        """Whether a layer gives a tensor of as many axes as it is given.
+
+        Args:
+            made: the layer.
+            around: the identities of the containers that it is in, itself where it goes round.
+        """
+        if id(made) in around:
+            return True
         names = called_names(made)
         words_of = {name.rpartition(".")[2] for name in names}
         known = any(name.startswith(self.analysis.vocabulary.layers.packages) for name in names)
@@ -241,7 +248,7 @@ class Reader:
         if words_of & self.analysis.vocabulary.layers.containers:
             given = made.arguments.positional()
             return bool(given) and all(
-                self.keeps_axes(one) for item in given for one in item.values
+                self.keeps_axes(one, around | {id(made)}) for item in given for one in item.values
             )
         return words_of <= LAYERS
 
