@@ -43,7 +43,7 @@ WRAPPER = Wrapper(
     same=frozenset(
         {
             "train", "eval", "parameters", "buffers", "state_dict", "set_state_dict", "set_dict",
-            "load_dict", "training", "no_sync", "clear_gradients", "__call__", "forward", "apply",
+            "load_dict", "no_sync", "clear_gradients", "__call__", "forward",
             "_layers",
         }
     ),

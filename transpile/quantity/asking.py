@@ -43,7 +43,11 @@ class Analysis(Supposing):
         if apart is None:
             # No rule looks at models by themselves.
             return replace(found, certain=True)
-        if found.reason in (STATISTIC, PAIRS, PIECES) or apart(self.plan):
+        if (
+            found.reason.startswith(STATISTIC)
+            or found.reason in (PAIRS, PIECES)
+            or apart(self.plan)
+        ):
             return super().in_model_code(value, found)
         return replace(found, certain=True)
 

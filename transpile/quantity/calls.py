@@ -32,6 +32,7 @@ from transpile.records import replace
 from . import algebra, domain
 from .chains import chain, is_time_first
 from .domain import Kind, Quantity
+from .further import argued, settings
 from .losses.calls import Losses
 from .numbers import guarded
 from .sample_axis.shapes import Given
@@ -167,6 +168,9 @@ class Calls(Tensors, Losses):
         found = self.through(value, made, self.look(items[0].values if items else ()))
         if found is None:
             found = self.from_model(domain.NOTHING, value)
+        if isinstance(made, Opaque) and made.kind == "call":
+            name = next(iter(called_names(made)), "a layer").rpartition(".")[2]
+            found = argued(self, name, found, settings(made))
         axes = self.vocabulary.layers.axes
         least = [axes.get(name.rpartition(".")[2], 0) for name in called_names(made)]
         if found.kind is Kind.SAMPLE and least:

@@ -32,11 +32,11 @@ def couplings(plan: Plan) -> Iterator[tuple[Opaque, str]]:
 def combines(found: Supposing, value: Opaque) -> bool:
     """Whether an operation is the first that combines samples with a number for the whole batch."""
     made = found.transfer_one(value)
-    combined = made.reason == STATISTIC if made.kind is Kind.UNKNOWN else made.coupled
+    combined = made.reason.startswith(STATISTIC) if made.kind is Kind.UNKNOWN else made.coupled
     if not combined:
         return False
     given = (*value.operands, *(item.values for item in value.arguments.items))
-    return not any(one.coupled or one.reason == STATISTIC for one in map(found.of, given))
+    return not any(one.coupled or one.reason.startswith(STATISTIC) for one in map(found.of, given))
 
 
 def goes_along_samples(found: Supposing, value: Opaque) -> bool:

@@ -8,6 +8,7 @@ from transpile.records import replace
 
 from . import algebra, domain
 from .domain import Duty, Kind, Pending, Quantity
+from .further import argued, unread
 from .numbers import Numbers, guarded
 from .operations import (
     ADDITIONS,
@@ -71,6 +72,19 @@ class Tensors(Numbers, Places):
     def applied(
         self, word: str, tensor: Quantity, value: Opaque, given: Given, name: str = ""
     ) -> Quantity:
+        """A function or method of the vocabulary on a tensor, whatever else it is told by.
+
+        See :meth:`operated` for the arguments.
+        """
+        found = self.operated(word, tensor, value, given, name)
+        plain = self.vocabulary.operation(word)
+        if plain in ELEMENTWISE or plain in GUARDS:
+            return found
+        return argued(self, word, found, unread(plain, value, given))
+
+    def operated(
+        self, word: str, tensor: Quantity, value: Opaque, given: Given, name: str = ""
+    ) -> Quantity:
         """A function or method of the vocabulary on a tensor.
 
         Args:
@@ -83,6 +97,9 @@ class Tensors(Numbers, Places):
         numeric = name.startswith(("numpy.", "math.", "scipy."))
         plain = ARRAY_WORDS.get(word, "") if numeric else self.vocabulary.operation(word)
         others = [self.look(values) for values in given.positional()]
+        named = given.get("other", None)
+        if named:
+            others.insert(0, self.look(named))
         if plain in LISTING and self.holds_several_degrees(handed(value)):
             return domain.unknown(SEVERAL, whole=True)
         if plain in TENSOR_TYPES and self.is_size(value):
@@ -146,7 +163,7 @@ class Tensors(Numbers, Places):
         if plain in GUARDS:
             return self.clamped(plain, tensor, given)
         if plain in ADDITIONS:
-            return algebra.add(tensor, others[0]) if others else tensor
+            return self.with_factor(plain, tensor, others, given)
         if plain in PRODUCTS:
             return algebra.multiply(tensor, others[0]) if others else tensor
         if plain == "add_all":
@@ -199,6 +216,22 @@ class Tensors(Numbers, Places):
         if tensor.kind is Kind.NOTHING and not self.given(value):
             return domain.equal(tensor=False)
         return self.nothing_known_of(word, tensor, value, name)
+
+    def with_factor(
+        self, word: str, tensor: Quantity, others: list[Quantity], given: Given
+    ) -> Quantity:
+        """``a.add(b, alpha=...)``: one of the two may have a factor."""
+        if not others:
+            return tensor
+        other = others[0]
+        factor = given.get("alpha", None)
+        if factor:
+            scaled = self.look(factor)
+            if word == "rsub":
+                tensor = algebra.multiply(tensor, scaled)
+            else:
+                other = algebra.multiply(other, scaled)
+        return algebra.add(tensor, other)
 
     def holds_several_degrees(self, values: Values) -> bool:
         """Whether a list has numbers that grow with the batch beside others that do not."""
@@ -271,11 +304,14 @@ class Tensors(Numbers, Places):
     def quotient(self, tensor: Quantity, value: Opaque, given: Given) -> Quantity:
         """``a.div(b)``."""
         ordered = value.arguments.positional()[given.offset :]
-        if not ordered:
+        other = value.arguments.keyword("other") or value.arguments.keyword("y")
+        other = other or (ordered[0] if ordered else None)
+        if other is None:
             return tensor
-        node = ordered[0].node
-        pending = Pending(Duty.DENOMINATOR, node, value.module) if node is not None else None
-        return algebra.divide(tensor, self.look(ordered[0].values), pending)
+        pending = (
+            Pending(Duty.DENOMINATOR, other.node, value.module) if other.node is not None else None
+        )
+        return algebra.divide(tensor, self.look(other.values), pending)
 
     def elementwise(
         self, word: str, tensor: Quantity, others: list[Quantity], value: Opaque, given: Given
@@ -304,7 +340,7 @@ class Tensors(Numbers, Places):
         keywords = [
             self.look(argument.values)
             for argument in value.arguments.items
-            if argument.keyword not in (None, "dim", "out", "generator", "p", "training", "dtype")
+            if argument.keyword not in (None, "dim", "out", "generator", "training", "dtype")
         ]
         if word == "masked_fill" and tensor.kind is Kind.PART:
             return domain.unknown(f"'{word}' of a number over the batch", whole=True)

@@ -20,7 +20,7 @@ from transpile.rules.pytorch import TABLE
 DATA_PARALLEL = "torch.nn.DataParallel"
 SAME = frozenset(
     {
-        "train", "eval", "parameters", "zero_grad", "modules", "requires_grad_", "training",
+        "train", "eval", "parameters", "zero_grad", "requires_grad_",
         "no_sync", "join", "module", "register_comm_hook", "buffers", "__call__", "forward",
     }
 )  # fmt: skip
@@ -35,7 +35,7 @@ WRAPPER = Wrapper(
     same_as_replaced=SAME
     | {
         "state_dict", "load_state_dict", "named_parameters", "named_buffers", "named_modules",
-        "children", "named_children", "to", "cuda", "cpu",
+        "modules", "children", "named_children", "training", "to", "cuda", "cpu",
     },
     asked_for=frozenset({"module", "train", "eval", "parameters", "state_dict"}),
     writers=(

@@ -114,6 +114,7 @@ def accesses(
     same = wrapper.same - {"module"} if inner else wrapper.same
     if in_place:
         same = wrapper.same_as_replaced
+    same = same - own_names(value)
     for module, node in accessed(plan).get(id(value), ()):
         base = node.value
         if inside_class_of(plan, module, node, value):
@@ -141,6 +142,21 @@ def accessed(plan: Plan) -> dict[int, list[tuple[Module, cst.Attribute | cst.Sub
             for identity in behind:
                 found.setdefault(identity, []).append((module, node))
     return found
+
+
+#: What the wrapper does by doing it to the model, whatever the model's own class makes of it.
+PASSED_ON = frozenset({"__call__", "forward", "train", "eval"})
+
+
+def own_names(model: Value) -> set[str]:
+    """The names that a class of the project has itself, which the wrapper does not ask it for."""
+    if not isinstance(model, Instance):
+        return set()
+    found = set(model.attributes)
+    for each in model.cls.ancestry():
+        if isinstance(each, Class):
+            found |= set(each.scope.names)
+    return found - PASSED_ON
 
 
 def makes(plan: Plan, node: cst.Call, older: str) -> bool:

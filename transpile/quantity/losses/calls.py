@@ -10,6 +10,7 @@ from transpile.records import replace
 
 from .. import algebra, domain
 from ..domain import Duty, Kind, Pending, Quantity, WeightedLoss
+from ..further import Further, argued
 from ..looking import Looking
 from .settings import Settings, settings_of
 from .targets import are_probabilities
@@ -18,6 +19,39 @@ from .targets import are_probabilities
 def is_negative(value: Value) -> bool:
     """Whether a value is a negative number."""
     return isinstance(value, Constant) and isinstance(value.value, int) and value.value < 0
+
+
+#: Arguments that :meth:`Losses.weights_of_batch` looks at.
+WEIGHTS = frozenset({"weight", "pos_weight"})
+
+
+def further_settings(signature: Loss, value: Opaque, source: Opaque) -> list[Further]:
+    """What a loss is set up by, but for weights: the arguments, and what is set on its object.
+
+    Args:
+        signature: the loss.
+        value: the call on tensors.
+        source: the call that sets it up: the same, or the one that made the object.
+    """
+    as_function = source is value
+    names = signature.parameters if as_function else signature.settings
+    found: dict[str, Further] = {}
+    position = -signature.inputs if as_function else 0
+    for item in source.arguments.items:
+        name = item.keyword
+        if name is None:
+            name = names[position] if 0 <= position < len(names) else f"argument {position + 1}"
+            position += 1
+            if position <= 0:
+                continue
+        elif as_function and name in signature.names:
+            continue
+        if name not in WEIGHTS:
+            found[name] = Further(name, item.values)
+    if not as_function:
+        for name, values in source.attributes.items():
+            found[name] = Further(name, values)
+    return list(found.values())
 
 
 class Losses(Looking):
@@ -55,6 +89,7 @@ class Losses(Looking):
             ]
         weights = self.weights_of_batch(signature, source, source is value)
         each = algebra.nonlinear(f"the loss {signature.function}", *tensors, *weights)
+        each = argued(self, signature.function, each, further_settings(signature, value, source))
         return self.reduced_loss(each, value, signature, source, setup)
 
     def loss_of_samples(self, signature: Loss, made: Opaque) -> Quantity:
@@ -95,9 +130,9 @@ class Losses(Looking):
         if signature.by_targets and (
             setup.weight is not False or setup.ignore_index or self.marks_left_out
         ):
-            return self.weighted_loss(value, signature, source, setup)
+            return self.weighted_loss(each, value, signature, source, setup)
         if each.selection and signature.sized and setup.weight is False:
-            return self.weighted_loss(value, signature, source, setup)
+            return self.weighted_loss(each, value, signature, source, setup)
         return algebra.average(each)
 
     def weights_of_batch(
@@ -116,7 +151,7 @@ class Losses(Looking):
         return found
 
     def weighted_loss(
-        self, value: Opaque, signature: Loss, source: Opaque, setup: Settings
+        self, each: Quantity, value: Opaque, signature: Loss, source: Opaque, setup: Settings
     ) -> Quantity:
         """A mean by weights, or over a number of targets that differs between processes."""
         weight = setup.weight
@@ -137,5 +172,5 @@ class Losses(Looking):
             weight and signature.by_targets,
             signature.by_targets and (setup.ignore_index or self.marks_left_out),
         )
-        pending = frozenset({Pending(Duty.LOSS, value.node, value.module, loss)})
+        pending = each.pending | {Pending(Duty.LOSS, value.node, value.module, loss)}
         return replace(domain.part(0, gradient=True), pending=pending)
