@@ -108,3 +108,17 @@ def test_models_that_may_stay_on_the_cpu_are_told(model: str, level: Level | Non
     )
     told = [f.level for f in convert(text.encode()).findings if f.code == "PT307"]
     assert told == ([] if level is None else [level])
+
+
+@pytest.mark.parametrize(
+    ("body", "levels"),
+    [
+        ("nn.BatchNorm1d(3)", [Level.NOTE]),
+        ("{'a': torchvision.models.resnet18()}[name]", [Level.NOTE]),
+        ("nn.Linear(3, 4)", []),
+    ],
+)
+def test_models_that_an_argument_may_leave_on_the_cpu(body: str, levels: list[Level]) -> None:
+    text = SCRIPT.format(body=body, model=f"{NET}.to(sys.argv[1])")
+    found = convert(text.replace("import networks", "import sys").encode()).findings
+    assert [finding.level for finding in found if finding.code == "PT307"] == levels

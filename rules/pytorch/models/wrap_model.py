@@ -205,7 +205,7 @@ def batch_norm_remarks(plan: Plan, wrap: Wrap) -> Iterator[Remark]:
         return
     if plan.options.sync_batch_norm != "off":
         place = model_place(plan)
-        if synchronises(plan, wrap) and (place == "cpu" or (place != "cuda" and any(has_it))):
+        if synchronises(plan, wrap) and place != "cuda":
             what = "batch norm" if any(has_it) else "batch norm, if this model has any,"
             stays = "this model stays" if place == "cpu" else "what is chosen may leave this model"
             yield Remark(
