@@ -159,3 +159,17 @@ for (x,) in DataLoader(TensorDataset(torch.randn(32, 4)), batch_size=8):
 """
     result = convert_on_any_way(text, path="train.py")
     assert "model = synchronise_norms(model)" in result.text
+
+
+@pytest.mark.parametrize(
+    ("body", "levels"),
+    [
+        ("nn.BatchNorm1d(3)", [Level.NOTE]),
+        ("{'a': torchvision.models.resnet18()}[name]", [Level.NOTE]),
+        ("nn.Linear(3, 4)", []),
+    ],
+)
+def test_models_that_an_argument_may_leave_on_the_cpu(body: str, levels: list[Level]) -> None:
+    text = SCRIPT.format(body=body, model=f"{NET}.to(sys.argv[1])")
+    found = convert(text.replace("import networks", "import sys").encode()).findings
+    assert [finding.level for finding in found if finding.code == "PT307"] == levels

@@ -190,8 +190,16 @@ def test_hook_is_warned_of_unless_it_gives_a_multiple(setup: str) -> None:
     ],
 )
 def test_own_backward_is_warned_of_where_it_bends_gradients(backward: str, warned: bool) -> None:
-    found = result(backward=backward, forward="h = Bent.apply(h)")
-    assert ("PT409" in loud(found)) is warned
+    for function in ("Bent", "Bent()"):
+        found = result(backward=backward, forward=f"h = {function}.apply(h)")
+        assert ("PT409" in loud(found)) is warned
+
+
+@pytest.mark.parametrize("own", ["", "@staticmethod\n    def backward(ctx, grad): return grad"])
+def test_an_inherited_backward_is_that_of_the_class(own: str) -> None:
+    text = script(backward="return grad.clamp(-1, 1)", forward="h = Own.apply(h)")
+    text = text.replace("class Net", f"class Own(Bent):\n    {own or 'pass'}\n\n\nclass Net")
+    assert ("PT409" in loud(convert(text, path="train.py"))) is (not own)
 
 
 @pytest.mark.parametrize(

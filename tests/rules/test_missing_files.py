@@ -70,6 +70,19 @@ def fetch(path):
         file.close()
     return path
 """
+ASKED = """\
+def there(path):
+    return os.path.exists(path)
+
+
+def fetch(path):
+    if there(path):
+        return path
+    file = open(path, "wb")
+    file.write(b"x")
+    file.close()
+    return path
+"""
 BOTH_OPENED = """\
 def fetch(path):
     if os.path.exists(path):
@@ -143,6 +156,12 @@ def output(functions: str, use: str) -> str:
     [
         pytest.param(EARLY, LOAD, EARLY_IN_TURN, id="early return"),
         pytest.param(WRITTEN, LOAD, WRITTEN_IN_TURN, id="to the last write"),
+        pytest.param(
+            ASKED,
+            LOAD,
+            WRITTEN_IN_TURN.replace("os.path.exists(path)", "there(path)"),
+            id="a function that looks for it",
+        ),
         pytest.param(BOTH_OPENED, LOAD, BOTH_OPENED_IN_TURN, id="head of a block"),
         pytest.param(SEVERAL, LOAD, SEVERAL_IN_TURN, id="next round"),
         pytest.param(ATTEMPT, "data = fetch('rows.pt')", ATTEMPT_IN_TURN, id="attempt"),

@@ -152,6 +152,22 @@ def test_gradients_are_left_out_where_nothing_uses_them(
     assert [line for line in found.new if line.startswith("with ")] == managers
 
 
+@pytest.mark.parametrize(
+    ("start", "call", "manager"),
+    [
+        ("pass", "judge.forward(fake)", "with frozen(judge):"),
+        ("judged = judge.forward", "judged(fake)", ""),
+    ],
+)
+def test_what_is_frozen_is_the_model_and_not_its_method(
+    start: str, call: str, manager: str
+) -> None:
+    text = ADVERSARIES.format(between="pass", last="pass").replace("START = True", start)
+    found = made(leave_out_gradients, text.replace("-judge(fake)", f"-{call}"))
+    managers = [line for line in found.new if line.startswith("with frozen")]
+    assert managers == [manager] * bool(manager)
+
+
 STEPS = """\
 import torch
 import torch.nn as nn

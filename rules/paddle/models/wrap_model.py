@@ -49,6 +49,7 @@ from transpile.layout.lines import statement_indentation
 from transpile.plan.flow.gate import hidden_training
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
+from transpile.plan.models.absent import world_test
 from transpile.plan.models.averaging import averaged_already
 from transpile.plan.models.frozen import unfrozen_later
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
@@ -198,7 +199,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     wrap: Wrap = ruling.data
     dist = plan.names_in(wrap.module).imported("paddle.distributed", "dist")
     paddle = plan.names_in(wrap.module).imported("paddle", "paddle")
-    lines = [f"if {dist}.get_world_size() > 1:"]
+    lines = [world_test(plan, wrap, f"{dist}.get_world_size()")]
     if plan.options.batch_size == "global" and any(has_batch_norm(plan, m) for m in wrap.models):
         convert = f"{wrap.text} = {paddle}.nn.SyncBatchNorm.convert_sync_batchnorm"
         lines += [

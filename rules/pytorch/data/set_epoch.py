@@ -101,6 +101,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
             yield Ruling.refuse("PT212", site, UNSEEN, ADVICE)
         for loop, iteration in passes:
             restarting = any(iteration is start for _, start in again)
+            if not has_body(loop) and not shuffles(site):
+                # Nowhere to write it, and nothing to tell: this order is the same in every epoch.
+                continue
             if told(plan, site):
                 yield Ruling.done("PT211", loop, "the sampler is told the epoch")
                 continue
@@ -163,8 +166,17 @@ def repeats_unseen(plan: Plan, site: Site) -> bool:
     )
 
 
+def has_body(loop: Loop) -> bool:
+    """Whether statements can be written into a loop, as they cannot into a comprehension."""
+    return isinstance(loop.node, (cst.For, cst.While))
+
+
 def can_tell(plan: Plan, data: Telling) -> bool:
     """Whether the sampler can be reached in each pass of the loop."""
+    if not has_body(data.loop):
+        drawn = data.iteration
+        outside = all(node is not data.loop.node for node in ancestors(drawn.module, drawn.node))
+        return outside and drawn_from(plan, data) is not None
     if data.loader_text is not None or visible(plan, data) or drawn_from(plan, data) is not None:
         return True
     return any(node is data.loop.node for node in ancestors(data.site.module, data.site.node))
@@ -242,7 +254,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
             for edit in insert_before(data.site.module.source, statement, lines, order=20):
                 yield In(data.site.module, edit)
             return
-    if is_made_anew(data.loop, data.site.loaders):
+    if is_made_anew(data.loop, data.site.loaders) or not has_body(data.loop):
         yield from told_before_drawing(plan, data, sampler)
         return
     if sampler is not None and visible(plan, data):

@@ -13,7 +13,7 @@ import libcst as cst
 
 from transpile.facts.events import Branch, Event, Loop
 from transpile.facts.module import Module
-from transpile.facts.values import External, Instance, Opaque
+from transpile.facts.values import BoundMethod, External, Instance, Opaque, Value
 from transpile.facts.walk import descendants
 from transpile.plan.flow.places import Statement, index_in, statement_of
 from transpile.plan.graph import called_names, origin, walk_back
@@ -29,6 +29,8 @@ from transpile.rules.pytorch.processes._script_arguments import is_path
 
 #: What computes parts of the forward pass anew in the backward pass, or looks into both.
 ENTANGLING = ("torch.utils.checkpoint.", "torch.compile", "torch.jit.", "torch.func.")
+#: Other ways to write the call of a model.
+FORWARD = frozenset({"forward", "__call__"})
 #: Methods of a model that leave its gradients alone.
 HARMLESS = frozenset({"train", "eval", "state_dict", "modules", "named_modules", "children"})
 
@@ -257,7 +259,10 @@ class Passes:
         assert isinstance(call.node, cst.Call)
         if not isinstance(statement, cst.SimpleStatementLine) or not is_path(call.node.func):
             return None
-        text = call.module.source.code(call.node.func)
+        model = model_called(call.node)
+        if any(is_method(value) for value in self.plan.facts.values_of(model)):
+            return None
+        text = call.module.source.code(model)
         methods = self.plan.table.parameter_methods
         if any(
             isinstance(node, cst.Attribute) and node.attr.value in methods
@@ -294,7 +299,9 @@ class Passes:
         ):
             return None
         texts = {
-            module.source.code(call.node.func) for call in calls if isinstance(call.node, cst.Call)
+            module.source.code(model_called(call.node))
+            for call in calls
+            if isinstance(call.node, cst.Call)
         }
         places = sorted(index_in(block, each) for each in statements if each is not None)
         between = block.body[places[0] : places[-1] + 1]  # type: ignore[attr-defined]
@@ -314,6 +321,21 @@ class Passes:
         if any(id(f.node) in inner and id(f.node) not in own for f in self.forwards):
             return None
         return Needless(module, between[0], between[-1], text, False)
+
+
+def model_called(call: cst.Call) -> cst.BaseExpression:
+    """The expression of the model in a call of it, which may be one of its ``forward``."""
+    function = call.func
+    if isinstance(function, cst.Attribute) and function.attr.value in FORWARD:
+        return function.value
+    return function
+
+
+def is_method(value: Value) -> bool:
+    """Whether a value is a model's method, taken from it to be called later."""
+    return isinstance(value, BoundMethod) or (
+        isinstance(value, Opaque) and value.kind == "attribute" and value.name in FORWARD
+    )
 
 
 def within(event: Event, loop: Loop) -> int | None:

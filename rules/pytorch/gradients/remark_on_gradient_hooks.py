@@ -41,7 +41,16 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.facts.values import BoundMethod, Class, Function, Opaque, Partial, Value
+from transpile.facts.values import (
+    BoundMethod,
+    Class,
+    Function,
+    Instance,
+    Opaque,
+    Partial,
+    Value,
+    Values,
+)
 from transpile.facts.walk import descendants
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
@@ -181,13 +190,24 @@ def parameters_of(node: cst.FunctionDef | cst.Lambda) -> list[str]:
 
 
 def is_bent(callee: Opaque) -> bool:
-    """Whether ``Own.apply`` belongs to a class whose backward is no multiple for certain."""
+    """Whether ``Own.apply`` belongs to a class whose backward is no multiple for certain.
+
+    ``Own().apply`` is the same, and so is that of a class that inherits its backward.
+    """
     for owner in callee.operands[0]:
-        if not isinstance(owner, Class):
-            continue
-        for node in owner.node.body.body:
-            if isinstance(node, cst.FunctionDef) and node.name.value == "backward":
-                names = parameters_of(node)[1:]
-                if worst_change(node, set(names)) is Kind.OTHERWISE:
-                    return True
+        cls = owner.cls if isinstance(owner, Instance) else owner
+        for value in backward_of(cls) if isinstance(cls, Class) else ():
+            if not isinstance(value, Function) or not isinstance(value.node, cst.FunctionDef):
+                continue
+            names = parameters_of(value.node)[1:]
+            if worst_change(value.node, set(names)) is Kind.OTHERWISE:
+                return True
     return False
+
+
+def backward_of(cls: Class) -> Values:
+    """What the name ``backward`` stands for in a class, or in the nearest that it derives from."""
+    for ancestor in cls.ancestry():
+        if isinstance(ancestor, Class) and ancestor.scope.names.get("backward"):
+            return ancestor.scope.names["backward"]
+    return ()

@@ -83,7 +83,9 @@ def is_sure(loss: Values, given: set[int], gradients: frozenset[str]) -> bool:
 
 def groups_of(value: Value) -> list[Values]:
     """What a value is made of; of a function that picks, what it picks among."""
-    groups = [group for group in parents(value) if group]
+    # What is added to itself in a loop is no more of a value than what it began with.
+    others = (tuple(one for one in group if one is not value) for group in parents(value))
+    groups = [group for group in others if group]
     if not isinstance(value, Opaque) or not PICKING.intersection(called_names(value)):
         return [] if isinstance(value, Instance) else groups
     found: list[Values] = []

@@ -37,6 +37,7 @@ from collections.abc import Iterator
 
 from transpile.backends.wrapping import claims, home, written
 from transpile.plan.model import Plan
+from transpile.plan.models.absent import world_test
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
 from transpile.rule import Answer, Change, Helper, Remark, Ruling, Rulings
 from transpile.rules.pytorch.models._sharded import obstacles
@@ -100,7 +101,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     yield Helper("shard_model", wrap.module)
     names = plan.names_in(wrap.module)
     lines = [
-        f"if {names.fresh('get_world_size')}() > 1:",
+        world_test(plan, wrap, f"{names.fresh('get_world_size')}()"),
         f"    {names.fresh('shard_model')}({wrap.text})",
     ]
     yield from written(wrap, lines)

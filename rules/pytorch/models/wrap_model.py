@@ -57,6 +57,7 @@ from transpile.layout.lines import statement_indentation
 from transpile.plan.flow.gate import hidden_training
 from transpile.plan.graph import is_instance_of, origin
 from transpile.plan.model import Backward, Model, Plan
+from transpile.plan.models.absent import world_test
 from transpile.plan.models.frozen import unfrozen_later
 from transpile.plan.models.second_passes import second_pass
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
@@ -209,7 +210,7 @@ def batch_norm_remarks(plan: Plan, wrap: Wrap) -> Iterator[Remark]:
         return
     if plan.options.sync_batch_norm != "off":
         place = model_place(plan)
-        if synchronises(plan, wrap) and (place == "cpu" or (place != "cuda" and any(has_it))):
+        if synchronises(plan, wrap) and place != "cuda":
             what = "batch norm" if any(has_it) else "batch norm, if this model has any,"
             stays = "this model stays" if place == "cpu" else "what is chosen may leave this model"
             yield Remark(
@@ -237,7 +238,7 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     wrap: Wrap = ruling.data
     yield Helper("get_world_size", wrap.module)
     world_size = plan.names_in(wrap.module).fresh("get_world_size")
-    lines = [f"if {world_size}() > 1:"]
+    lines = [world_test(plan, wrap, f"{world_size}()")]
     if synchronises(plan, wrap):
         if split_arguments_of(plan, wrap) is None:
             torch = plan.names_in(wrap.module).imported("torch", "torch")

@@ -69,11 +69,12 @@ class MissingFiles:
         )
 
     def asks_for_file(self, test: cst.CSTNode) -> bool:
-        """Whether a condition looks for a file."""
+        """Whether a condition looks for a file, by itself or in a function of the project."""
         return any(
             event_asks(event)
             for call in calls_in(test)
-            for event in self.reads.calls.get(id(call), ())
+            for events in (self.reads.calls, self.reads.within)
+            for event in events.get(id(call), ())
         )
 
     def depends(self, module: Module, node: cst.CSTNode) -> bool:
