@@ -1,7 +1,6 @@
 """The wrap that splits the calls of a model over the processes, and what it is made of."""
 
 import dataclasses
-import random
 import sys
 from contextlib import contextmanager
 
@@ -121,14 +120,14 @@ def differ(whole, rows, axis):
 @contextmanager
 def unchanged_randomness():
     """Leave random numbers where they are, so that what follows draws the same once more."""
-    numpy = sys.modules.get("numpy")
-    drawn = random.getstate(), numpy and numpy.random.get_state()
+    plain, numpy = sys.modules["random"], sys.modules.get("numpy")
+    drawn = plain.getstate(), numpy and numpy.random.get_state()
     devices = ["cpu", *["gpu"] * paddle.get_device().startswith("gpu")]
     states = [paddle.get_rng_state(device) for device in devices]
     try:
         yield
     finally:
-        random.setstate(drawn[0])
+        plain.setstate(drawn[0])
         if numpy:
             numpy.random.set_state(drawn[1])
         for state, device in zip(states, devices):

@@ -50,14 +50,14 @@ def shared_randomness() -> Iterator[None]:
 @contextmanager
 def unchanged_randomness() -> Iterator[None]:
     """Leave random numbers where they are, so that what follows draws the same once more."""
-    numpy = sys.modules.get("numpy")
-    drawn = random.getstate(), numpy and numpy.random.get_state()
+    plain, numpy = sys.modules["random"], sys.modules.get("numpy")
+    drawn = plain.getstate(), numpy and numpy.random.get_state()
     devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
     try:
         with torch.random.fork_rng(devices):
             yield
     finally:
-        random.setstate(drawn[0])
+        plain.setstate(drawn[0])
         if numpy:
             numpy.random.set_state(drawn[1])
 
