@@ -225,7 +225,8 @@ def test_in_house_models_may_be_said_to_keep_samples_apart(
     run = command("train.py", "--diff")
     assert b"sampler=train_sampler" in run.output, run.errors
     assert b"SplitCalls" not in run.output
-    assert run.status == 1 and "PT" not in run.errors, run.errors
+    # Whether it has batch norm is not said by that.
+    assert run.status == 1 and "PT" not in run.errors.replace("PT307", ""), run.errors
     assert "samples apart" in command("config", "train.py").output.decode()
     # What a loss couples stays coupled.
     write("train.py", MODEL.replace("mse_loss(model(inputs)", "mse_loss(model(inputs).softmax(0)"))

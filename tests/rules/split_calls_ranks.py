@@ -419,6 +419,7 @@ def run_rank(rank: int, size: int, helper: str, folder: str) -> None:
     module = ModuleType("split_calls")
     sys.modules["transpile.rules.pytorch.emitted.processes"] = processes = ModuleType("processes")
     processes.__dict__["get_world_size"] = lambda: dist.get_world_size()
+    processes.__dict__["get_rank"] = lambda: dist.get_rank()
     exec(compile(Path(helper).read_text("utf-8"), helper, "exec"), module.__dict__)
     dist.init_process_group(
         "gloo",
