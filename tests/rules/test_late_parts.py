@@ -6,6 +6,7 @@ from transpile import Options, convert
 
 HEAD = """\
 import copy
+import lora
 import torch, torch.nn as nn
 from torch.utils.data import DataLoader, TensorDataset
 from torch.nn.utils.parametrizations import weight_norm
@@ -90,6 +91,9 @@ def refused(**parts: str) -> bool:
         {"forward": "self.spare = self.spare or nn.Linear(4, 4)"},
         {"forward": "self.register_module('spare', nn.Linear(4, 4))"},
         {"made": "self.l.append(nn.LazyLinear(4))"},
+        {"behind": "net.grow()", "grow": "self.o = lora.Linear(4, 1, r=2)"},
+        {"behind": "net.grow()", "grow": "self.o = lora.make(4)"},
+        {"behind": "net.grow()", "grow": "self.o = lora.inject(self.o)"},
         {"end": AGAIN, "grow": "self.o = nn.Linear(4, 1)"},
     ],
 )
@@ -109,6 +113,9 @@ def test_what_comes_late_is_refused(parts: dict[str, str]) -> None:
         {"behind": "net.grow()", "grow": "self.used = self.used + 1"},
         {"behind": "best = copy.deepcopy(net)"},
         {"behind": "kept = []; kept.append(nn.Linear(4, 4))"},
+        {"ahead": "net.grow()", "grow": "self.o = lora.inject(self.o)"},
+        {"forward": "self.last = lora.norms(x)"},
+        {"forward": "self.last = lora.norms(self.o(x))"},
         {"end": "net.o = nn.Linear(4, 1)"},
         {"end": "nn.utils.remove_weight_norm(net.o)", "ahead": "nn.utils.weight_norm(net.o)"},
     ],

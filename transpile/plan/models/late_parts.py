@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 from transpile.facts.events import Event
-from transpile.facts.values import External, Instance, Opaque, Value, Values
-from transpile.plan.graph import origin
+from transpile.facts.values import Class, Constant, External, Instance, Opaque, Value, Values
+from transpile.plan.graph import called_names, method_calls, origin, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.parameters import has_parameters
 from transpile.plan.models.parts import part_of, parts_of, walk_parts
@@ -19,6 +20,8 @@ GROWING = frozenset(
         "register_parameter", "add_parameter", "__setattr__", "__setitem__", "set_submodule",
     }
 )  # fmt: skip
+#: Libraries whose functions make no layers.
+PLAIN_PACKAGES = frozenset({"numpy", "scipy", "pandas", "sklearn", "einops", "tqdm"})
 
 
 def late_parts(plan: Plan, model: Model, order: int) -> Iterator[Event]:
@@ -106,12 +109,48 @@ def is_new(plan: Plan, model: Model, event: Event, value: Value, order: int) -> 
     if event.kind == "call" and any(isinstance(callee, External) for callee in event.callee):
         return True
     held = origin(value)
+    if may_be_layer(plan, parts_beside(model.value, event), held):
+        return True
     if not has_parameters(held, plan, {}):
         return False
     made = making_orders(plan).get(id(held))
     if made is not None and made >= order:
         return True
     return id(held) not in parts_beside(model.value, event)
+
+
+def may_be_layer(plan: Plan, parts: set[int], value: Value) -> bool:
+    """Whether a library that is not known makes something of settings or of layers alone.
+
+    What it makes of tensors is taken to be one.
+
+    Args:
+        plan: the plan.
+        parts: the identities of what the model is built of otherwise.
+        value: what may be a layer.
+    """
+    names = called_names(value)
+    if not isinstance(value, Opaque) or not names or any(is_known(plan, name) for name in names):
+        return False
+    given = [one for item in value.arguments.items for one in item.values if one is not value]
+    return all(
+        isinstance(one, (Constant, External, Class))
+        or has_parameters(origin(one), plan, {})
+        or any(id(found) in parts for found in walk_back((one,), is_access))
+        for one in given
+    )
+
+
+def is_access(value: Value) -> bool:
+    """Whether a value is taken out of another: an attribute, an entry, or what a method gives."""
+    return isinstance(value, Opaque) and (value.kind != "call" or bool(method_calls(value)))
+
+
+def is_known(plan: Plan, name: str) -> bool:
+    """Whether a dotted name is of the framework, of Python, or of a library of plain numbers."""
+    package = name.partition(".")[0]
+    own = {prefix.partition(".")[0] for prefix in plan.table.quantities.layers.packages}
+    return package in own | PLAIN_PACKAGES or package in sys.stdlib_module_names
 
 
 @query
