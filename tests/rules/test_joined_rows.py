@@ -100,3 +100,19 @@ def test_joined_rows_that_are_pooled_again_are_not() -> None:
     batch = '{"x": torch.cat(xs), "n": [len(x) for x in xs], "y": torch.tensor(ys)}'
     pooled = 'torch.stack([one.mean(0) for one in net(b["x"]).split(b["n"])]).squeeze(-1)'
     assert not levels(batch, f'({pooled} - b["y"]).pow(2).mean()', 'len(b["y"])')
+
+
+@pytest.mark.parametrize(
+    ("collate", "told"),
+    [
+        ("graphs.collate", {"WARNING"}),
+        ("torch.utils.data.default_collate", set()),
+        ("transformers.default_data_collator", set()),
+    ],
+)
+def test_a_collate_function_that_cannot_be_read_is_warned_of(collate: str, told: set[str]) -> None:
+    text = SCRIPT.replace("import itertools", "import itertools, graphs, transformers")
+    text = text.replace("collate_fn=collate", f"collate_fn={collate}").replace("{count}", "1")
+    text = text.replace("{batch}", "xs").replace("{loss}", LOSS)
+    found = convert(text, Options(shard="data"), path="train.py").findings
+    assert {each.level.name for each in found if each.code == "PT220"} == told

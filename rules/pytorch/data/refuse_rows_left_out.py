@@ -34,8 +34,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from transpile.facts.events import Event
 from transpile.facts.module import Module
-from transpile.facts.values import Opaque
+from transpile.facts.values import External, Opaque
 from transpile.facts.walk import descendants
 from transpile.plan.data.collation import functions_of, returned
 from transpile.plan.data.data_code import given_to
@@ -60,6 +61,8 @@ WAYS = ("data",)
 COUNTING = frozenset(
     {"torch.arange", "torch.linspace", "torch.logspace", "numpy.arange", "numpy.linspace"}
 )
+#: The beginnings of the names of collate functions that give a row for each sample.
+ROW_BY_ROW = ("torch.", "torchvision.", "transformers.", "timm.", "datasets.", "builtins.")
 #: How reasons begin that tell nothing of the samples.
 NOTHING_KNOWN = "nothing is known"
 
@@ -90,6 +93,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
             "the collate function joins rows of samples, each of which may have another number of "
             "them, and the loss is taken over the rows: the shares would be of different sizes",
             "let every sample have as many rows, and stack them",
+        )
+    for event, name in unknown_collates(plan):
+        yield Remark.warn(
+            "PT220",
+            event,
+            f"nothing is known of '{name}', which puts batches together: where it leaves out "
+            "samples or joins rows of them, the shares of the processes are of different sizes",
+            "put it into the project, or use --shard calls",
         )
     for node, module in () if seen else counted_rows(plan):
         if id(node) not in seen:
@@ -123,6 +134,16 @@ def decide(plan: Plan) -> Iterator[Answer]:
                         "batch: in the share of one process they stand at others",
                         "compute it for each sample, or over the whole data set",
                     )
+
+
+def unknown_collates(plan: Plan) -> Iterator[tuple[Event, str]]:
+    """The training loaders whose batches a library that is not known puts together."""
+    for loader in plan.training_loaders:
+        for value in given_to(loader, "collate_fn"):
+            name = value.name if isinstance(value, External) else ""
+            if name and not name.startswith(ROW_BY_ROW):
+                yield loader.event, name
+                break
 
 
 def places_counted(plan: Plan, loader: Loader) -> Iterator[tuple[Module, cst.CSTNode]]:
