@@ -39,6 +39,7 @@ for u, r in loader:
     [
         ("nn.Embedding(8, 1, sparse=True), nn.Embedding(8, 1, sparse=True)", True),
         ("*[nn.Embedding(8, 1, sparse=True) for _ in range(2)]", True),
+        ("*[nn.Embedding(8, 1, None, None, 2.0, False, True) for _ in range(2)]", True),
         ("nn.Embedding(8, 1, sparse=True), nn.Embedding(8, 1)", False),
         ("nn.Embedding(8, 1, sparse=False), nn.Embedding(8, 1)", False),
     ],
