@@ -41,6 +41,17 @@ def swap(model):
             setattr(model, name, nn.Sequential(child, nn.Linear(child.out_features, 1)))
 
 
+def widen(module):
+    if isinstance(module, Net):
+        module.o = nn.Linear(4, 1)
+
+
+def reset(module):
+    if isinstance(module, nn.Linear):
+        module.seen = 0
+        nn.init.zeros_(module.bias)
+
+
 net = Net()
 other = nn.Linear(4, 1)
 {ahead}
@@ -95,6 +106,11 @@ def refused(**parts: str) -> bool:
         {"behind": "net.grow()", "grow": "self.o = lora.make(4)"},
         {"behind": "net.grow()", "grow": "self.o = lora.inject(self.o)"},
         {"end": AGAIN, "grow": "self.o = nn.Linear(4, 1)"},
+        {"behind": "net.apply(widen)"},
+        {"behind": "net.apply(lambda m: setattr(m, 'o', nn.Linear(4, 1)))"},
+        {"behind": "vars(net)['_modules']['o'] = nn.Linear(4, 1)"},
+        {"behind": "net.__dict__['_modules'].update(o=nn.Linear(4, 1))"},
+        {"behind": "net.__dict__['o'] = nn.Linear(4, 1)"},
     ],
 )
 def test_what_comes_late_is_refused(parts: dict[str, str]) -> None:
@@ -117,6 +133,9 @@ def test_what_comes_late_is_refused(parts: dict[str, str]) -> None:
         {"forward": "self.last = lora.norms(x)"},
         {"forward": "self.last = lora.norms(self.o(x))"},
         {"end": "net.o = nn.Linear(4, 1)"},
+        {"ahead": "net.apply(widen)"},
+        {"behind": "net.apply(reset)"},
+        {"behind": "vars(net)['seen'] = 0"},
         {"end": "nn.utils.remove_weight_norm(net.o)", "ahead": "nn.utils.weight_norm(net.o)"},
     ],
 )

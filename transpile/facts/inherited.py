@@ -93,7 +93,9 @@ class Inherited(Access):
         key = ("attributes", id(value), id(node), self.context)
         made = self.nodes.get(key)
         if not isinstance(made, Mapping):
-            made = Mapping(node, self.module, self.branches(), open_because="others may be set")
+            made = Mapping(
+                node, self.module, self.branches(), open_because="others may be set", owner=value
+            )
             self.nodes[key] = made
         for name, values in value.attributes.items():
             if name != ITEMS:

@@ -148,7 +148,7 @@ class Mapping:
     Of those, `computed` are what they may be, and `rest` is what is kept under them.
 
     With `makes_lists`, a list is put where a key is looked up that is not there, and what its
-    `factory` gives where it has one.
+    `factory` gives where it has one. Of the attributes of an object, `owner` is that object.
     """
 
     node: cst.CSTNode
@@ -161,6 +161,7 @@ class Mapping:
     factory: Values = ()
     computed: Values = ()
     uses: list[cst.CSTNode] = field(default_factory=list)
+    owner: Value | None = None
 
     def every(self) -> Values:
         """All values as alternatives of one value."""

@@ -6,11 +6,21 @@ import sys
 from collections.abc import Iterator
 
 from transpile.facts.events import Event
-from transpile.facts.values import Class, Constant, External, Instance, Opaque, Value, Values
+from transpile.facts.values import (
+    Class,
+    Constant,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Opaque,
+    Value,
+    Values,
+)
 from transpile.plan.graph import called_names, method_calls, origin, walk_back
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.parameters import has_parameters
-from transpile.plan.models.parts import part_of, parts_of, walk_parts
+from transpile.plan.models.parts import part_base, part_of, parts_of, walk_parts
 from transpile.plan.query import query
 
 #: Methods of layers and of what holds them that put others, or parameters, into them.
@@ -88,7 +98,7 @@ def changes_of_layers(plan: Plan) -> list[Event]:
 def changed_by(plan: Plan, event: Event) -> Values:
     """What a store or call puts something into."""
     if event.kind == "store":
-        return event.callee
+        return owners_of(plan, event.callee)
     renewing = plan.table.quantities.layers.renewing
     found: list[Value] = []
     for callee in event.callee:
@@ -96,7 +106,39 @@ def changed_by(plan: Plan, event: Event) -> Values:
             found.extend(given(event)[:1])
         elif isinstance(callee, Opaque) and callee.kind == "attribute" and callee.name in GROWING:
             found.extend(callee.operands[0])
+    return owners_of(plan, tuple(found))
+
+
+def owners_of(plan: Plan, values: Values) -> Values:
+    """Values, where they are attributes of an object or a layer that is visited, those instead.
+
+    That is the object itself for ``vars(net)["_modules"]``, and for what ``net.apply(grow)`` calls
+    a function with, any layer of ``net``.
+    """
+    found: list[Value] = []
+    for value in values:
+        base = part_base(value) if isinstance(value, Opaque) else value
+        if isinstance(base, Mapping) and base.owner is not None:
+            found.append(base.owner)
+        elif isinstance(base, Opaque) and base.kind == "parameter":
+            found.extend(visited_layers(plan).get(id(base.node), (value,)))
+        else:
+            found.append(value)
     return tuple(found)
+
+
+@query
+def visited_layers(plan: Plan) -> dict[int, Values]:
+    """The layers whose parts a function is called with, by the identity of the function's node."""
+    found: dict[int, Values] = {}
+    for event in plan.facts.calls:
+        for callee in event.callee:
+            if isinstance(callee, Opaque) and callee.kind == "attribute" and callee.name == "apply":
+                for value in given(event):
+                    if isinstance(value, Function):
+                        layers = found.get(id(value.node), ())
+                        found[id(value.node)] = (*layers, *callee.operands[0])
+    return found
 
 
 def given(event: Event) -> Values:
