@@ -22,7 +22,7 @@ class Net(nn.Module):
         {made}
 
     def forward(self, u):
-        return sum(table(u) for table in self.tables)
+        return {used}
 
 
 net = Net()
@@ -45,6 +45,29 @@ for u, r in loader:
     ],
 )
 def test_several_tables_with_sparse_gradients_are_warned_of(made: str, told: bool) -> None:
-    text = SCRIPT.format(made=f"self.tables = nn.ModuleList([{made}])")
+    layers = f"self.tables = nn.ModuleList([{made}])"
+    text = SCRIPT.format(made=layers, used="sum(table(u) for table in self.tables)")
+    found = convert(text, Options(shard="data")).findings
+    assert ("PT420" in [each.code for each in found]) == told
+
+
+ONCE = "F.embedding(u, self.a, sparse=True)"
+
+
+@pytest.mark.parametrize(
+    ("used", "told"),
+    [
+        (f"{ONCE} + F.embedding(u, self.b, sparse=True)", True),
+        (f"{ONCE} + F.embedding(u, self.b, None, None, 2.0, False, True)", True),
+        (f"{ONCE} + F.embedding_bag(u[:, None], self.b, mode='sum', sparse=True)", True),
+        ("sum(F.embedding(u, t, sparse=True) for t in (self.a, self.b))", True),
+        (ONCE, False),
+        (f"{ONCE} + {ONCE}", False),
+        (f"{ONCE} + F.embedding(u, self.b)", False),
+    ],
+)
+def test_look_ups_in_several_tables_are_warned_of(used: str, told: bool) -> None:
+    made = "self.a, self.b = (nn.Parameter(torch.randn(8, 1)) for _ in range(2))"
+    text = "import torch.nn.functional as F\n" + SCRIPT.format(made=made, used=used)
     found = convert(text, Options(shard="data")).findings
     assert ("PT420" in [each.code for each in found]) == told

@@ -1,7 +1,7 @@
 """Warn of several tables with sparse gradients, which may share one memory.
 
 What:
-    A model of two or more layers that are made with ``sparse=True`` is warned of.
+    A model of two or more layers or look-ups with ``sparse=True`` is warned of.
 
 Why:
     Where the outputs of two such layers are added, their gradients are the same rows in one memory.
@@ -27,21 +27,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.facts.events import Event, Loop
+import libcst as cst
+
+from transpile.facts.events import Call, Event, Loop
 from transpile.facts.values import Constant, External
+from transpile.plan.graph import origin
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Remark
 
 CODES = {"PT420": "sparse gradients of several tables may be averaged twice"}
-TABLES = frozenset({"torch.nn.Embedding", "torch.nn.EmbeddingBag"})
+#: What makes a table, and the position of its ``sparse``.
+TABLES = {"torch.nn.Embedding": 6, "torch.nn.EmbeddingBag": 6}
+#: What looks rows up in a table that it is given as ``weight``.
+LOOK_UPS = {"torch.nn.functional.embedding": 6, "torch.nn.functional.embedding_bag": 7}
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One warning, for the second of such layers."""
     if not any(model.trained for model in plan.models):
         return
-    tables = [event for event in plan.facts.calls if not event.detached and is_sparse(event)]
-    repeated = [event for event in tables if any(isinstance(one, Loop) for one in event.stack)]
+    made: dict[object, Event] = {}
+    for event in plan.facts.calls:
+        if event.detached:
+            continue
+        if is_sparse(event, TABLES):
+            made[event] = event
+        elif is_sparse(event, LOOK_UPS):
+            made.setdefault(looked_up(event), event)
+    tables = list(made.values())
+    repeated = [event for event in tables if is_repeated(event)]
     for event in (*repeated, *tables[1:])[:1]:
         yield Remark.warn(
             "PT420",
@@ -52,9 +66,32 @@ def decide(plan: Plan) -> Iterator[Answer]:
         )
 
 
-def is_sparse(event: Event) -> bool:
-    """Whether a call makes a table with sparse gradients, or may do so."""
-    if not any(isinstance(one, External) and one.name in TABLES for one in event.callee):
-        return False
-    asked = event.arguments.get("sparse", 6)
-    return asked is not None and any(value != Constant(False) for value in asked.values)
+def is_sparse(event: Event, positions: dict[str, int]) -> bool:
+    """Whether a call is one of these and has sparse gradients, or may have."""
+    for one in event.callee:
+        if isinstance(one, External) and one.name in positions:
+            asked = event.arguments.get("sparse", positions[one.name])
+            if asked is not None and any(value != Constant(False) for value in asked.values):
+                return True
+    return False
+
+
+def looked_up(event: Event) -> object:
+    """What tells the table of a look-up from others."""
+    weight = event.arguments.get("weight", 1)
+    if weight is None or weight.node is None:
+        return event
+    named = cst.Module([]).code_for_node(weight.node)
+    return named, frozenset(id(origin(value)) for value in weight.values)
+
+
+def is_repeated(event: Event) -> bool:
+    """Whether a call stands for several tables: that of a layer in any loop, a look-up in its own.
+
+    Each step of the training looks up in the same table once more.
+    """
+    frames = event.stack
+    if is_sparse(event, LOOK_UPS):
+        inside = [place for place, one in enumerate(frames) if isinstance(one, Call)]
+        frames = frames[inside[-1] :] if inside else ()
+    return any(isinstance(one, Loop) for one in frames)
