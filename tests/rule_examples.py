@@ -135,6 +135,28 @@ for step in range(3):
     criterion(model(inputs[batch]), targets[batch]).backward()
     optimizer.step()
 """,
+    "remark-on-unseeded-environments": HEAD.replace(
+        "import torch\n", "import gymnasium\nimport torch\n", 1
+    )
+    + MODEL
+    + CRITERION
+    + """\
+import random
+
+memory = []
+@
+for step in range(60):
+    after, reward, done, _, _ = env.step(action)
+    memory.append((state, action))
+    state = after
+    if step > 20:
+        chosen = random.sample(memory, 8)
+        optimizer.zero_grad()
+        criterion(
+            model(torch.tensor([s for s, _ in chosen])), torch.tensor([a for _, a in chosen])
+        ).backward()
+        optimizer.step()
+""",
     "refuse-chosen-trainings": HEAD.replace("import torch\n", "import optuna\nimport torch\n", 1)
     + CRITERION
     + """\

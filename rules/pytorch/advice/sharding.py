@@ -121,6 +121,26 @@ After:
 When to ignore:
     Never: the rows of the processes would not belong together.
 """,
+    "PT359": """\
+Why:
+    Every rank acts in its own environment and trains on what it is meant to have in common with the
+    others. An environment draws from a generator of its own, as its action space does.
+
+How to fix:
+    Seed the environment where it is reset first, and its action space if actions are drawn of it.
+
+Before:
+    state, _ = env.reset()
+    action = env.action_space.sample()
+
+After:
+    state, _ = env.reset(seed=0)
+    env.action_space.seed(0)
+    action = env.action_space.sample()
+
+When to ignore:
+    The environment holds nothing that is drawn: it begins and goes on the same way each time.
+""",
     "PT358": """\
 Why:
     --batches broadcast has rank 0 run the loop that draws; this step draws its batch elsewhere.
