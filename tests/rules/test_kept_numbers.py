@@ -19,7 +19,7 @@ class Meter{bases}:
         self.reset()
 
     def reset(self):
-        self.last = self.sum = self.count = self.mean = 0
+        {zero}
 
     def update(self, value, n=1):
         {update}
@@ -58,7 +58,9 @@ self.mean = self.sum / self.count"""
 
 def new_lines(body: str, after: str = "pass", **parts: str) -> list[str]:
     """The lines that the rule writes."""
-    given = {"before": "pass", "begin": "losses = []", "bases": "", "update": UPDATE, **parts}
+    zero = "self.last = self.sum = self.count = self.mean = 0"
+    given = {"zero": zero, "before": "pass", "begin": "losses = []", "bases": ""}
+    given |= {"update": UPDATE, **parts}
     given |= {"body": body, "after": after}
     depths = {"update": 8, "before": 4, "begin": 8, "body": 12, "after": 8}
     texts = {
@@ -101,6 +103,15 @@ METER = 'average_meters([meter], "last", "mean", "sum")'
             {"update": "self.mean = 0.9 * self.mean + 0.1 * value", "bases": "(object)"},
             ['average_meters([meter], "mean")'],
         ),
+        (
+            GIVEN,
+            "print(meter.sum / meter.count)",
+            {
+                "zero": "self.sum, self.count = 0.0, 0",
+                "update": "self.sum, self.count = self.sum + value * n, self.count + n",
+            },
+            ['average_meters([meter], "sum")'],
+        ),
     ],
 )
 def test_what_is_read_later_is_averaged_there(
@@ -127,6 +138,8 @@ def test_what_is_read_later_is_averaged_there(
         (GIVEN, "print(meter.mean)", {"update": "if value > 1:\n    self.mean = value"}),
         (GIVEN, "print(meter.late)", {"update": "self.late = value"}),
         (GIVEN, "print(meter.mean)", {"bases": "(Exception)"}),
+        (GIVEN, "print(meter.sum)", {"update": "self.sum, self.count = value * value, n"}),
+        (GIVEN, "print(meter.sum)", {"zero": "self.sum, self.count = list('01')"}),
         ("meter.update(loss.item(), time.time())", "print(meter.mean)", {}),
         (GIVEN + "progress.show()", "pass", {"before": "progress = Progress([meter])"}),
     ],

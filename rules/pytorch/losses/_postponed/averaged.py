@@ -20,6 +20,8 @@ EQUAL_FUNCTIONS = frozenset({"max", "min", "abs", "len", "float", "int", "round"
 #: What reaches attributes without naming them.
 INDIRECT = frozenset({"setattr", "delattr", "__setattr__", "__getattr__", "__getattribute__"})
 
+GROUPS = (cst.Tuple, cst.List)
+
 
 class Kind(Enum):
     """How an expression depends on the numbers that differ between the processes."""
@@ -125,8 +127,8 @@ class Reading:
             kind = combined(self.kind(small.target), self.kind(small.value), small.operator)
             return kind is not None and self.store(small.target, kind)
         if isinstance(small, cst.Assign):
-            kind = self.kind(small.value)
-            return kind is not None and all(self.store(each.target, kind) for each in small.targets)
+            kinds = [(target, self.kind(value)) for target, value in assigned(small)]
+            return all(kind is not None and self.store(target, kind) for target, kind in kinds)
         return False
 
     def store(self, target: cst.BaseExpression, kind: Kind) -> bool:
@@ -201,6 +203,20 @@ def combined(
     return None
 
 
+def assigned(node: cst.Assign) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """Each target of an assignment with what it is set to; of groups that are written out, each."""
+    for each in node.targets:
+        target, value = each.target, node.value
+        if isinstance(target, GROUPS) and isinstance(value, GROUPS):
+            parts = (*target.elements, *value.elements)
+            plain = all(isinstance(part, cst.Element) for part in parts)
+            if plain and len(target.elements) == len(value.elements):
+                for one, other in zip(target.elements, value.elements, strict=True):
+                    yield one.value, other.value
+                continue
+        yield target, value
+
+
 def attribute(node: cst.CSTNode, itself: str) -> str:
     """The attribute of the object that an expression is; empty for others."""
     if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name):
@@ -250,8 +266,8 @@ def assigned_first(cls: Class) -> Iterator[str]:
             smalls = line.body if isinstance(line, cst.SimpleStatementLine) else ()
             for small in smalls:
                 if isinstance(small, cst.Assign):
-                    for target in small.targets:
-                        yield attribute(target.target, first_parameter(function))
+                    for target, _ in assigned(small):
+                        yield attribute(target, first_parameter(function))
                 elif isinstance(small, cst.AnnAssign) and small.value is not None:
                     yield attribute(small.target, first_parameter(function))
                 elif isinstance(small, cst.Expr) and isinstance(small.value, cst.Call):
@@ -265,13 +281,12 @@ def kept_elsewhere(cls: Class, reading: Reading) -> bool:
             continue
         itself = first_parameter(function)
         for node in descendants(function):
-            value: cst.BaseExpression | None = None
-            targets: list[cst.BaseExpression] = []
+            pairs: list[tuple[cst.BaseExpression, cst.BaseExpression | None]] = []
             if isinstance(node, cst.Assign):
-                value, targets = node.value, [each.target for each in node.targets]
+                pairs = list(assigned(node))
             elif isinstance(node, (cst.AugAssign, cst.AnnAssign)):
-                value, targets = node.value, [node.target]
-            for target in targets:
+                pairs = [(node.target, node.value)]
+            for target, value in pairs:
                 names = {attribute(part, itself) for part in descendants(target)}
                 if not names & reading.linear:
                     continue
