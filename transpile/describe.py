@@ -8,7 +8,7 @@ import libcst as cst
 
 from transpile.facts.module import Module
 from transpile.facts.values import Instance, Opaque, Value
-from transpile.plan.data.batch_size import global_batch_size, loader_workers
+from transpile.plan.data.batch_size.given import global_batch_size, loader_workers
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.rule import Rulings, place

@@ -17,7 +17,7 @@ from transpile.plan.roles.build import build_plan
 from transpile.project import Project
 from transpile.rows.domain import NONE, Choice, Coupled, Dim, Factor, Tensor, choice
 from transpile.rules.pytorch import TABLE
-from transpile.rules.pytorch.models._rows import CallRows, rows_of
+from transpile.rules.pytorch.models._split.rows import CallRows, rows_of
 from transpile.text.source import read_source
 
 DEFINITIONS = """\

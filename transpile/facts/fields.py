@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from transpile.facts.container_methods import ContainerMethods
+from transpile.facts.calls.container_methods import ContainerMethods
 from transpile.facts.inherited import ITEMS
 from transpile.facts.values import (
     Argument,

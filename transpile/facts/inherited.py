@@ -6,8 +6,8 @@ from collections import Counter
 
 import libcst as cst
 
-from transpile.facts.access import Access
 from transpile.facts.events import Event
+from transpile.facts.expressions.access import Access
 from transpile.facts.values import (
     Argument,
     Arguments,

@@ -11,7 +11,7 @@ from transpile.facts.events import Event
 from transpile.facts.extent import MOST_RUN, Extent
 from transpile.facts.module import Module
 from transpile.facts.state import MOST_STEPS, Activation, Dialect, TooComplex
-from transpile.facts.statements import Statements
+from transpile.facts.statements.compound import Statements
 from transpile.facts.values import (
     Argument,
     Arguments,

@@ -18,7 +18,7 @@ from transpile.plan.table import Table
 from transpile.records import dataclass, field
 
 if TYPE_CHECKING:
-    from transpile.plan.data.cut_bounds import Bounds
+    from transpile.plan.data.cuts.bounds import Bounds
     from transpile.plan.effects.treatment import Once
     from transpile.prelude import HelperSource
 

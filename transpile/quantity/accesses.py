@@ -25,8 +25,8 @@ from transpile.records import replace
 from . import algebra, domain
 from .calls import Calls
 from .domain import Duty, Kind, Pending, Quantity
-from .heads import heads_of, is_beginning
 from .joined import is_joined
+from .models.heads import heads_of, is_beginning
 from .operations import CUTS, NEUTRAL_ATTRIBUTES
 from .sample_axis.orders import takes_several
 from .sample_axis.pieces import BY_PLACE, is_plain_size, picks_values, takes_by_place

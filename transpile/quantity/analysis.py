@@ -29,8 +29,7 @@ from . import algebra, domain
 from .accesses import inner_entries, key_of
 from .contents import COUNTED, index_nodes, places
 from .domain import NOTHING, Kind, Quantity
-from .in_place import changed_in_place, written_in
-from .model_classes import model_classes, model_code
+from .models.classes import model_classes, model_code
 from .operators import holds_places
 from .row_sizes.reader import rows_of_view
 from .sample_axis.axes import CROSSED, crossed
@@ -39,6 +38,7 @@ from .sample_axis.pieces import BY_PLACE, handed, indexed_stores, is_number, set
 from .sample_axis.shapes import Given
 from .settling import Settling, simple
 from .starts import starts_at_zero
+from .tensors.in_place import changed_in_place, written_in
 
 FROM_THE_START = "sums over the batch are added to numbers that it starts from"
 

@@ -30,13 +30,13 @@ from transpile.plan.vocabulary import Loss
 from transpile.records import replace
 
 from . import algebra, domain
-from .chains import chain, is_time_first
 from .domain import Kind, Quantity
 from .further import argued, settings
 from .losses.calls import Losses
+from .models.chains import chain, is_time_first
 from .numbers import guarded
 from .sample_axis.shapes import Given
-from .tensors import Tensors
+from .tensors.functions import Tensors
 
 BUILTIN_NUMBERS = frozenset({"float", "int", "round", "complex"})
 #: Those that make a whole number of it.

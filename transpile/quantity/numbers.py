@@ -8,7 +8,7 @@ from transpile.records import replace
 
 from . import algebra, domain
 from .domain import Duty, Kind, Pending, Quantity
-from .models import Models
+from .models.outputs import Models
 
 
 class Numbers(Models):

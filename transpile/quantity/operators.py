@@ -25,10 +25,10 @@ from .accesses import Accesses
 from .contents import COUNTED
 from .domain import NOTHING, Duty, Kind, Pending, Quantity
 from .joined import is_joined
-from .products import matrix_product
 from .sample_axis.pieces import leaves_out
 from .sample_axis.shapes import PIECES, SOME_SIZE
 from .starts import starts_at_zero
+from .tensors.products import matrix_product
 
 DEQUE = External("collections.deque")
 

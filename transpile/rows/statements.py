@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from transpile.facts.statements import captured_names
+from transpile.facts.statements.compound import captured_names
 
 from .assignments import Assignments
 from .decisions import decide

@@ -10,7 +10,7 @@ from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Argument, Constant, External, Opaque, Values, only_constant
 from transpile.facts.walk import children
-from transpile.plan.data.said_sizes import said_at
+from transpile.plan.data.batch_size.said import said_at
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.plan.query import query

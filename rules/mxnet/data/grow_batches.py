@@ -29,7 +29,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.layout import wrap_expression
-from transpile.plan.data.said_sizes import Said, said_at
+from transpile.plan.data.batch_size.said import Said, said_at
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import updates

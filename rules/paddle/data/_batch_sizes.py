@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.values import Argument, Constant, Opaque, Sequence, Value
-from transpile.plan.data.batch_size_lookalikes import sizes
-from transpile.plan.data.batch_size_reads import Use, mentions, shapes
-from transpile.plan.data.batch_size_uses import Maker, reached_in_steps, uses
+from transpile.plan.data.batch_size.lookalikes import sizes
+from transpile.plan.data.batch_size.reads import Use, mentions, shapes
+from transpile.plan.data.batch_size.uses import Maker, reached_in_steps, uses
 from transpile.plan.data.sources import depends_on_world_size, given, sites
 from transpile.plan.graph import called_names, identity
 from transpile.plan.model import Plan

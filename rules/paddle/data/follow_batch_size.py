@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.layout import wrap_expression
-from transpile.plan.data.batch_size_reads import Use
+from transpile.plan.data.batch_size.reads import Use
 from transpile.plan.flow.before_set_up import runs_before_set_up
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings

@@ -9,7 +9,7 @@ import libcst as cst
 from transpile.facts.events import Branch, Event, Loop
 from transpile.facts.values import BoundMethod, Constant, External, Function, Opaque, Sequence
 from transpile.facts.walk import children, returned
-from transpile.plan.data.batch_size_reads import shapes
+from transpile.plan.data.batch_size.reads import shapes
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses

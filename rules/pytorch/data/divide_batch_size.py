@@ -34,7 +34,7 @@ import libcst as cst
 from transpile.facts.module import Module
 from transpile.facts.values import Argument, Constant, Mapping, Unknown
 from transpile.layout import add_argument, wrap_expression
-from transpile.plan.data.batch_size_uses import uses
+from transpile.plan.data.batch_size.uses import uses
 from transpile.plan.data.sources import (
     Site,
     depends_on_world_size,

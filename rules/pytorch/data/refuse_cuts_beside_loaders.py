@@ -33,12 +33,12 @@ import libcst as cst
 from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Opaque, Value, Values
 from transpile.facts.walk import descendants
-from transpile.plan.data.batch_size_uses import reached_in_steps
+from transpile.plan.data.batch_size.uses import reached_in_steps
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Backward, Plan
 from transpile.quantity.asking import Kind, quantity
 from transpile.rule import Answer, Ruling
-from transpile.rules.pytorch.models._ranks import rank_of
+from transpile.rules.pytorch.models._split.axis_counts import rank_of
 
 #: Where calls are sharded, every rank has the whole batch.
 WAYS = ("data",)

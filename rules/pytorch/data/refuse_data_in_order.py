@@ -41,8 +41,8 @@ from transpile.plan.data.sources import sites
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Plan
 from transpile.rule import Answer, Ruling
-from transpile.rules.pytorch.data._drawn_in_order import InOrder, drawn_in_order
-from transpile.rules.pytorch.data._kept_beside import carried_on, kept_beside
+from transpile.rules.pytorch.data._in_order.drawn import InOrder, drawn_in_order
+from transpile.rules.pytorch.data._in_order.kept_beside import carried_on, kept_beside
 from transpile.rules.pytorch.randomness._seeds import SEEDING
 
 CODES = {"PT229": "a data set gives what comes next, whatever its index"}

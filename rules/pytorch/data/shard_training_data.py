@@ -56,7 +56,7 @@ from transpile.plan.effects.treatment import parameters_of
 from transpile.plan.flow.places import function_of, insertion_place
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.pytorch.data._cuts import sharing
+from transpile.rules.pytorch.data._cuts.search import sharing
 from transpile.rules.pytorch.data._loaders import (
     Sharding,
     has_own_way,

@@ -45,7 +45,7 @@ from transpile.layout import insert_after, insert_at_start_of_body, wrap_express
 from transpile.plan.flow.places import STATEMENTS
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.pytorch.data._cuts import Taking, sharing
+from transpile.rules.pytorch.data._cuts.search import Taking, sharing
 from transpile.rules.pytorch.data.divide_batch_size import Share
 
 #: Where calls are sharded, every rank has the whole batch.

@@ -37,7 +37,7 @@ from transpile.plan.data.sources import Site, depends_on_world_size, is_indirect
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.pytorch.data._drawn_in_order import GENERATORS, is_seeded
+from transpile.rules.pytorch.data._in_order.drawn import GENERATORS, is_seeded
 from transpile.rules.pytorch.data._loaders import is_iterable_dataset
 
 #: Where calls are sharded, every rank has the whole batch.

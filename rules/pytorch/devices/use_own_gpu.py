@@ -38,7 +38,7 @@ from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Function, Opaque, Values, only_constant
 from transpile.layout import add_argument, guard, wrap_expression
-from transpile.plan.data.batch_size import loader_workers
+from transpile.plan.data.batch_size.given import loader_workers
 from transpile.plan.flow.places import ancestors, calls_of, insertion_place
 from transpile.plan.flow.start import find_start
 from transpile.plan.graph import walk_back

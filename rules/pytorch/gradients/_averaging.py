@@ -11,7 +11,7 @@ from transpile.plan.models.wraps import find_wrap, wrapped_already
 from transpile.plan.query import query
 from transpile.quantity.asking import Kind, quantity
 from transpile.rules.pytorch.models._data_parallel import data_parallel_calls
-from transpile.rules.pytorch.models._unused import learns_by_several_passes
+from transpile.rules.pytorch.models._unused.search import learns_by_several_passes
 from transpile.rules.pytorch.randomness._random_draws import Draws
 
 

@@ -11,7 +11,7 @@ from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
 from transpile.quantity.asking import Analysis, Kind, analysis
 from transpile.quantity.domain import Quantity
-from transpile.quantity.in_place import is_in_place, receivers_of
+from transpile.quantity.tensors.in_place import is_in_place, receivers_of
 
 
 def kept_shares(plan: Plan) -> Iterator[Event]:

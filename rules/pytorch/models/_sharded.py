@@ -26,7 +26,7 @@ from transpile.plan.roles.surroundings import inside_module, top_module
 from transpile.records import dataclass
 from transpile.rules.pytorch.models._batch_norm import has_batch_norm
 from transpile.rules.pytorch.models._data_parallel import replaces_data_parallel
-from transpile.rules.pytorch.models._unused import may_leave_parameters_out
+from transpile.rules.pytorch.models._unused.search import may_leave_parameters_out
 
 #: Optimizers that update each element by itself, so that a process can update its own.
 ELEMENTWISE = frozenset(

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from transpile.facts.values import Constant, Opaque
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
-from transpile.quantity.couplings import couplings
+from transpile.quantity.models.couplings import couplings
 from transpile.rule import Answer, Remark
 
 #: Where calls are sharded, every rank has the whole batch.

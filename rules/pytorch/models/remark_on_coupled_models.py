@@ -41,14 +41,14 @@ from transpile.plan.models.modes import is_in_evaluation
 from transpile.plan.models.parts import walk_parts
 from transpile.plan.roles.surroundings import inside_module
 from transpile.quantity.asking import Kind, quantity
-from transpile.quantity.couplings import couplings
 from transpile.quantity.joined import is_joined
+from transpile.quantity.models.couplings import couplings
 from transpile.rows.verdict import hook
 from transpile.rule import Answer, Remark
 from transpile.rules.pytorch.models._batch_norm import has_batch_norm
-from transpile.rules.pytorch.models._left_behind import FORWARD
-from transpile.rules.pytorch.models._rows import CallRows, calls_of, rows_of, worst
-from transpile.rules.pytorch.models._split_methods import calls_by_method
+from transpile.rules.pytorch.models._split.left_behind import FORWARD
+from transpile.rules.pytorch.models._split.methods import calls_by_method
+from transpile.rules.pytorch.models._split.rows import CallRows, calls_of, rows_of, worst
 
 CODES = {
     "PT413": "a model mixes the samples of a batch",

@@ -48,13 +48,13 @@ from transpile.plan.flow.places import function_of
 from transpile.plan.graph import is_instance_of
 from transpile.plan.model import Plan
 from transpile.quantity.asking import Kind, quantity
-from transpile.quantity.in_place import changed_in_place
+from transpile.quantity.tensors.in_place import changed_in_place
 from transpile.rows.kept import kept_tensors
 from transpile.rule import Answer, Remark
 from transpile.rules.pytorch.effects._vocabulary import VOCABULARY
 from transpile.rules.pytorch.losses._kept_shares import kept_shares
 from transpile.rules.pytorch.losses._reported import reported
-from transpile.rules.pytorch.models._left_behind import FORWARD
+from transpile.rules.pytorch.models._split.left_behind import FORWARD
 
 #: Where calls are sharded, every rank has the whole batch.
 WAYS = ("data",)

@@ -41,13 +41,13 @@ from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.wraps import wrapped_already
 from transpile.rule import Answer, Remark, Ruling
 from transpile.rules.pytorch.gradients._averaging import averaged_already
-from transpile.rules.pytorch.models._split_calls import (
+from transpile.rules.pytorch.models._split.calls import (
     NOTHING_GIVEN,
     Split,
     split_of,
     whole_beside,
 )
-from transpile.rules.pytorch.models._split_methods import splits_methods, splits_of
+from transpile.rules.pytorch.models._split.methods import splits_methods, splits_of
 
 CODES = {
     "PT351": "the calls of trained models are split over the processes",

@@ -42,8 +42,8 @@ from transpile.layout.calls import written_call
 from transpile.layout.lines import statement_indentation
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.pytorch.models._split_calls import NOTHING_GIVEN, split_kind
-from transpile.rules.pytorch.models._split_methods import MethodSplit, method_splits
+from transpile.rules.pytorch.models._split.calls import NOTHING_GIVEN, split_kind
+from transpile.rules.pytorch.models._split.methods import MethodSplit, method_splits
 
 CODES = {
     "PT361": "the calls of a method are split over the processes",

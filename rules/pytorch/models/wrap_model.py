@@ -73,8 +73,8 @@ from transpile.rules.pytorch.gradients._compression import hook_lines
 from transpile.rules.pytorch.models._batch_norm import has_batch_norm
 from transpile.rules.pytorch.models._bypasses import bypasses
 from transpile.rules.pytorch.models._data_parallel import replaces_data_parallel
-from transpile.rules.pytorch.models._split_calls import split_arguments, split_kind, split_of
-from transpile.rules.pytorch.models._unused import (
+from transpile.rules.pytorch.models._split.calls import split_arguments, split_kind, split_of
+from transpile.rules.pytorch.models._unused.search import (
     learns_by_several_passes,
     may_leave_parameters_out,
     may_search_for_unused,

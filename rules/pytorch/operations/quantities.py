@@ -177,7 +177,7 @@ LAYERS = Layers(
 
 def are_apart(plan: Plan) -> bool:
     """Whether the models of a plan are shown to keep the samples of a batch apart."""
-    from transpile.rules.pytorch.models._rows import are_apart as shown
+    from transpile.rules.pytorch.models._split.rows import are_apart as shown
 
     # Who has distributed a script by hand has said that they are.
     return plan.by_hand or bool(shown(plan))

@@ -15,7 +15,7 @@ import libcst as cst
 from transpile.facts.events import Call, Event, Loop
 from transpile.facts.values import Opaque, Sequence, Value, Values
 from transpile.facts.walk import children, descendants
-from transpile.plan.data.batch_size_uses import all_uses
+from transpile.plan.data.batch_size.uses import all_uses
 from transpile.plan.graph import is_instance_of, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.layout import multiply_expression
-from transpile.plan.data.said_sizes import Said, said_at
+from transpile.plan.data.batch_size.said import Said, said_at
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings

@@ -31,7 +31,7 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.values import Constant, only_constant
 from transpile.layout import add_argument, multiply_expression
-from transpile.plan.data.said_sizes import Said, said_at
+from transpile.plan.data.batch_size.said import Said, said_at
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings

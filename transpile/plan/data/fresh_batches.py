@@ -23,7 +23,7 @@ from transpile.facts.values import (
     Values,
 )
 from transpile.plan.data.batch_sources import CHOICES, cut_by_index, enters
-from transpile.plan.data.cut_bounds import same
+from transpile.plan.data.cuts.bounds import same
 from transpile.plan.data.sources import depends_on_world_size
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Backward, Cut, Plan

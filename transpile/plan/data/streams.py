@@ -14,7 +14,7 @@ import libcst as cst
 from transpile.facts.events import Call, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import Instance, Opaque, Sequence, Value, Values, only_constant
-from transpile.plan.data.cut_bounds import Bounds
+from transpile.plan.data.cuts.bounds import Bounds
 from transpile.plan.graph import SIZE_OPERATIONS, called_names, method_calls, origin, walk_back
 from transpile.plan.model import Backward, Cut, Plan
 from transpile.plan.roles.surroundings import inside_module

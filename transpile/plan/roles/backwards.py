@@ -12,7 +12,7 @@ from transpile.facts.values import (
     Value,
     Values,
 )
-from transpile.plan.data.cuts import find_cuts
+from transpile.plan.data.cuts.finding import find_cuts
 from transpile.plan.data.foreign_loaders import foreign_loaders, take_in_siblings
 from transpile.plan.data.fresh_batches import find_fresh_batches
 from transpile.plan.data.streams import find_streams

@@ -1,0 +1,1 @@
+"""Batches that a script cuts out of its data by index: whether they can be sharded."""

@@ -1,0 +1,132 @@
+"""What a data set keeps of the samples that it was asked for, and the script reads elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.module import Module
+from transpile.facts.values import External, Function, Instance, ModuleValue
+from transpile.facts.walk import descendants
+from transpile.plan.data.collation import functions_of
+from transpile.plan.data.data_code import given_to, held_by, methods, reached_by
+from transpile.plan.flow.places import start
+from transpile.plan.model import Loader, Plan
+from transpile.rules.pytorch.data._in_order.drawn import outlives
+
+#: Methods that put something into a container.
+FILLING = frozenset({"append", "appendleft", "add", "update", "extend", "setdefault", "insert"})
+
+
+def kept_beside(plan: Plan, loader: Loader) -> Iterator[tuple[Module, cst.CSTNode]]:
+    """The places at which the data set of a loader keeps what the script reads outside of it."""
+    given = held_by(given_to(loader, "dataset")).values()
+    collating = functions_of(given_to(loader, "collate_fn"))
+    roots = (*methods(given, ("__getitem__", "__getitems__")), *collating)
+    reads = reached_by(plan, roots)
+    inside = {id(each) for _, each in reads.nodes}
+    for function, node in reads.nodes:
+        kept = changed(node)
+        if isinstance(kept, cst.Attribute):
+            read = read_outside(plan, kept, inside)
+        elif kept is not None and outlives(function, kept) and is_kept_here(plan, kept):
+            read = named_outside(function.module, kept, inside)
+        else:
+            read = False
+        if read:
+            yield function.module, node
+
+
+def carried_on(plan: Plan, loader: Loader) -> Iterator[tuple[Module, cst.CSTNode]]:
+    """The places at which a data set keeps something for the next sample that it is asked for."""
+    given = held_by(given_to(loader, "dataset")).values()
+    reads = reached_by(plan, methods(given, ("__getitem__", "__getitems__")))
+    for function, node in reads.nodes:
+        if not isinstance(node, cst.Assign) or not stands_in_body(function.module, node):
+            continue
+        if not is_made_of_names(function, node.value):
+            # A file that is opened late is the same, whatever it was opened for.
+            continue
+        computed_from = set(map(id, descendants(node.value)))
+        for target in node.targets:
+            kept = target.target
+            if isinstance(kept, cst.Attribute) and any(
+                other is not kept
+                and isinstance(other, cst.Attribute)
+                and other.deep_equals(kept)
+                and (id(other) in computed_from or is_before(function.module, other, node))
+                for inner, other in reads.nodes
+                if inner is function
+            ):
+                yield function.module, node
+
+
+def is_made_of_names(function: Function, node: cst.CSTNode) -> bool:
+    """Whether a value is made of what a function is given, or has computed itself."""
+    if isinstance(node, cst.Attribute):
+        return is_made_of_names(function, node.value)
+    if isinstance(node, cst.Name):
+        return node.value != "self" and not outlives(function, node)
+    return any(is_made_of_names(function, child) for child in node.children)
+
+
+def is_before(module: Module, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+    """Whether one node stands in front of another."""
+    return start(module, one) < start(module, other)
+
+
+def stands_in_body(module: Module, node: cst.CSTNode) -> bool:
+    """Whether a statement stands in no branch or loop of its function."""
+    line = module.source.parent(node)
+    block = module.source.parent(line) if line is not None else None
+    if isinstance(block, cst.IndentedBlock):
+        return isinstance(module.source.parent(block), cst.FunctionDef)
+    return isinstance(block, cst.FunctionDef)
+
+
+def changed(node: cst.CSTNode) -> cst.Attribute | cst.Name | None:
+    """What a statement or call changes: a number that is moved on, a container that is filled."""
+    target: cst.CSTNode | None = None
+    if isinstance(node, cst.AugAssign):
+        target = node.target
+    elif isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Subscript):
+        target = node.target
+    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        target = node.func.value if node.func.attr.value in FILLING else None
+    while isinstance(target, cst.Subscript):
+        target = target.value
+    return target if isinstance(target, (cst.Attribute, cst.Name)) else None
+
+
+def is_kept_here(plan: Plan, kept: cst.Name) -> bool:
+    """Whether a name stands for something of the script's own, and no module of a library."""
+    values = plan.facts.values_of(kept)
+    return not any(isinstance(value, (External, ModuleValue)) for value in values)
+
+
+def named_outside(module: Module, kept: cst.Name, inside: set[int]) -> bool:
+    """Whether a global name is read outside of the code of the data."""
+    return any(
+        isinstance(node, cst.Name)
+        and node.value == kept.value
+        and id(node) not in inside
+        and not isinstance(module.source.parent(node), (cst.AssignTarget, cst.NameItem))
+        for node in module.source.nodes
+    )
+
+
+def read_outside(plan: Plan, kept: cst.Attribute, inside: set[int]) -> bool:
+    """Whether the script reads an attribute of the object that has it, outside of its class."""
+    owners = [v for v in plan.facts.values_of(kept.value) if isinstance(v, Instance)]
+    identities = set(map(id, owners))
+    own = {id(node) for one in owners for node in descendants(one.cls.node)}
+    return bool(owners) and any(
+        isinstance(node, cst.Attribute)
+        and node.attr.value == kept.attr.value
+        and id(node) not in inside | own
+        and not isinstance(module.source.parent(node), cst.AssignTarget)
+        and any(id(value) in identities for value in plan.facts.values_of(node.value))
+        for module in plan.facts.modules.values()
+        for node in module.source.nodes
+    )

@@ -1,0 +1,1 @@
+"""Parameters that a backward pass may not reach."""

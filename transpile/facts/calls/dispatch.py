@@ -1,0 +1,276 @@
+"""Calls: into the project's functions and classes, and out of the project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from transpile.facts.calls.project import ProjectCalls
+from transpile.facts.events import Branch
+from transpile.facts.fields import NAMESPACE, REPLACE
+from transpile.facts.state import call_frames
+from transpile.facts.values import (
+    Argument,
+    Arguments,
+    BoundMethod,
+    Class,
+    Constant,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Opaque,
+    Partial,
+    Sequence,
+    Settled,
+    Unknown,
+    Value,
+    Values,
+    join,
+    only_constant,
+)
+
+
+class Calls(ProjectCalls):
+    """The part of the interpreter that knows calls."""
+
+    def invoke(self, callees: Values, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """Call any of the callees at `node`, and record that it happens."""
+        event = self.record("call", node, callees, arguments)
+        results: list[Value] = []
+        for callee in callees or (Unknown("nothing is known of what is called"),):
+            results.extend(self.invoke_one(callee, arguments, node))
+            if id(callee) in self.commands:
+                self.run_each(self.commands[id(callee)], node)
+        result = tuple(results) if len(results) < 2 else join(results)
+        event.result = join(event.result, result)
+        return result
+
+    def invoke_one(self, callee: Value, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """Call one alternative."""
+        if isinstance(callee, External):
+            return self.call_external(callee, arguments, node)
+        if isinstance(callee, Opaque):
+            return self.call_opaque(callee, arguments, node)
+        if isinstance(callee, Function):
+            return self.call_function(callee, arguments, node, None)
+        if isinstance(callee, BoundMethod):
+            if self.is_direct_dispatch(callee):
+                assert isinstance(callee.receiver, Instance)
+                return self.call_instance(callee.receiver, arguments, node)
+            receiver = Argument((callee.receiver,), None)
+            with_receiver = Arguments(
+                (receiver, *arguments.items), arguments.unknown_because, arguments.rest
+            )
+            return self.call_function(callee.function, with_receiver, node, callee.receiver)
+        if isinstance(callee, Class):
+            return self.call_class(callee, arguments, node)
+        if isinstance(callee, Instance):
+            return self.call_instance(callee, arguments, node)
+        if isinstance(callee, Partial):
+            merged = Arguments(
+                (*callee.arguments.items, *arguments.items),
+                callee.arguments.unknown_because or arguments.unknown_because,
+            )
+            return self.invoke(callee.callee, override_keywords(merged), node)
+        self.escape(arguments, node)
+        reason = callee.reason if isinstance(callee, Unknown) else "it is not a function"
+        unknown = self.opaque("call", node, callee=(callee,), arguments=arguments)
+        unknown.cache.setdefault("unknown", reason)
+        return (unknown,)
+
+    def call_class(self, callee: Class, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """Make an object of a class of the project."""
+        made = self.instantiate(callee, arguments, node)
+        wraps = any(self.is_subclass(callee, base) for base in self.dialect.derived_wraps)
+        return arguments.items[0].values if wraps and arguments.items else made
+
+    # Out of the project.
+
+    def call_external(self, callee: External, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """Call something outside the project."""
+        modelled = self.builtin_call(callee, arguments, node)
+        if modelled is not None:
+            return modelled
+        name = callee.name
+        changed = self.changed_copy(arguments, node) if name in REPLACE else None
+        if changed is not None:
+            return changed
+        if name == "functools.partial" and arguments.items:
+            first, *rest = arguments.items
+            key = ("partial", id(node), self.context)
+            made = self.nodes.get(key)
+            if not isinstance(made, Partial):
+                made = Partial(
+                    first.values, Arguments(tuple(rest), arguments.unknown_because), node
+                )
+                self.nodes[key] = made
+            return (made,)
+        if name in self.dialect.returns_argument and arguments.items:
+            return arguments.items[0].values
+        if name in self.dialect.hands_back:
+            given = [
+                found.values
+                for position, word in enumerate(self.dialect.hands_back[name])
+                if (found := arguments.get(word, position)) is not None
+                and found.values != (Constant(None),)
+            ]
+            if len(given) == 1:
+                return given[0]
+            if given and not arguments.unknown_because:
+                return (Sequence("tuple", node, given),)
+        if name in self.dialect.runs_commands:
+            self.run_commands(arguments, node)
+        self.escape(arguments, node)
+        made = self.opaque("call", node, callee=(callee,), arguments=arguments)
+        if name == NAMESPACE:
+            self.take_named(made, arguments)
+        return (made,)
+
+    def run_commands(self, arguments: Arguments, node: cst.CSTNode) -> None:
+        """Run the functions that the command line may name: those of a dict, or of the module."""
+        given = arguments.items[0].values if arguments.items else ()
+        commands = [value for one in given if isinstance(one, Mapping) for value in one.every()]
+        scope = self.activation.module.scope
+        if not given and scope is not None:
+            # What later functions call is no command of its own, most likely.
+            commands = [value for values in reversed(scope.names.values()) for value in values]
+        self.run_each(
+            (
+                value
+                for value in commands
+                if isinstance(value, Function) and value.module is self.activation.module
+                if given or id(value.node) not in self.entered
+            ),
+            node,
+        )
+
+    def run_each(self, commands: Iterable[Function], node: cst.CSTNode) -> None:
+        """Run functions of which the command line names one."""
+        before = self.stack
+        for function in commands:
+            # One command of them runs in a process, never one behind the other.
+            self.stack = (*before, Branch(node, function.name))
+            self.call_function(function, Arguments(), node, None)
+            self.run_each(self.commands.get(id(function), ()), node)
+        self.stack = before
+
+    def call_opaque(self, callee: Opaque, arguments: Arguments, node: cst.CSTNode) -> Values:
+        """Call a method of something that cannot be analysed."""
+        contained = self.call_container_method(callee, arguments, node)
+        if contained is None:
+            contained = self.named_tuple(callee, arguments, node)
+        if contained is not None:
+            return contained
+        if callee.kind == "call" and not arguments.items:
+            if any(
+                isinstance(made, External) and made.name in self.dialect.called_iterables
+                for made in callee.callee
+            ):
+                return (callee,)
+        loaded = self.load_class(callee, arguments, node)
+        if loaded is not None:
+            return loaded
+        self.escape(arguments, node)
+        if callee.kind == "attribute":
+            returned = self.receiver_returned(callee)
+            if returned is not None:
+                return returned
+            self.keep_by_name(callee, arguments)
+        made = self.opaque("call", node, callee=(callee,), arguments=arguments)
+        if callee.kind == "attribute" and self.buffers.concerns(callee.name):
+            self.write_buffer(callee, arguments, node, made)
+        return (made,)
+
+    def load_class(self, callee: Opaque, arguments: Arguments, node: cst.CSTNode) -> Values | None:
+        """What a library's class method makes of the project's classes: ``Net.from_pretrained``."""
+        first = self.dialect.loads_class.get(callee.name) if callee.kind == "attribute" else None
+        classes = [one for one in callee.operands[0] if isinstance(one, Class)] if first else []
+        if not classes or len(classes) < len(callee.operands[0]):
+            return None
+        given = arguments.keyword(first or "")
+        leading = Argument(given.values if given is not None else (), None)
+        others = [item for item in arguments.items[1:] if item.keyword != first]
+        passed = Arguments((leading, *others), arguments.unknown_because, arguments.rest)
+        return join([value for one in classes for value in self.call_class(one, passed, node)])
+
+    def write_buffer(
+        self, callee: Opaque, arguments: Arguments, node: cst.CSTNode, made: Opaque
+    ) -> None:
+        """Note that a method writes over the whole of a tensor."""
+        filling = made
+        if callee.name in self.dialect.buffers.copies and arguments.items:
+            operands = (arguments.items[0].values,)
+            filling = self.opaque("filling", node, callee.name, operands=operands)
+        if self.buffers.write(callee.operands[0], self.stack, filling):
+            # A call with the same arguments may find something else there now.
+            self.heap_version += 1
+
+    def keep_by_name(self, callee: Opaque, arguments: Arguments) -> None:
+        """Store what a method of an object of the project keeps as an attribute of it."""
+        base = callee.operands[0]
+        name, kept = arguments.get("name", 0), arguments.items[1:2]
+        constant = only_constant(name.values) if name is not None else None
+        if len(base) != 1 or not isinstance(base[0], Instance) or constant is None or not kept:
+            return
+        for cls, methods in self.dialect.keeps_by_name.items():
+            if callee.name in methods and self.is_subclass(base[0].cls, cls):
+                self.set_attribute(
+                    base[0].attributes, str(constant.value), kept[0].values, definite=False
+                )
+
+    def receiver_returned(self, callee: Opaque) -> Values | None:
+        """The receiver, where the method is known to give it back."""
+        base = callee.operands[0]
+        if len(base) != 1 or not isinstance(base[0], Instance):
+            return None
+        for name, methods in self.dialect.returns_receiver.items():
+            if callee.name in methods and self.is_subclass(base[0].cls, name):
+                return base
+        return None
+
+    def escape(self, arguments: Arguments, node: cst.CSTNode) -> None:
+        """Run functions given to the outside, which may call them, with unknown arguments."""
+        for argument in arguments.items:
+            for value in argument.values:
+                if type(value) in NEVER_CALLED:
+                    continue
+                given = Arguments()
+                if isinstance(value, Partial):
+                    given = value.arguments
+                callees: Values | None = value.callee if isinstance(value, Partial) else (value,)
+                if isinstance(value, Instance):
+                    callees = self.class_attribute(value.cls, "__call__", value, value.cls, node)
+                for callee in callees or ():
+                    if isinstance(callee, (Function, BoundMethod)):
+                        self.run_escaped(callee, given, node)
+
+    def run_escaped(
+        self, callee: Function | BoundMethod, given: Arguments, node: cst.CSTNode
+    ) -> None:
+        """Run one function given to the outside; `given` is what it gets for certain."""
+        if isinstance(callee, BoundMethod):
+            own = (Argument((callee.receiver,), None), *given.items)
+            given = Arguments(own, given.unknown_because, given.rest)
+            self.call_function(callee.function, given, node, callee.receiver)
+            return
+        if id(callee.node) in self.entered:
+            if any(frame.function is callee for frame in call_frames(self.stack)):
+                return
+        self.call_function(callee, given, node, None)
+
+
+#: Kinds of values that hold no function of the project to be called.
+NEVER_CALLED = frozenset({Opaque, External, Constant, Settled, Unknown, Sequence, Mapping})
+
+
+def override_keywords(arguments: Arguments) -> Arguments:
+    """A later keyword replaces an earlier one, as in ``functools.partial``."""
+    latest: dict[str, Argument] = {}
+    for item in arguments.items:
+        if item.keyword is not None:
+            latest[item.keyword] = item
+    items = [item for item in arguments.items if item.keyword is None]
+    items.extend(latest.values())
+    return Arguments(tuple(items), arguments.unknown_because)

@@ -1,0 +1,1 @@
+"""Expressions: literals, operators, containers, and what is taken out of something."""

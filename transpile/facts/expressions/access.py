@@ -1,0 +1,274 @@
+"""What attributes, indices and iteration give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.expressions.containers import Containers
+from transpile.facts.state import external, unknown
+from transpile.facts.values import (
+    Argument,
+    Arguments,
+    BoundMethod,
+    Class,
+    Constant,
+    External,
+    Function,
+    Generator,
+    Instance,
+    Mapping,
+    ModuleValue,
+    Opaque,
+    Partial,
+    Sequence,
+    Super,
+    Unknown,
+    Value,
+    Values,
+    join,
+    only_constant,
+)
+
+
+class Access(Containers):
+    """The part of the interpreter that knows how parts of values are reached."""
+
+    def attribute(self, base: Values, name: str, node: cst.CSTNode) -> Values:
+        """The values of ``base.name``."""
+        if len(base) == 1:
+            only = self.attribute_of(base[0], name, node)
+            return only if len(only) < 2 else join(only)
+        found: list[Value] = []
+        for value in base:
+            found.extend(self.attribute_of(value, name, node))
+        return join(found)
+
+    def attribute_of(self, value: Value, name: str, node: cst.CSTNode) -> Values:
+        """The attribute of one alternative."""
+        if isinstance(value, External):
+            return external(self.dialect.canonical(f"{value.name}.{name}"))
+        if isinstance(value, Unknown):
+            return (value,)
+        if isinstance(value, Instance):
+            return self.instance_attribute(value, name, node)
+        if isinstance(value, Class):
+            if name == "__name__":
+                return (Constant(value.name),)
+            return self.class_attribute(value, name, None, value, node) or (
+                self.opaque("attribute", node, name, ((value,),)),
+            )
+        if isinstance(value, Super):
+            return self.super_attribute(value, name, node)
+        if isinstance(value, ModuleValue):
+            return self.module_attribute(value, name)
+        if isinstance(value, Opaque):
+            if name in self.wrapper_attributes and value.kind == "call":
+                return (value,)
+            methods = self.methods_of_argument(value, name, node)
+            if methods:
+                return methods
+            stored = value.attributes.get(name)
+            key = ("attribute", id(value), name)
+            made = self.nodes.get(key)
+            if not isinstance(made, Opaque):
+                made = Opaque("attribute", node, self.module, name, operands=((value,),))
+                self.nodes[key] = made
+            return (made,) if stored is None else join(stored, (made,))
+        if isinstance(value, Partial) and name == "func":
+            return value.callee
+        key = ("attribute", id(value) if not isinstance(value, Constant) else id(node), name)
+        made = self.nodes.get(key)
+        if not isinstance(made, Opaque):
+            made = Opaque("attribute", node, self.module, name, operands=((value,),))
+            self.nodes[key] = made
+        return (made,)
+
+    def methods_of_argument(self, value: Opaque, name: str, node: cst.CSTNode) -> Values:
+        """The methods ``name`` of the project's objects that an attribute gives back.
+
+        ``loader.dataset`` is what the loader was made of.
+        """
+        found: list[Value] = []
+        for kept in self.kept_objects(value):
+            for ancestor in kept.cls.ancestry():
+                if isinstance(ancestor, Class) and name in ancestor.scope.names:
+                    for method in ancestor.scope.names[name]:
+                        if isinstance(method, Function) and not method.decorators:
+                            found.append(BoundMethod(kept, method))
+                    break
+        return tuple(found)
+
+    def kept_objects(self, value: Opaque) -> Iterator[Instance]:
+        """The project's objects that an attribute of something made outside gives back."""
+        for maker in value.operands[0] if value.kind == "attribute" else ():
+            if not isinstance(maker, Opaque) or maker.kind != "call":
+                continue
+            for callee in maker.callee:
+                name = callee.name if isinstance(callee, External) else ""
+                position = self.dialect.keeps_argument.get((name, value.name))
+                given = maker.arguments.get(value.name, position) if position is not None else None
+                for kept in given.values if given is not None else ():
+                    if isinstance(kept, Instance):
+                        yield kept
+
+    def instance_attribute(self, value: Instance, name: str, node: cst.CSTNode) -> Values:
+        """An attribute of an object of a project class: its own, its class's, or opaque."""
+        own = value.attributes.get(name)
+        if own is not None:
+            return self.buffers.read(own, self.stack)
+        if name == "__class__":
+            return (value.cls,)
+        found = self.class_attribute(value.cls, name, value, value.cls, node)
+        if found is not None:
+            return found
+        if name in self.wrapper_attributes:
+            return (value,)
+        key = ("attribute", id(value), name)
+        made = self.nodes.get(key)
+        if not isinstance(made, Opaque):
+            made = Opaque("attribute", node, self.module, name, operands=((value,),))
+            self.nodes[key] = made
+        return join(self.asked_for(value, name, node), (made,))
+
+    def asked_for(self, value: Instance, name: str, node: cst.CSTNode) -> Values:
+        """What ``__getattr__`` of an object gives for an attribute that it does not have."""
+        if name.startswith("__"):
+            return ()
+        method = self.class_attribute(value.cls, "__getattr__", value, value.cls, node)
+        if method is None:
+            return ()
+        return self.invoke(method, Arguments((Argument((Constant(name),), node),)), node)
+
+    def class_attribute(
+        self,
+        cls: Class,
+        name: str,
+        receiver: Instance | None,
+        start: Class,
+        node: cst.CSTNode,
+    ) -> Values | None:
+        """A name in the class or its bases, bound to the receiver at `node`; None where absent."""
+        for ancestor in start.ancestry():
+            if isinstance(ancestor, Class) and name in ancestor.scope.names:
+                return self.bind(ancestor.scope.names[name], receiver, cls, node)
+        return None
+
+    def bind(
+        self, values: Values, receiver: Instance | None, cls: Class, node: cst.CSTNode
+    ) -> Values:
+        """Functions found on a class become methods; properties are called at `node`."""
+        bound: list[Value] = []
+        for value in values:
+            if not isinstance(value, Function):
+                bound.append(value)
+                continue
+            words = {
+                decorator.name
+                for decorators in value.decorators
+                for decorator in decorators
+                if isinstance(decorator, External)
+            }
+            if "builtins.staticmethod" in words:
+                bound.append(value)
+            elif "builtins.classmethod" in words:
+                bound.append(BoundMethod(cls, value))
+            elif receiver is None:
+                bound.append(value)
+            elif words & {"builtins.property", "functools.cached_property"}:
+                bound.extend(self.invoke((BoundMethod(receiver, value),), Arguments(), node))
+            else:
+                bound.append(BoundMethod(receiver, value))
+        return tuple(bound)
+
+    def super_attribute(self, value: Super, name: str, node: cst.CSTNode) -> Values:
+        """``super().name``: the next definition behind the class."""
+        receivers = value.receiver
+        receiver = receivers if isinstance(receivers, Instance) else None
+        ancestry = list((receiver.cls if receiver is not None else value.behind).ancestry())
+        if value.behind in ancestry:
+            ancestry = ancestry[ancestry.index(value.behind) + 1 :]
+        for ancestor in ancestry:
+            if isinstance(ancestor, Class) and name in ancestor.scope.names:
+                return self.bind(ancestor.scope.names[name], receiver, ancestor, node)
+        for ancestor in ancestry:
+            if isinstance(ancestor, External):
+                return external(f"{ancestor.name}.{name}")
+        return external(f"builtins.object.{name}")
+
+    def module_attribute(self, value: ModuleValue, name: str) -> Values:
+        """A name of a project module, or one of its submodules."""
+        self.import_module(value.module)
+        scope = value.module.scope
+        if scope is not None and name in scope.names:
+            return scope.names[name]
+        child = self.find_module(f"{value.module.name}.{name}", value.module)
+        if child is not None:
+            return (ModuleValue(child),)
+        return unknown(f"'{name}' is not bound in module {value.module.name}")
+
+    def item(self, base: Values, index: Values, node: cst.CSTNode) -> Values:
+        """An element of each alternative of `base`."""
+        constant = only_constant(index)
+        found: list[Value] = []
+        for value in base:
+            if isinstance(value, Unknown):
+                found.append(value)
+            elif isinstance(value, Mapping):
+                if value.makes_lists or value.factory:
+                    self.make_missing(value, index, node)
+                if constant is not None and constant.value in value.entries:
+                    found.extend(join(value.entries[constant.value].values, value.rest))
+                elif constant is None and index:
+                    found.extend(value.every() or unknown("an entry of a dict"))
+                else:
+                    found.append(self.opaque("item", node, "", ((value,),), index=index))
+            elif isinstance(value, Sequence):
+                found.extend(self.sequence_item(value, constant, node))
+            elif isinstance(value, Instance):
+                method = self.class_attribute(value.cls, "__getitem__", value, value.cls, node)
+                if method is not None:
+                    found.extend(self.invoke(method, Arguments((Argument(index, None),)), node))
+                else:
+                    found.append(self.opaque("item", node, "", ((value,),), index=index))
+            else:
+                found.append(self.opaque("item", node, "", ((value,),), index=index))
+        return join(found)
+
+    def elements(self, values: Values, node: cst.CSTNode) -> Values:
+        """What iterating over `values` gives."""
+        found: list[Value] = []
+        for value in values:
+            found.extend(self.elements_of(value, node))
+        return join(found)
+
+    def elements_of(self, value: Value, node: cst.CSTNode) -> Values:
+        """What iterating over one alternative gives."""
+        if isinstance(value, Unknown):
+            return (value,)
+        if isinstance(value, Sequence):
+            return value.every()
+        if isinstance(value, Mapping):
+            keys: tuple[Value, ...] = tuple(Constant(key) for key in value.entries)
+            if not value.open_because:
+                return keys
+            return join(keys, value.computed, unknown("a key of a dict"))
+        if isinstance(value, Generator):
+            return value.yields
+        if isinstance(value, Constant):
+            return (self.opaque("element", node, "", ((value,),)),)
+        if isinstance(value, Instance):
+            method = self.class_attribute(value.cls, "__iter__", value, value.cls, node)
+            if method is not None:
+                iterated = self.invoke(method, Arguments(), node)
+                if any(inner is value for inner in iterated):
+                    step = self.class_attribute(value.cls, "__next__", value, value.cls, node)
+                    return self.invoke(step, Arguments(), node) if step is not None else ()
+                return self.elements(iterated, node)
+        key = ("element", id(value), self.context, id(node))
+        made = self.nodes.get(key)
+        if not isinstance(made, Opaque):
+            made = Opaque("element", node, self.module, operands=((value,),))
+            self.nodes[key] = made
+        return (made,)
