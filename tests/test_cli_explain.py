@@ -128,7 +128,7 @@ def test_codes_without_a_rule_say_why_and_what_to_do(
     _, output, _ = explain(capfd, code)
     title, _, text = output.partition("\n\n")
     assert len(title.splitlines()) == 1
-    assert len(text.split()) > 8, "transpile/cli/advice.py says it"
+    assert len(text.split()) > 8, "transpile/cli/advice/ says it"
 
 
 @pytest.mark.parametrize("subject", ["pt101", "Join-Process-Group", "join_process_group", "dt003"])

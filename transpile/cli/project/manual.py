@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from functools import cache
 
-from transpile.cli import advice, advice_on_jobs, codes
+from transpile.cli import codes
+from transpile.cli.advice import ADVICE
 from transpile.records import dataclass
 from transpile.report import Description
 
@@ -53,9 +54,8 @@ def entries() -> tuple[Entry, ...]:
         for one in documented
         for code, title in one.codes.items()
     ]
-    texts = {**advice.ADVICE, **advice_on_jobs.ADVICE}
     found += [
-        Entry(code, title, text=texts.get(code, "").strip())
+        Entry(code, title, text=ADVICE.get(code, "").strip())
         for code, title in _engine_codes().items()
     ]
     found += own_entries()
