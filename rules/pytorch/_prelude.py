@@ -51,7 +51,7 @@ FILES = (
     ("from_horovod", ("broadcast_parameters", "broadcast_optimizer_state")),
     ("sharding", ("shard_model", "gathered", "whole_norm", "own_parts", "own_shards")),
     ("split_calls", ("rows_of_ranks", "ShareRows", "GatherRows", "each_tensor")),
-    ("split_calls", ("plain_norm", "synchronise_norms", "own_statistics")),
+    ("norms", ("plain_norm", "synchronise_norms", "own_statistics")),
     ("split_calls", ("SplitRows", "SplitCalls", "axes_of", "CheckedRows", "CheckedSplitCalls")),
     ("split_calls", ("SplitMethod", "CheckedSplitMethod", "split_method")),
     ("distributions", ("TakenApart", "take_apart", "put_together", "DistributionRows")),
