@@ -201,7 +201,7 @@ MUTANTS = (
     ),
     Mutant(
         "writes in place are not followed",
-        QUANTITY + "in_place.py",
+        QUANTITY + "tensors/in_place.py",
         '    if event.kind != "call":\n        return ()\n',
         "    return ()\n",
     ),
@@ -447,16 +447,19 @@ MUTANTS = (
     ),
     Mutant(
         "turned sides of a product",
-        QUANTITY + "products.py",
+        QUANTITY + "tensors/products.py",
         "    if matrix.may_count_along(-1) or matrix.may_count_along(-2):\n",
         "    if False:\n",
     ),
     Mutant(
-        "products of many matrices", QUANTITY + "products.py", "(left.dim or right.dim):", "False:"
+        "products of many matrices",
+        QUANTITY + "tensors/products.py",
+        "(left.dim or right.dim):",
+        "False:",
     ),
     Mutant(
         "sums along all by default",
-        QUANTITY + "tensors.py",
+        QUANTITY + "tensors/functions.py",
         'plain in ("cumsum", "cumprod")',
         'plain in ("cumprod",)',
     ),
@@ -474,13 +477,13 @@ MUTANTS = (
     ),
     Mutant(
         "what is added to a scaled sum",
-        QUANTITY + "tensors.py",
+        QUANTITY + "tensors/functions.py",
         "return algebra.add(scaled, self.look(more)) if more else scaled",
         "return scaled",
     ),
     Mutant(
         "repeated for each sample",
-        QUANTITY + "tensors.py",
+        QUANTITY + "tensors/functions.py",
         "                if at is not None:\n"
         "                    return domain.sample(tensor.gradient, dim=at)",
         "                if at is None:\n"
@@ -525,7 +528,7 @@ MUTANTS = (
     ),
     Mutant(
         "variadic joins",
-        QUANTITY + "tensors.py",
+        QUANTITY + "tensors/functions.py",
         "        for one in parts[1:]:\n"
         "            found = algebra.join(found, one)\n"
         "        return concatenated(word, found, given, parts)",
@@ -533,7 +536,7 @@ MUTANTS = (
     ),
     Mutant(
         "sums of several tensors",
-        QUANTITY + "tensors.py",
+        QUANTITY + "tensors/functions.py",
         "        for one in parts:\n"
         "            found = algebra.add(found, one)\n        return found",
         "        return parts[0]",
