@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -321,3 +322,36 @@ def test_the_machine_names_no_function_of_a_framework() -> None:
             and foreign.match(node.value)
         ]
     assert not found
+
+
+#: What a reader takes in at once: the lines of a module, and the modules of a folder.
+MOST_LINES, MOST_FILES = 400, 25
+
+
+def too_long(texts: Mapping[str, str]) -> list[str]:
+    """Modules with more lines than one job needs."""
+    lengths = {name: len(text.splitlines()) for name, text in texts.items()}
+    return [f"{name}: {length} lines" for name, length in lengths.items() if length > MOST_LINES]
+
+
+def too_full(paths: Iterable[Path]) -> list[str]:
+    """Folders with more modules than one subject has."""
+    found = Counter(path.parent for path in paths)
+    return [f"{folder}: {count} files" for folder, count in found.items() if count > MOST_FILES]
+
+
+def test_no_module_is_too_long() -> None:
+    """Move a part with a job of its own into a module beside it."""
+    assert too_long({name: path.read_text("utf-8") for name, path in modules().items()}) == []
+
+
+def test_no_folder_is_too_full() -> None:
+    """Move the modules of one subject into a folder named after it."""
+    assert too_full(path.relative_to(ROOT) for path in modules().values()) == []
+
+
+def test_a_line_or_a_file_too_many_is_seen() -> None:
+    assert too_long({"as.long": "x\n" * 400, "longer": "x\n" * 401}) == ["longer: 401 lines"]
+    full = [Path("full", f"{number}.py") for number in range(25)]
+    assert too_full([*full, Path("full", "beside", "other.py")]) == []
+    assert too_full([*full, Path("full", "other.py")]) == ["full: 26 files"]
