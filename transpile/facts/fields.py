@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from transpile.facts.calls.container_methods import ContainerMethods
+from transpile.facts.calls.arguments_changed import ArgumentsChanged
 from transpile.facts.inherited import ITEMS
 from transpile.facts.values import (
     Argument,
@@ -56,7 +56,7 @@ class Field:
     kept: bool = True
 
 
-class Fields(ContainerMethods):
+class Fields(ArgumentsChanged):
     """The part of the interpreter that knows generated initialisers."""
 
     def fill_fields(self, instance: Instance, arguments: Arguments, node: cst.CSTNode) -> None:

@@ -308,12 +308,13 @@ class ModuleValue:
 
 @dataclass(eq=False)
 class Scope:
-    """Names bound in a module, class body or function call, and the scope around it."""
+    """Names bound in a module, class body, comprehension or call, and the scope around it."""
 
     names: dict[str, Values]
     parent: Scope | None
     module: Module
     is_class: bool = False
+    is_comprehension: bool = False
     globals_declared: set[str] = field(default_factory=set)
     nonlocals_declared: set[str] = field(default_factory=set)
 

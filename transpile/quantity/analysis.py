@@ -23,6 +23,7 @@ from transpile.plan.graph import called_names, parents, walk_back
 from transpile.plan.model import Loader, Plan
 from transpile.plan.query import query
 from transpile.plan.roles.backwards import enters_wrapper
+from transpile.plan.views import behind_views
 from transpile.records import replace
 
 from . import algebra, domain
@@ -302,9 +303,5 @@ def counted_in(event: Event) -> Iterable[Opaque]:
 
 
 def holders(values: Values) -> Iterable[Opaque]:
-    """Values, and the containers that they are items of."""
-    return (
-        one
-        for one in walk_back(values, lambda each: isinstance(each, Opaque) and each.kind == "item")
-        if isinstance(one, Opaque)
-    )
+    """Values, and what they are items or views of."""
+    return (one for one in behind_views(values) if isinstance(one, Opaque))

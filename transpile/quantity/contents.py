@@ -87,7 +87,7 @@ def handed_on(
 
 
 def taken_over(plan: Plan) -> Iterator[tuple[Value, Values]]:
-    """Containers, each with others all of whose entries it takes: ``+``, ``extend``, ``list``."""
+    """Containers, each with others whose entries it takes: ``+``, ``extend``, ``list``, slices."""
     for event in plan.facts.events:
         given = tuple(value for item in event.arguments.items for value in item.values)
         if event.kind == "operate" and event.name == "extend":
@@ -106,6 +106,11 @@ def taken_over(plan: Plan) -> Iterator[tuple[Value, Values]]:
             for value in plan.facts.values_of(addition) if given else ():
                 if isinstance(value, Sequence):
                     yield value, given
+        for part in module.source.nodes_of(cst.Subscript):
+            if any(isinstance(each.slice, cst.Slice) for each in part.slice):
+                for value in plan.facts.values_of(part):
+                    if isinstance(value, Sequence):
+                        yield value, plan.facts.values_of(part.value)
         displays: list[cst.List | cst.Tuple | cst.Set] = [
             *module.source.nodes_of(cst.List),
             *module.source.nodes_of(cst.Tuple),
@@ -137,6 +142,12 @@ def written(plan: Plan, event: Event) -> Iterator[tuple[Value, Values]]:
     if event.kind == "store" and event.name == "[]" and isinstance(event.node, cst.Subscript):
         cells = event.callee
         deciding = [plan.facts.values_of(node) for node in index_nodes(event.node)]
+    elif event.kind == "operate" and event.name in ("append", "extend"):
+        cells = event.callee
+        if any(map(is_set, cells)):
+            deciding = [event.result]
+    elif event.kind == "sort":
+        cells, deciding = ordered(plan, event), [event.result]
     elif event.kind == "call":
         for callee in event.callee:
             if isinstance(callee, Opaque) and callee.kind == "attribute":
@@ -155,6 +166,20 @@ def written(plan: Plan, event: Event) -> Iterator[tuple[Value, Values]]:
         if not is_array(cell):
             for test in conditions(event, cell):
                 yield cell, plan.facts.values_of(test)
+
+
+def ordered(plan: Plan, event: Event) -> Values:
+    """What something beside its entries puts in order, or is chosen by that; empty for others."""
+    entries = [
+        value
+        for cell in event.callee
+        if isinstance(cell, Sequence)
+        for group in (*cell.elements, cell.rest)
+        for value in group
+    ]
+    if all(any(value is entry for entry in entries) for value in event.result):
+        return ()
+    return (*event.callee, *plan.facts.values_of(event.node)) if entries else ()
 
 
 def picked(plan: Plan) -> Iterator[tuple[Value, Placed]]:

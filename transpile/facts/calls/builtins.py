@@ -64,8 +64,8 @@ class BuiltinCalls(Expressions):
     def builtin_sequence(
         self, node: cst.CSTNode, kind: str, elements: list[Values], rest: Values = ()
     ) -> Sequence:
-        """The sequence that a builtin makes at this place."""
-        key = ("sequence", id(node), self.context)
+        """The sequence of a kind that a builtin makes at this place."""
+        key = ("sequence", kind, id(node), self.context)
         made = self.nodes.get(key)
         if not isinstance(made, Sequence):
             made = Sequence(kind, node, elements, rest)
@@ -336,6 +336,8 @@ class BuiltinCalls(Expressions):
     def other_builtin(self, word: str, arguments: Arguments, node: cst.CSTNode) -> Values | None:
         """Other builtins: a node of the value graph over their arguments."""
         if word in ("print", "open", "input", "exec", "eval", "compile", "__import__"):
+            return None
+        if "." in word:
             return None
         first = arguments.positional()[0].values if arguments.positional() else ()
         if word in ("float", "int") and len(first) == 1:

@@ -126,6 +126,7 @@ class Calls(ProjectCalls):
         made = self.opaque("call", node, callee=(callee,), arguments=arguments)
         if name == NAMESPACE:
             self.take_named(made, arguments)
+        self.change_arguments(callee, arguments, node, (made,))
         return (made,)
 
     def run_commands(self, arguments: Arguments, node: cst.CSTNode) -> None:

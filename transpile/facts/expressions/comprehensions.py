@@ -19,7 +19,7 @@ class Comprehensions(Inherited):
 
     def comprehension(self, node: Any) -> Values:
         """A list, set, dict or generator comprehension."""
-        scope = Scope({}, self.activation.scope, self.module)
+        scope = Scope({}, self.activation.scope, self.module, is_comprehension=True)
         before_scope, before_stack = self.activation.scope, self.stack
         self.activation.scope = scope
         if node.for_in.inner_for_in is None:

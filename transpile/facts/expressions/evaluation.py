@@ -225,9 +225,14 @@ class Expressions(Operators):
         return Arguments(tuple(items), unknown_because, rest)
 
     def named(self, node: cst.NamedExpr) -> Values:
-        """``name := value``."""
+        """``name := value``, which a comprehension binds around itself."""
         values = self.evaluate(node.value)
+        inner = scope = self.activation.scope
+        while scope.is_comprehension and scope.parent is not None:
+            scope = scope.parent
+        self.activation.scope = scope
         self.bind_target(node.target, values)
+        self.activation.scope = inner
         return values
 
     def awaited(self, node: cst.Await) -> Values:

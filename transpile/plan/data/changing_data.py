@@ -134,7 +134,10 @@ class Drawn:
             or changed_by_call(event) in RESIZING
             or (
                 event.kind == "operate"
-                and (event.name == "extend" or (event.name == "Add" and not tensor(event.callee)))
+                and (
+                    event.name in ("append", "extend")
+                    or (event.name == "Add" and not tensor(event.callee))
+                )
             )
         )
         return any(

@@ -20,6 +20,7 @@ from transpile.plan.data.streams import behind_share
 from transpile.plan.flow.conditions import controls_of
 from transpile.plan.graph import called_names, is_instance_of, method_calls, origin, parents
 from transpile.plan.model import Plan
+from transpile.plan.views import behind_views
 from transpile.quantity.asking import Kind, analysis
 from transpile.quantity.contents import COUNTED
 from transpile.quantity.operations import NEUTRAL_ATTRIBUTES
@@ -366,8 +367,8 @@ def fed_values(plan: Plan) -> dict[int, list[Value]]:
     models = {id(model.value) for model in plan.models}
     found: dict[int, list[Value]] = {}
     for event in plan.facts.events:
-        if event.kind == "store" and event.name == "[]":
-            for value in event.callee:
+        if (event.kind == "store" and event.name == "[]") or event.kind == "operate":
+            for value in behind_views(event.callee):
                 if isinstance(value, Opaque):
                     found.setdefault(id(value), []).extend(event.result)
         if event.kind != "call":
@@ -377,7 +378,7 @@ def fed_values(plan: Plan) -> dict[int, list[Value]]:
                 continue
             if callee.name not in FEEDING and not callee.name.endswith("_"):
                 continue
-            for receiver in callee.operands[0]:
+            for receiver in behind_views(callee.operands[0]):
                 if not isinstance(receiver, Opaque) or receiver.kind != "call":
                     continue
                 if id(receiver) in optimizers or id(origin(receiver)) in models:

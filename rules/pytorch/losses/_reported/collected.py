@@ -40,7 +40,7 @@ class Collected:
         for event in self.plan.facts.events:
             if event.detached or not self.plan.in_training(event.stack):
                 continue
-            if event.kind == "operate" and event.name == "extend":
+            if event.kind == "operate" and event.name in ("append", "extend"):
                 self.grown.update(id(cell) for cell in event.callee)
             for callee in event.callee if event.kind == "call" else ():
                 if isinstance(callee, Opaque) and callee.name in GROWING and callee.operands:

@@ -16,6 +16,7 @@ from transpile.plan.models.method_calls import training_method_calls
 from transpile.plan.models.parts import inside_others, walk_parts
 from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off
+from transpile.rules.pytorch.models._unused.chosen_outputs import chooses_outputs
 from transpile.rules.pytorch.models._unused.cut_off import may_be_cut_off, takes_gradients
 from transpile.rules.pytorch.models._unused.passed_over import (
     is_called,
@@ -70,7 +71,10 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     top = [layer for layer in layers if id(layer) not in inner]
     if any(id(layer) not in reached for layer in top):
         return True
-    if any(leaves_out(backward, model, top) for backward in plan.backwards):
+    if any(
+        leaves_out(backward, model, top) or chooses_outputs(plan, backward, model, layers)
+        for backward in plan.backwards
+    ):
         return True
     return any(depends_on_data(plan, model, layer) for layer in layers)
 
