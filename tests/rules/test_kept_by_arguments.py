@@ -27,6 +27,14 @@ class Indexed(Dataset):
         return i, self.x[i], self.y[i]
 
 
+class Box:
+    rows = []
+
+
+def remember(rows):
+    remember.rows = rows
+
+
 torch.manual_seed(1)
 data = Indexed()
 loader = DataLoader(data, batch_size=12)
@@ -48,6 +56,8 @@ for epoch in range(3):
         loss.backward()
         optimizer.step()
 """
+PAIRS = "list(zip(losses.tolist(), indices.tolist()))"
+FROM_BOX = "[i for _, i in sorted(kept.rows)[-12:]]"
 EACH = "for i, l in zip(indices.tolist(), losses.tolist()): "
 LAST = "[i for _, i in sorted(kept)[-12:]]"
 ARRAY = "np.argsort(kept)[-12:].tolist()"
@@ -73,6 +83,10 @@ def refusals(kept: str, put: str, chosen: str) -> list[str]:
         ("[]", "[kept := kept + [one] for one in zip(losses.tolist(), indices.tolist())]", LAST),
         ("{}", EACH + "operator.setitem(kept, i, l)", "sorted(kept, key=kept.get)[-12:]"),
         ("{}", EACH + "dict.__setitem__(kept, i, l)", "sorted(kept, key=kept.get)[-12:]"),
+        ("Box()", f"vars(kept)['rows'] = {PAIRS}", FROM_BOX),
+        ("Box()", f"kept.__dict__.update(rows={PAIRS})", FROM_BOX),
+        ("Box()", f"object.__setattr__(kept, 'rows', {PAIRS})", FROM_BOX),
+        ("remember", f"remember({PAIRS})", FROM_BOX),
         ("np.zeros(12)", "np.add(kept, found, out=kept)", ARRAY),
         ("np.zeros(72)", "np.copyto(kept[indices[0]:indices[0] + 12], found)", ARRAY),
         ("np.zeros(72)", "np.fmax.at(kept, indices.numpy(), found)", ARRAY),
@@ -110,6 +124,8 @@ def test_what_batches_gave_decides_on_the_next_data(kept: str, put: str, chosen:
         ("[]", "heapq.heappush(kept, (epoch, 3))", LAST),
         ("[]", "list.append(kept, (epoch, 3))", LAST),
         ("{}", "operator.setitem(kept, epoch, 3)", "sorted(kept, key=kept.get)[-12:]"),
+        ("Box()", "vars(kept)['rows'] = [(0, 3), (1, 4)]", FROM_BOX),
+        ("remember", "remember([(0, 3), (1, 4)])", FROM_BOX),
         ("np.zeros(72)", "np.add(kept, 1.0, out=kept)", ARRAY),
         ("np.zeros(72)", "np.copyto(kept[epoch:], 1.0)", ARRAY),
         ("torch.zeros(12)", "torch.add(kept, 1.0, out=kept)", TENSOR),

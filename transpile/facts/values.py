@@ -57,6 +57,7 @@ class Function:
     owner: Class | None = None
     decorators: tuple[Values, ...] = ()
     is_generator: bool = False
+    attributes: dict[str, Values] = field(default_factory=dict)
 
 
 @dataclass(eq=False)

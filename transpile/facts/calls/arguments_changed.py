@@ -52,6 +52,9 @@ class ArgumentsChanged(ContainerMethods):
             if given[1:] and (name in INTO_ARRAYS or name.endswith(".at")):
                 self.record("store", node, given[0], result=join(*given[1:]), name="[]")
             return
+        if name == "builtins.object.__setattr__":
+            self.builtin_setattr(arguments, node)
+            return
         method = "append" if name in INTO_LISTS else ""
         if name == "operator.setitem":
             method = "__setitem__"

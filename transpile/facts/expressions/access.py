@@ -78,6 +78,8 @@ class Access(Containers):
             return (made,) if stored is None else join(stored, (made,))
         if isinstance(value, Partial) and name == "func":
             return value.callee
+        if isinstance(value, Function) and name in value.attributes:
+            return value.attributes[name]
         key = ("attribute", id(value) if not isinstance(value, Constant) else id(node), name)
         made = self.nodes.get(key)
         if not isinstance(made, Opaque):

@@ -10,6 +10,7 @@ from transpile.facts.values import (
     Constant,
     Entry,
     Generator,
+    Instance,
     Mapping,
     Opaque,
     Sequence,
@@ -78,6 +79,12 @@ class Containers(State):
         if old is None or old.values != made.values or old.maybe != made.maybe:
             self.heap_version += 1
         mapping.entries[constant.value] = made
+        self.set_on_owner(mapping, constant.value, values)
+
+    def set_on_owner(self, mapping: Mapping, key: object, values: Values) -> None:
+        """Set the attribute of an object where a dict is that of its attributes."""
+        if isinstance(mapping.owner, Instance) and isinstance(key, str):
+            self.set_attribute(mapping.owner.attributes, key, values, definite=False)
 
     def store_element(self, sequence: Sequence, keys: Values, values: Values) -> None:
         """``sequence[position] = value``: what was there may be there still."""
@@ -115,6 +122,7 @@ class Containers(State):
                     if old is None or old.values != joined or old.maybe != maybe:
                         self.heap_version += 1
                     mapping.entries[key] = Entry(joined, entry.node, entry.module, maybe)
+                    self.set_on_owner(mapping, key, entry.values)
                 if value.open_because and not mapping.open_because:
                     mapping.open_because = value.open_because
                 mapping.rest = join(mapping.rest, value.rest)

@@ -11,6 +11,7 @@ from transpile.facts.events import Branch, Loop
 from transpile.facts.values import (
     Class,
     Constant,
+    Function,
     Generator,
     Instance,
     Mapping,
@@ -126,15 +127,15 @@ class Bindings(Calls):
         base = self.evaluate(target.value)
         name = target.attr.value
         for value in base:
-            if isinstance(value, (Instance, Opaque)):
+            if isinstance(value, (Instance, Opaque, Function)):
                 made_here = isinstance(value, Instance) and name not in value.attributes
-                definite = len(base) == 1 and (made_here or self.is_straight(value))
+                definite = len(base) == 1 and (made_here or self.is_straight())
                 self.set_attribute(value.attributes, name, values, definite)
             elif isinstance(value, Class):
                 self.set_attribute(value.scope.names, name, values, False)
         self.record("store", target, base, result=values, name=name)
 
-    def is_straight(self, value: Instance | Opaque) -> bool:
+    def is_straight(self) -> bool:
         """Whether an attribute set here replaces the old one for certain.
 
         Only in straight code of the same call as the place that made the object.
