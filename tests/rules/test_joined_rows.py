@@ -116,3 +116,22 @@ def test_a_collate_function_that_cannot_be_read_is_warned_of(collate: str, told:
     text = text.replace("{batch}", "xs").replace("{loss}", LOSS)
     found = convert(text, Options(shard="data"), path="train.py").findings
     assert {each.level.name for each in found if each.code == "PT220"} == told
+
+
+BY_SEQUENCE = 'nn.functional.ctc_loss(net(b["x"]).transpose(0, 1), b["labels"], b["n"], b["n"])'
+BY_LAYER = BY_SEQUENCE.replace("nn.functional.ctc_loss", "nn.CTCLoss()")
+
+
+@pytest.mark.parametrize(
+    ("loss", "told"),
+    [
+        (BY_SEQUENCE, set()),
+        (BY_LAYER, set()),
+        (f'{BY_SEQUENCE} + (net(b["x"]).mean() - b["labels"]).pow(2).mean()', {"ERROR"}),
+    ],
+)
+def test_labels_of_losses_by_sequence_are_joined_for_them_alone(loss: str, told: set[str]) -> None:
+    x = "torch.stack([pad(x, 7) for x in xs])"
+    labels = '"labels": torch.cat([x[:, 0].long() for x in xs])'
+    batch = f'{{"x": {x}, {labels}, "n": torch.tensor([len(x) for x in xs])}}'
+    assert levels(batch, loss, "1") == told

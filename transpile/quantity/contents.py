@@ -9,7 +9,7 @@ import libcst as cst
 from transpile.facts.events import Call, Event
 from transpile.facts.values import External, Mapping, Opaque, Sequence, Value, Values
 from transpile.plan.flow.conditions import assigned, controls
-from transpile.plan.graph import called_names
+from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 from transpile.records import dataclass
@@ -177,9 +177,16 @@ def ordered(plan: Plan, event: Event) -> Values:
         for group in (*cell.elements, cell.rest)
         for value in group
     ]
-    if all(any(value is entry for entry in entries) for value in event.result):
+    own = set(map(id, entries))
+    keyed = walk_back(event.result, lambda value: id(value) not in own)
+    if not any(isinstance(value, Opaque) and is_apart(value, own) for value in keyed):
         return ()
-    return (*event.callee, *plan.facts.values_of(event.node)) if entries else ()
+    return (*event.callee, *plan.facts.values_of(event.node))
+
+
+def is_apart(value: Value, entries: set[int]) -> bool:
+    """Whether a value comes from none of some entries."""
+    return not any(id(one) in entries for one in walk_back((value,)))
 
 
 def picked(plan: Plan) -> Iterator[tuple[Value, Placed]]:

@@ -24,7 +24,7 @@ from transpile.facts.values import (
 )
 from transpile.plan.data.collation import functions_of, returned
 from transpile.plan.data.data_code import body_of, called, given_to
-from transpile.plan.graph import called_names, walk_back
+from transpile.plan.graph import called_names, parents, walk_back
 from transpile.plan.model import Loader, Plan
 from transpile.plan.query import query
 from transpile.plan.roles.loaders import enters_iterator
@@ -40,6 +40,8 @@ JOINS = frozenset(
         "itertools.chain.from_iterable", "torch.nn.utils.rnn.pack_sequence",
     }
 )  # fmt: skip
+#: Losses that take the labels of all samples one behind the other, with their lengths.
+BY_SEQUENCE = frozenset({"torch.nn.CTCLoss", "torch.nn.functional.ctc_loss"})
 #: What several parts of a sample are written as, of which there are as many for each.
 WRITTEN_OUT = (cst.List, cst.Tuple, cst.Set)
 ITERATIONS = (cst.For, cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.DictComp)
@@ -199,7 +201,7 @@ def takes(plan: Plan, loader: Loader, values: Values, *, past_models: bool) -> I
         if past_models
         else {id(v) for model in plan.models for one in model.forwards for v in one.result}
     )
-    for value in walk_back(values, lambda value: id(value) not in outputs):
+    for value in walked(values, outputs):
         if isinstance(value, Opaque) and (
             is_batch(value, loader)
             or (
@@ -208,6 +210,36 @@ def takes(plan: Plan, loader: Loader, values: Values, *, past_models: bool) -> I
             )
         ):
             yield value
+
+
+def walked(values: Values, outputs: set[int]) -> Iterator[Value]:
+    """What values came from, up to outputs; of losses by sequence, all but the joined labels.
+
+    These divide by the length of each sample's labels and take the mean over the samples.
+    """
+    seen: set[int] = set()
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        yield value
+        if id(value) in outputs:
+            continue
+        labels: Values = ()
+        if isinstance(value, Opaque) and BY_SEQUENCE & {*made_by(value)}:
+            given = value.arguments.get("targets", 1)
+            labels = given.values if given is not None else ()
+        for group in parents(value):
+            pending.extend(() if labels and group is labels else group)
+
+
+def made_by(value: Opaque) -> Iterator[str]:
+    """The functions that a call may be of, and the layers."""
+    yield from called_names(value)
+    for callee in value.callee:
+        yield from called_names(callee)
 
 
 def key_of(value: Opaque, loader: Loader) -> str:
