@@ -93,11 +93,35 @@ def decide(plan: Plan) -> Iterator[Answer]:
             f"{effect.word} {effect.kind.value} in every process: {why}",
             "do it on rank 0 alone",
         )
+    yield from beside_samples(plan, once.sampling)
     early = {id(effect.node) for effect in once.early}
     passed_over = once.idle - early
     yield from waiting(
         plan, (one for one in once.effects.values() if id(one.node) not in passed_over)
     )
+
+
+def beside_samples(plan: Plan, effects: list[Effect]) -> Iterator[Remark]:
+    """What code does that draws samples: each process does it for those that it draws."""
+    code = f"{plan.table.prefix}512"
+    opened = {id(effect.module) for effect in effects if effect.kind is not Kind.HANDLE}
+    for effect in effects:
+        if effect.kind is Kind.HANDLE and id(effect.module) in opened:
+            continue
+        if effect.kind in (Kind.PRINT, Kind.CONSOLE):
+            yield Remark.note(
+                code,
+                effect,
+                f"{effect.word} {effect.kind.value} in every process, of the samples that it draws",
+            )
+            continue
+        yield Remark.warn(
+            code,
+            effect,
+            f"{effect.word} {effect.kind.value} in every process, for the samples that it draws: "
+            "several may write the same file at once",
+            "write under another name and put it in place by os.replace, or write before training",
+        )
 
 
 def waiting(plan: Plan, effects: object) -> Iterator[Remark]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Set
 
+from transpile.facts.values import Constant
 from transpile.layout.imports import last_import
+from transpile.plan.data.data_code import drawing_code
 from transpile.plan.effects.effect_search import find_effects
 from transpile.plan.effects.effects import Effect, Kind, Vocabulary
 from transpile.plan.effects.foreign import find_calls, find_idle, give_up
@@ -22,6 +24,8 @@ from transpile.plan.model import Plan
 HARMLESS = ATTACHING | {Kind.LOG}
 #: Effects with a path.
 FILES = frozenset({Kind.OPEN, Kind.WRITE, Kind.MODIFY, Kind.CONTAINER})
+#: Effects that a process has for each sample of its own.
+ALONE = FILES | {Kind.HANDLE, Kind.PRINT, Kind.CONSOLE}
 
 
 def find_once(
@@ -56,7 +60,9 @@ def find_once(
             once.prepared.add(id(effect.node))
         elif effect.kind in FILES and is_private(effect, vocabulary):
             once.private.add(id(effect.node))
+    once.sampling.extend(find_sampling(once))
     once.idle.update(find_idle(once))
+    once.idle.update(id(effect.node) for effect in once.sampling)
     once.early.extend(effect for effect in once.effects.values() if is_early(plan, effect))
     once.idle.update(id(effect.node) for effect in once.early)
     find_calls(once)
@@ -74,6 +80,42 @@ def find_once(
         if id(module.source.tree) in once.holders and not module.is_entry:
             Guards(once, module).block(module.source.tree)
     return once
+
+
+def find_sampling(once: Once) -> list[Effect]:
+    """The effects of code that draws samples, which every process has to have on its own.
+
+    Where batches are shared out, these are other samples in each process; where all have the same,
+    what is written may be read again before rank 0 has written it.
+    """
+    code = drawing_code(once.plan)
+    shared = once.plan.way != "calls"
+    found = [
+        effect
+        for key, effect in once.effects.items()
+        if key in code and key not in once.done | once.prepared | once.private
+        if effect.kind in (ALONE if shared else FILES) and (shared or not appends(effect))
+    ]
+    # What is written into a file that every process has open is written by all of them.
+    owners = {id(function_of(effect.module, effect.node)) for effect in found}
+    found.extend(
+        effect
+        for key, effect in once.effects.items()
+        if not shared and key in code and effect.kind is Kind.HANDLE
+        if id(function_of(effect.module, effect.node)) in owners
+    )
+    return found
+
+
+def appends(effect: Effect) -> bool:
+    """Whether a file is opened to add lines to it."""
+    modes = [event.arguments.get("mode", 1) for event in effect.events]
+    return effect.kind is Kind.OPEN and any(
+        isinstance(value, Constant) and "a" in str(value.value)
+        for mode in modes
+        if mode is not None
+        for value in mode.values
+    )
 
 
 def is_early(plan: Plan, effect: Effect) -> bool:

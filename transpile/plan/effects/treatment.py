@@ -106,6 +106,7 @@ class Once:
         elsewhere: the calls of effects in other modules that are guarded where the script calls
             their function.
         idle: the calls of effects in other modules that this script does not come to.
+        sampling: the effects of code that draws samples, which every process has.
         early: the effects between the imports, before what would guard them is defined.
         preparations: where the processes take turns.
         prepared: the calls of effects that happen there alone.
@@ -125,6 +126,7 @@ class Once:
     managers: list[Effect] = field(default_factory=list)
     elsewhere: set[int] = field(default_factory=set)
     idle: set[int] = field(default_factory=set)
+    sampling: list[Effect] = field(default_factory=list)
     early: list[Effect] = field(default_factory=list)
     preparations: list[Preparation] = field(default_factory=list)
     prepared: set[int] = field(default_factory=set)
