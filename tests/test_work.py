@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from transpile import Options, Outcome, convert
+from transpile import Options, Outcome, SourceError, convert, engine
 from transpile.cli.gate import Gate
 from transpile.facts import interpreter, state
 from transpile.facts.values import Opaque, Value, Values
@@ -239,3 +241,26 @@ def test_what_a_loss_reaches_is_walked_once_for_all_models(
     monkeypatch.setattr(second_passes, "walk_back", counted)
     convert(several_models(6), Options(shard="data"))
     assert 0 < len(walks) <= 2
+
+
+def test_no_cycles_are_collected_during_a_conversion(monkeypatch: pytest.MonkeyPatch) -> None:
+    collecting: list[bool] = []
+    plain = engine.of_framework
+
+    def noted(*given: Any) -> Any:
+        collecting.append(gc.isenabled())
+        return plain(*given)
+
+    monkeypatch.setattr(engine, "of_framework", noted)
+    assert gc.isenabled()
+    convert(several_models(1))
+    with pytest.raises(SourceError):
+        convert("def")
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        convert(several_models(1))
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+    assert collecting == [False, False]
