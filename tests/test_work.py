@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 import time
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from transpile import Outcome, convert
+from transpile import Options, Outcome, SourceError, convert, engine
 from transpile.cli.gate import Gate
 from transpile.facts import interpreter, state
+from transpile.facts.values import Opaque, Value, Values
+from transpile.plan.graph import walk_back
+from transpile.plan.models import second_passes
 from transpile.project import Project
+from transpile.quantity.analysis import Supposing
+from transpile.quantity.models import couplings
 
 LOOP = """\
 model = torch.nn.Linear(3, 1)
@@ -178,3 +187,80 @@ def test_a_module_of_something_large_is_left_as_it_is(
     assert result.outcome is Outcome.UNCHANGED
     assert [finding.code for finding in result.findings] == ["DT004"]
     assert "modules are more than can be followed" in result.findings[0].message
+
+
+MIXING = """\
+class Net{number}(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(3, 3)
+
+    def forward(self, x):
+        h = self.fc(x)
+        return torch.mm(h, h.t()), h
+
+
+"""
+
+
+def several_models(count: int) -> str:
+    """A script that trains models that each mix their samples."""
+    classes = "".join(MIXING.format(number=number) for number in range(count))
+    made = "".join(f"net{number} = Net{number}()\n" for number in range(count))
+    given = "".join(f"+ list(net{number}.parameters())" for number in range(count))
+    summed = " + ".join(f"sum(one.sum() for one in net{number}(x))" for number in range(count))
+    loop = LOOP.replace("model(g0(x))", f"model(x) + {summed}").replace(
+        "model.parameters()", f"list(model.parameters()) {given}"
+    )
+    return f"{HEAD}{classes}{made}{loop}"
+
+
+def test_what_couples_samples_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: Counter[int] = Counter()
+    plain = couplings.coupling
+
+    def counted(found: Supposing, value: Opaque) -> tuple[str, bool]:
+        asked[id(value)] += 1
+        return plain(found, value)
+
+    monkeypatch.setattr(couplings, "coupling", counted)
+    result = convert(several_models(6), Options(shard="data"))
+    assert sum(finding.code == "PT413" for finding in result.findings) == 6
+    assert max(asked.values()) == 1
+
+
+def test_what_a_loss_reaches_is_walked_once_for_all_models(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    walks: list[Values] = []
+
+    def counted(values: Values, enters: Callable[[Value], bool]) -> Iterator[Value]:
+        walks.append(values)
+        return walk_back(values, enters)
+
+    monkeypatch.setattr(second_passes, "walk_back", counted)
+    convert(several_models(6), Options(shard="data"))
+    assert 0 < len(walks) <= 2
+
+
+def test_no_cycles_are_collected_during_a_conversion(monkeypatch: pytest.MonkeyPatch) -> None:
+    collecting: list[bool] = []
+    plain = engine.of_framework
+
+    def noted(*given: Any) -> Any:
+        collecting.append(gc.isenabled())
+        return plain(*given)
+
+    monkeypatch.setattr(engine, "of_framework", noted)
+    assert gc.isenabled()
+    convert(several_models(1))
+    with pytest.raises(SourceError):
+        convert("def")
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        convert(several_models(1))
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+    assert collecting == [False, False]

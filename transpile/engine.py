@@ -14,6 +14,7 @@ from transpile.checks.astray import astray
 from transpile.checks.self_audit import checked
 from transpile.checks.unclaimed import among_imports, met_by_some, too_early, unclaimed
 from transpile.checks.unreached import unreached
+from transpile.collecting import uncollected
 from transpile.describe import describe
 from transpile.distributed.verdict import Verdict as Sight
 from transpile.distributed.verdict import hidden_training, look
@@ -112,8 +113,12 @@ def convert(
     Raises:
         SourceError: the script cannot be read or parsed.
     """
-    options = options or Options()
-    path = fspath(path)
+    with uncollected():
+        return converted(source, options or Options(), fspath(path), folder)
+
+
+def converted(source: bytes | str, options: Options, path: str, folder: Path | None) -> Result:
+    """What :func:`convert` gives."""
     data = source.encode() if isinstance(source, str) else source
     read = read_source(data, path)
     if folder is None and path != "<string>" and asking.is_file(path):
@@ -269,8 +274,8 @@ def decide_and_edit(
         return Attempt(refusal, tuple(doubts))
     text = changed.texts.get(plan.entry, read.text)
     files = files_of(project, changed)
-    converted = text != read.text or any(file.is_changed for file in files)
-    outcome = Outcome.CONVERTED if converted else Outcome.UNCHANGED
+    is_changed = text != read.text or any(file.is_changed for file in files)
+    outcome = Outcome.CONVERTED if is_changed else Outcome.UNCHANGED
     result = Result(
         outcome,
         text,

@@ -22,16 +22,17 @@ class Starts(Wraps):
 
     def makes_processes(self, statement: cst.CSTNode) -> bool:
         """Whether a statement makes ``Process`` objects, each of one of several numbers."""
-        return any(
+        written = self.written_processes(statement)
+        return bool(written) and any(
             isinstance(value, External) and value.name in self.vocabulary.processes
-            for function in self.written_processes(statement)
+            for function in written
             for value in self.evaluate(function)
         )
 
     def written_processes(self, statement: cst.CSTNode) -> list[cst.Name | cst.Attribute]:
         """What is called in a statement by the name of a ``Process``."""
         source = self.module.source
-        if source.has(statement) and id(statement) not in around_processes(source):
+        if id(statement) not in around_processes(source) and source.has(statement):
             return []
         if id(statement) not in self.process_calls:
             found = (node for node in descendants(statement) if isinstance(node, cst.Call))

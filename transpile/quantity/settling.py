@@ -138,8 +138,9 @@ class Settling(Operators):
         for value in changing:
             self.table[id(value)] = domain.unknown("it grows with each pass of a loop", whole=True)
         if changing:
+            grown = set(map(id, changing))
             for value in order:
-                if not any(value is other for other in changing):
+                if id(value) not in grown:
                     self.table[id(value)] = self.transfer(value)
         self.reads = []
         self.kept.extend(order)

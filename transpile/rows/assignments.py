@@ -90,6 +90,7 @@ class Assignments(Expressions):
     def store_attribute(self, owner: object, word: str, value: Known) -> None:
         """Note what an object keeps under a name."""
         key = (id(owner), word)
+        self.stores += 1
         self.stored[key] = value
         self.written[key] = choice(self.written[key], value) if key in self.written else value
         self.written_at.setdefault(key, self.site)

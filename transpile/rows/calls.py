@@ -20,6 +20,7 @@ from transpile.facts.values import (
 from transpile.facts.values import Unknown as UnknownFact
 from transpile.plan.graph import called_names, origin
 
+from .again import once
 from .domain import (
     NONE,
     PLAIN,
@@ -289,7 +290,7 @@ class Calls(Elements):
         if self.is_autograd(function):
             return self.guarded(None, given, function.name)
         names = self.parameters(function.node.params, given, function)
-        return self.enter(function, names, receiver, ())
+        return once(self, function, names, lambda: self.enter(function, names, receiver, ()))
 
     def is_autograd(self, function: Function) -> bool:
         """Whether calls of a function do not simply run it."""

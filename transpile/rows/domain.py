@@ -247,7 +247,7 @@ class Record:
 class Cell:
     """A list or dict that the followed code makes and changes, by where it was made."""
 
-    key: tuple[object, ...]
+    key: tuple[int, tuple[int, ...]]
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ from transpile.facts.values import Function, Value
 
 from .calls import Calls
 from .domain import Held, Input, Known, Unknown
-from .inputs import RANKS
 from .shapes import Impossible
 from .state import Frame, Given, Library, NeedsRank, TooLong
 
+#: The ranks of inputs that are tried.
+RANKS = (1, 2, 3, 4, 5)
 #: Runs with other ranks of the inputs after which no more are tried.
 MOST_RUNS = 60
 TOO_MANY = "its inputs may be of too many shapes"

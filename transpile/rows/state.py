@@ -14,9 +14,12 @@ from transpile.facts.values import Arguments, Function, Value, Values
 from transpile.records import dataclass, field
 
 from .domain import (
+    SAMPLES,
     Cell,
     Choice,
     Coupled,
+    Dim,
+    Factor,
     Group,
     Held,
     Input,
@@ -109,6 +112,31 @@ class Snapshot:
     stored: dict[tuple[int, str], Known]
 
 
+#: A list or dict that a call has made: the node and the context within the call, what it holds.
+Made = tuple[int, tuple[int, ...], Group | Record]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a call of a function has given and done, for others like it.
+
+    Args:
+        result: what it gives.
+        steps: how many it took.
+        problems: what it has met.
+        noise: it has drawn at random.
+        made: the lists and dicts that it leaves behind.
+        alive: what the call is told apart by, so that nothing else takes over its identity.
+    """
+
+    result: Known
+    steps: int
+    problems: tuple[Problem, ...]
+    noise: bool
+    made: tuple[Made, ...]
+    alive: object
+
+
 class Library(Protocol):
     """What is known of a framework's operations."""
 
@@ -170,6 +198,11 @@ class Running(ABC):
         self.steps = 0
         self.lifted: dict[int, Known] = {}
         self.lifting: set[int] = set()
+        #: Each list and dict that was made or looked into since a call began, and whether it was
+        #: there before that; and how often an attribute was stored.
+        self.touched: dict[Cell, bool] = {}
+        self.stores = 0
+        self.done: dict[tuple[object, object], Done] = {}
         self.context: tuple[int, ...] = ()
 
     # What the parts offer to each other.
@@ -247,8 +280,6 @@ class Running(ABC):
         """
         if not isinstance(value, Input):
             return value
-        from .inputs import input_tensor
-
         if value.name not in self.ranks:
             raise NeedsRank(value.name)
         return input_tensor(value, self.ranks[value.name])
@@ -257,6 +288,7 @@ class Running(ABC):
         """A new list or dict."""
         made = Cell((id(node), self.context))
         before = self.heap.get(made)
+        self.touched.setdefault(made, before is not None)
         if before is not None and before != held:
             both = choice(before, held)
             assert isinstance(both, (Group, Record))
@@ -266,7 +298,11 @@ class Running(ABC):
 
     def held(self, value: Known) -> Known:
         """What a cell holds; other values as they are."""
-        return self.heap.get(value, Group()) if isinstance(value, Cell) else value
+        if not isinstance(value, Cell):
+            return value
+        found = self.heap.get(value)
+        self.touched.setdefault(value, found is not None)
+        return Group() if found is None else found
 
     def snapshot(self) -> Snapshot:
         """What is bound, held and stored now."""
@@ -316,6 +352,16 @@ class Running(ABC):
             isinstance(one, (Coupled, Unknown)) or (isinstance(one, Tensor) and not one.whole)
             for one in self.deep(value)
         )
+
+
+def input_tensor(given: Input, rank: int) -> Tensor:
+    """An input of a rank, each of its sizes a symbol."""
+    return Tensor(
+        tuple(
+            SAMPLES if place == given.axis else Dim(Factor(1, (f"{given.name}.{place}",)))
+            for place in range(rank)
+        )
+    )
 
 
 def join_into(names: dict, others: dict) -> None:  # type: ignore[type-arg]

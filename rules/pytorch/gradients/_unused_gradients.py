@@ -111,7 +111,7 @@ class Passes:
             (b for b in plan.backwards if model in b.models and not b.event.detached),
             key=lambda backward: backward.event.order,
         )
-        self.used = {id(b): used_by(b, self.forwards) for b in self.backwards}
+        self.used = {id(b): used_by(plan, b, self.forwards) for b in self.backwards}
         self.parts = parts_of(plan, model)
         self.steps = {id(step) for step in model.optimizers[0].steps}
 
@@ -227,7 +227,7 @@ class Passes:
         others = [model for model in backward.models if model is not self.model and model.trained]
         own = layers(self.model)
         return any(
-            used_by(backward, training_forwards(self.plan, model)) for model in others
+            used_by(self.plan, backward, training_forwards(self.plan, model)) for model in others
         ) and all(own.isdisjoint(layers(model)) for model in others)
 
     def lone_calls(self, backward: Backward) -> list[Event] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Set
 
 from transpile.facts.events import Branch, Event, Stack
 from transpile.facts.values import Value
@@ -10,6 +10,7 @@ from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.gradient_flow import lets_gradients_through
 from transpile.plan.models.learning import outputs, training_forwards
+from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off
 
 
@@ -28,7 +29,7 @@ def second_pass(plan: Plan, model: Model) -> Event | None:
     passes: list[tuple[Event, list[Event]]] = []
     for backward in sorted(plan.backwards, key=lambda backward: backward.event.order):
         if model in backward.models and not backward.event.detached:
-            used = used_by(backward, forwards)
+            used = used_by(plan, backward, forwards)
             if used:
                 passes.append((backward.event, used))
     for position, (event, used) in enumerate(passes):
@@ -48,6 +49,44 @@ def reached_by_gradients_alone(plan: Plan, model: Model) -> bool:
     Those need not depend on all parameters, such as the last bias: a wrap waits for the rest.
     """
     forwards = training_forwards(plan, model)
+    return any(
+        used_by(plan, backward, forwards)
+        and not any(
+            made_before(backward, one, _reached_directly(plan, backward)) for one in forwards
+        )
+        for backward in plan.backwards
+        if model in backward.models and not backward.event.detached
+    )
+
+
+def used_by(plan: Plan, backward: Backward, forwards: list[Event]) -> list[Event]:
+    """The calls of a model whose result a loss depends on.
+
+    Args:
+        plan: the plan.
+        backward: the backward pass from the loss.
+        forwards: the calls.
+    """
+    reached = _reached(plan, backward)
+    return [forward for forward in forwards if made_before(backward, forward, reached)]
+
+
+def made_before(backward: Backward, forward: Event, reached: Set[int]) -> bool:
+    """Whether a call stands before a backward pass and gives one of the values that it reaches."""
+    return forward.order < backward.event.order and any(
+        id(value) in reached for value in outputs(forward)
+    )
+
+
+@query
+def _reached(plan: Plan, backward: Backward) -> set[int]:
+    """The identities of what gradients of a loss flow back to; one walk for all models."""
+    return {id(value) for value in walk_back(backward.loss, lets_gradients_through)}
+
+
+@query
+def _reached_directly(plan: Plan, backward: Backward) -> set[int]:
+    """The same where they are no gradients of gradients."""
     functions = plan.table.gradient_functions
 
     def enters(value: Value) -> bool:
@@ -55,30 +94,7 @@ def reached_by_gradients_alone(plan: Plan, model: Model) -> bool:
             name in functions for name in called_names(value)
         )
 
-    return any(
-        used_by(backward, forwards) and not used_by(backward, forwards, enters)
-        for backward in plan.backwards
-        if model in backward.models and not backward.event.detached
-    )
-
-
-def used_by(
-    backward: Backward, forwards: list[Event], enters: Callable[[Value], bool] | None = None
-) -> list[Event]:
-    """The calls of a model whose result a loss depends on.
-
-    Args:
-        backward: the backward pass from the loss.
-        forwards: the calls.
-        enters: through which values; all that gradients flow through where it is not given.
-    """
-    reached = {id(value) for value in walk_back(backward.loss, enters or lets_gradients_through)}
-    return [
-        forward
-        for forward in forwards
-        if forward.order < backward.event.order
-        and any(id(value) in reached for value in outputs(forward))
-    ]
+    return {id(value) for value in walk_back(backward.loss, enters)}
 
 
 def comes_again(event: Event, calls: list[Event]) -> bool:
