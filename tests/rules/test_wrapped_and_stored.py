@@ -28,6 +28,26 @@ def test_a_model_in_what_is_saved_goes_without_its_wrap(saved: str) -> None:
         assert line in converted.text
 
 
+def test_a_model_that_a_condition_chooses_is_saved_without_its_wrap() -> None:
+    chosen = "{} if epoch else {}"
+    saved = "torch.save({{'model': {}}}, 'm.pt')"
+    converted = convert(script(epoch=saved.format(chosen.format("model", "model"))))
+    assert converted.outcome is Outcome.CONVERTED
+    written = saved.format(chosen.format("unwrap(model)", "unwrap(model)"))
+    assert written in converted.text
+
+
+def test_a_choice_that_is_not_written_keeps_the_wrap() -> None:
+    source = script(epoch="state = {'model': model if epoch else None}\nprint(len(state))")
+    assert "unwrap(" not in convert(source).text
+
+
+def test_a_model_that_a_call_puts_in_is_not_pickled() -> None:
+    top = "def chosen(*models):\n    return models[0]"
+    source = script(top=top, epoch="torch.save({'model': chosen(model) if epoch else 0}, 'm.pt')")
+    assert convert(source).outcome is Outcome.REFUSED
+
+
 def test_a_dict_that_is_not_written_keeps_the_wrap() -> None:
     source = script(epoch="state = {'model': model}\nprint(len(state))")
     assert "unwrap(" not in convert(source).text

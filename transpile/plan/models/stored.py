@@ -94,7 +94,10 @@ def put_in(plan: Plan, holder: Value, model: Value) -> Iterator[tuple[Module, cs
     assert isinstance(holder, (Mapping, Sequence))
     seen: set[int] = set()
     for module in plan.facts.modules.values():
-        for parent, node in handed_in(module):
+        handed = (
+            (parent, node) for parent, given in handed_in(module) for node in alternatives(given)
+        )
+        for parent, node in handed:
             if id(node) in seen or not isinstance(node, _READ):
                 continue
             if model not in map(origin, plan.facts.values_of(node)):
@@ -102,6 +105,15 @@ def put_in(plan: Plan, holder: Value, model: Value) -> Iterator[tuple[Module, cs
             if parent is holder.node or holder in plan.facts.values_of(parent):
                 seen.add(id(node))
                 yield module, node
+
+
+def alternatives(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The expressions one of which gives the value, as the branches of a conditional one."""
+    if isinstance(node, cst.IfExp):
+        yield from alternatives(node.body)
+        yield from alternatives(node.orelse)
+    else:
+        yield node
 
 
 def handed_in(module: Module) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
