@@ -25,6 +25,8 @@ from transpile.rules.pytorch.effects._once import VOCABULARY
 LOCKING = ("transformers.", "diffusers.", "datasets.", "huggingface_hub.", "timm.", "tokenizers.")
 #: What fetches into a file of another name first, which it then moves in one step.
 MOVING = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.", "torchvision.models.")
+#: What gives each process another text.
+UNIQUE = ("uuid.uuid1", "uuid.uuid4", "os.getpid", "secrets.token_")
 
 #: Arguments of a ``from_pretrained`` that name a file of weights.
 WEIGHT_FILES = ("weights_path", "checkpoint_path", "state_dict")
@@ -133,11 +135,11 @@ def names_share(audit: Audit, effect: Effect) -> bool:
 
 
 def to_nowhere(values: Values) -> bool:
-    """Whether a file is a temporary one, or no file at all."""
+    """Whether a file is a temporary one, has a name that no other has, or is no file at all."""
     for value in walk_back(values):
         if value == External("os.devnull"):
             return True
-        if any(name.startswith(("tempfile.", "io.")) for name in called_names(value)):
+        if any(name.startswith(("tempfile.", "io.", *UNIQUE)) for name in called_names(value)):
             return True
     constant = only_constant(values)
     return constant is not None and constant.value == "/dev/null"

@@ -77,6 +77,9 @@ def decide(audit: Audit) -> Iterator[Remark]:
             )
     if named or any(sets_current(event) for event in audit.facts.calls):
         return
+    if not audit.facts.calls_to(*audit.vocabulary.joins):
+        # What joins them is not to be read, and may select the GPU there.
+        return
     numbered = any(selects(ranks, event) for event in audit.facts.calls)
     for event in audit.facts.calls:
         # One device for everything may be any; beside numbered ones, it is the first.
