@@ -287,3 +287,46 @@ def test_keys_may_lose_their_word_where_they_are_read(reader: str, expected: set
         "if rank == 0:\n    torch.save(wrap.state_dict(), 'model.pt')\n"
     )
     assert codes(JOIN + saved) == expected
+
+
+@pytest.mark.parametrize(
+    ("divided", "expected"),
+    [("value /= dist.get_world_size()", set()), ("value = value.detach()", {"AU603"})],
+)
+def test_a_running_mean_of_losses_that_are_summed(divided: str, expected: set[str]) -> None:
+    trained = (
+        "def reduced(value):\n"
+        "    dist.all_reduce(value)\n"
+        f"    {divided}\n"
+        "    return value\n\n"
+        "criterion = torch.nn.MSELoss()\n"
+        "held = DataLoader(data, batch_size=8, sampler=sampler, collate_fn=lambda b: b[0])\n"
+        "mean = torch.zeros(1).cuda()\n"
+        "for epoch in range(3):\n"
+        "    sampler.set_epoch(epoch)\n"
+        "    for step, (x, y) in enumerate(held):\n"
+        "        optimizer.zero_grad()\n"
+        "        loss = criterion(wrap(x.cuda()), y.cuda())\n"
+        "        loss.backward()\n"
+        "        mean = (mean * step + reduced(loss.data)) / (step + 1)\n"
+        "        optimizer.step()\n"
+        "    if rank == 0:\n"
+        "        writer.add_scalar('loss', mean.item(), epoch)\n"
+    )
+    assert codes(JOIN + trained) == expected
+
+
+@pytest.mark.parametrize(("device", "expected"), [("'cuda', number", set()), ("'cuda'", {"AU502"})])
+def test_models_move_to_a_device_of_their_process(device: str, expected: set[str]) -> None:
+    spawned = (
+        "def run(number, size):\n"
+        "    dist.init_process_group('nccl', rank=number, world_size=size)\n"
+        f"    device = torch.device({device})\n"
+        "    model = DDP(torch.nn.Linear(4, 1).to(device))\n"
+        "    loader = DataLoader(data, sampler=DistributedSampler(data))\n"
+        "    place = next(model.parameters()).device\n"
+        "    for x, y in loader:\n"
+        "        model(x.to(place)).mean().backward()\n\n"
+        "if __name__ == '__main__':\n    mp.spawn(run, args=(2,), nprocs=2)\n"
+    )
+    assert codes(spawned) == expected

@@ -45,6 +45,14 @@ class Handing(Picking):
         made = super().call_opaque(callee, arguments, node)
         return join(made, self.applied(callee, arguments, node))
 
+    def may_meet(self, value: Value) -> bool:
+        """Whether a function is one whose module names something that processes do together."""
+        if not isinstance(value, Function):
+            return False
+        words = {name.rpartition(".")[2] for name in self.vocabulary.meets}
+        text = value.module.source.text
+        return any(word in text for word in words)
+
     def applied(self, callee: Opaque, arguments: Arguments, node: cst.CSTNode) -> Values:
         """``Gather.apply(x)`` runs the function of the class that computes."""
         if callee.kind != "attribute" or callee.name != "apply":
@@ -56,6 +64,6 @@ class Handing(Picking):
             bases = one.external_bases() if isinstance(one, Class) else ()
             for word in {self.vocabulary.applied[b] for b in bases if b in self.vocabulary.applied}:
                 computes = self.attribute((one,), word, node)
-                functions = tuple(value for value in computes if isinstance(value, Function))
+                functions = tuple(value for value in computes if self.may_meet(value))
                 found.extend(self.invoke(functions, passed, node) if functions else ())
         return tuple(found)

@@ -94,6 +94,7 @@ def is_spread(alone: Alone) -> bool:
     }
     return any(
         other.order > event.order
+        and id(other.node) in alone.misses.calls
         and any(
             id(getattr(origin(owner), "node", None)) in loaded
             for item in other.arguments.items[:1]

@@ -283,7 +283,8 @@ def leaving_before(
 ) -> Iterator[cst.CSTNode]:
     """The conditions on which the statements before one of a block leave it."""
     kept = module.source.answers
-    known = kept.get((leaving_before, id(block), returns))
+    key = ((leaving_before, returns), id(block))
+    known = kept.get(key)
     if known is None:
         numbers = {id(statement): number for number, statement in enumerate(block.body)}
         tests = [
@@ -291,7 +292,7 @@ def leaving_before(
             for number, statement in enumerate(block.body)
             for test in leaving_tests(statement, returns=returns)
         ]
-        known = kept[leaving_before, id(block), returns] = numbers, tests
+        known = kept[key] = numbers, tests
     numbers, tests = known
     end = numbers.get(id(inner), len(numbers))
     yield from (test for number, test in tests if number < end)
