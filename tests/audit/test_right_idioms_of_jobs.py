@@ -330,3 +330,20 @@ def test_models_move_to_a_device_of_their_process(device: str, expected: set[str
         "if __name__ == '__main__':\n    mp.spawn(run, args=(2,), nprocs=2)\n"
     )
     assert codes(spawned) == expected
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [("datasets.Shards", set()), ("torchvision.datasets.ImageFolder", {"AU201"})],
+)
+def test_what_changes_samples_does_not_share_them_out(made: str, expected: set[str]) -> None:
+    loop = (
+        "import datasets\nimport torchvision\n"
+        "whole = torchvision.transforms.Compose([torchvision.transforms.ToTensor()])\n"
+        f"pictures = {made}('train', transform=whole)\n"
+        "for x, y in DataLoader(pictures, batch_size=8, shuffle=True):\n"
+        "    optimizer.zero_grad()\n"
+        "    ((wrap(x.cuda()) - y.cuda()) ** 2).mean().backward()\n"
+        "    optimizer.step()\n"
+    )
+    assert codes(JOIN + loop) == expected

@@ -39,6 +39,8 @@ PLAIN_SAMPLERS = frozenset(
 GIVES_SAMPLES = ("__iter__", "__getitem__", "__getitems__")
 #: Packages whose data sets go through all of their data on every process.
 WHOLE_DATA = ("torchvision.datasets.", "torch.utils.data.", "torchaudio.datasets.")
+#: Packages whose functions change one sample at a time.
+CHANGES = ("torchvision.transforms.", "torchaudio.transforms.", "albumentations.")
 
 
 class Sharing(Enum):
@@ -148,7 +150,8 @@ def is_no_device(value: Value) -> bool:
 def is_plain(name: str) -> bool:
     """Whether a call outside the project gives data that knows nothing of other processes."""
     packages = (*WHOLE_DATA, "builtins.", "torch.", "numpy.", "os.", "glob.", "random.", "json.")
-    return name.startswith((*packages, "PIL.", "pandas.", "sklearn.", "pickle.", "argparse."))
+    others = ("PIL.", "pandas.", "sklearn.", "pickle.", "argparse.", *CHANGES)
+    return name.startswith((*packages, *others))
 
 
 def aware_objects(audit: Audit, calls: set[str]) -> frozenset[int]:
