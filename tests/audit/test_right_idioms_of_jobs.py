@@ -140,6 +140,8 @@ def test_a_picture_is_no_result(method: str, expected: set[str]) -> None:
     ("name", "expected"), [("f'part-{uuid.uuid4().hex}'", set()), ("'part'", {"AU401"})]
 )
 def test_a_name_that_no_other_process_has(name: str, expected: set[str]) -> None:
+    copied = f"import shutil\nshutil.copyfile('settings.yaml', {name})\n"
+    assert codes(JOIN + copied) == expected
     assert codes(JOIN + f"with open({name}, 'w') as file:\n    file.write('a')\n") == expected
 
 
