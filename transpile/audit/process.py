@@ -379,17 +379,8 @@ def run_as(
 ) -> tuple[Facts, frozenset[str], tuple[Class | Function, ...]]:
     """What a script does as one process of several; no code of it is executed.
 
-    What this process never comes to is not looked at.
-
-    Args:
-        entry: the script.
-        dialect: what is known of the framework.
-        find_module: see :func:`transpile.facts.interpreter.interpret`.
-        vocabulary: what tells processes apart.
-        position: which process it is; None for any of several.
-        shows_wraps: a wrapped model is another object than the model.
-        most_steps: how many steps it may take.
-        joined: something that is not to be read has joined it to the others before.
+    What this process never comes to is not looked at. Something that is not to be read may have
+    `joined` it to the others before.
 
     Returns:
         what the run saw, what of its position the script asked for, and the wraps of its own that
