@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Set
+from functools import partial
 from pathlib import Path
 
 from transpile import asking, catalog
 from transpile.audit.aside import Aside
 from transpile.audit.model import Audit, Process
-from transpile.audit.process import run_as
-from transpile.audit.vocabulary import Position
+from transpile.audit.process import WHETHER_JOINED, run_as
+from transpile.audit.vocabulary import Position, Vocabulary
 from transpile.distributed.verdict import launched_by, look
 from transpile.distributed_scripts import text_of
 from transpile.facts.extent import TooLarge
+from transpile.facts.interpreter import Facts
 from transpile.facts.module import Module
 from transpile.facts.state import MOST_STEPS, TooComplex
 from transpile.finding import Finding, Level
@@ -21,6 +23,7 @@ from transpile.options import Options
 from transpile.plan.flow.gate import distributed_already
 from transpile.plan.roles.build import build_plan
 from transpile.project import Project
+from transpile.records import replace
 from transpile.roles import with_roles
 from transpile.rule import finding_of
 from transpile.text.source import read_source
@@ -153,23 +156,34 @@ def run_all(
     assert vocabulary is not None
     processes: list[Process] = []
     asked: frozenset[str] = frozenset()
+    joined = False
     for position in (FIRST, SECOND, ELSEWHERE):
         if position is ELSEWHERE and (errors_only or asked.isdisjoint(ON_MACHINE)):
             # Without asking for its machine, it is as any other that is not the first.
-            processes.append(Process(position, processes[-1].facts, processes[-1].own_wraps))
+            processes.append(replace(processes[-1], position=position))
             continue
+        run = partial(run_as, project.entry, table.dialect, find, vocabulary, position, True)
         project.forget()
-        facts, words, wraps = run_as(
-            project.entry, table.dialect, find, vocabulary, position, True, most_steps
-        )
+        facts, words, wraps = run(most_steps, joined=joined)
+        if position is FIRST and WHETHER_JOINED in words and is_joined_elsewhere(facts, vocabulary):
+            joined = True
+            project.forget()
+            facts, words, wraps = run(most_steps, joined=joined)
         asked |= words
-        processes.append(Process(position, facts, wraps))
+        processes.append(Process(position, facts, wraps, vocabulary.joins))
     project.forget()
-    facts, _, _ = run_as(project.entry, table.dialect, find, vocabulary, None, False, most_steps)
+    facts, _, _ = run_as(
+        project.entry, table.dialect, find, vocabulary, None, False, most_steps, joined=joined
+    )
     plan = build_plan(facts, table, options)
     plan.by_hand = True
     first, second, elsewhere = processes
     return Audit(plan, vocabulary, first, second, elsewhere, errors_only)
+
+
+def is_joined_elsewhere(facts: Facts, vocabulary: Vocabulary) -> bool:
+    """Whether models are wrapped, and what joins the processes is not to be read."""
+    return bool(facts.calls_to(*vocabulary.wraps)) and not facts.calls_to(*vocabulary.joins)
 
 
 def distributed(seen: Audit) -> str:

@@ -10,6 +10,7 @@ import libcst as cst
 from transpile.audit.model import Audit, Process
 from transpile.facts.events import Branch, Call, Event, Loop
 from transpile.facts.module import Module
+from transpile.facts.state import truth
 from transpile.plan.flow.places import ancestors, function_of, start
 from transpile.records import dataclass
 
@@ -32,15 +33,14 @@ class Meeting:
     kind: str
     key: tuple[object, ...]
 
-    @property
-    def path(self) -> Path:
-        """The loops and the open conditions around it."""
+    def path(self, process: Process) -> Path:
+        """The loops and the open conditions around it, for the process that it is one of."""
         found = []
         for frame in self.event.stack:
             if isinstance(frame, Loop):
-                found.append(("loop", headline(self.event, frame.node)))
+                found.append(("loop", headline(self.event, frame.node, process)))
             elif isinstance(frame, Branch):
-                found.append((frame.arm, headline(self.event, frame.node)))
+                found.append((frame.arm, headline(self.event, frame.node, process)))
         return tuple(found)
 
 
@@ -61,11 +61,11 @@ class Alone:
     crossed: bool = False
 
 
-def headline(event: Event, node: cst.CSTNode) -> str:
-    """The condition of a branch, or what a loop goes over, as it is written."""
+def headline(event: Event, node: cst.CSTNode, process: Process) -> str:
+    """The open part of the condition of a branch, or what a loop goes over, as it is written."""
     shown: cst.CSTNode | None = None
     if isinstance(node, (cst.If, cst.IfExp, cst.While)):
-        shown = node.test
+        shown = open_part(node.test, process)
     elif isinstance(node, cst.For):
         shown = node.iter
     elif isinstance(node, cst.BooleanOperation):
@@ -73,6 +73,17 @@ def headline(event: Event, node: cst.CSTNode) -> str:
     if shown is None:
         return str(id(node))
     return event.module.source.tree.code_for_node(shown)
+
+
+def open_part(test: cst.BaseExpression, process: Process) -> cst.BaseExpression:
+    """What of a condition a process leaves open: of ``leads and jobs > 1``, where it leads."""
+    if not isinstance(test, cst.BooleanOperation):
+        return test
+    decides = isinstance(test.operator, cst.Or)
+    answers = [truth(process.facts.values_of(side)) for side in (test.left, test.right)]
+    if answers[0] is (not decides):
+        return open_part(test.right, process)
+    return open_part(test.left, process) if answers[1] is (not decides) else test
 
 
 def missed(first: Process, second: Process, meetings: dict[int, list[Meeting]]) -> Iterator[Alone]:
@@ -83,7 +94,7 @@ def missed(first: Process, second: Process, meetings: dict[int, list[Meeting]]) 
         second: another one.
         meetings: those of each, by the identity of the process.
     """
-    ours, theirs = by_path(meetings[id(first)]), by_path(meetings[id(second)])
+    ours, theirs = (by_path(meetings[id(one)], one) for one in (first, second))
     counts = {
         id(process): Counter(id(m.event.node) for m in meetings[id(process)])
         for process in (first, second)
@@ -98,11 +109,11 @@ def missed(first: Process, second: Process, meetings: dict[int, list[Meeting]]) 
                 yield alone
 
 
-def by_path(meetings: Iterable[Meeting]) -> dict[Path, list[Meeting]]:
-    """The meetings in order, apart by what is around them."""
+def by_path(meetings: Iterable[Meeting], process: Process) -> dict[Path, list[Meeting]]:
+    """The meetings of a process in order, apart by what is around them."""
     found: dict[Path, list[Meeting]] = {}
     for meeting in meetings:
-        found.setdefault(meeting.path, []).append(meeting)
+        found.setdefault(meeting.path(process), []).append(meeting)
     return found
 
 

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import libcst as cst
 
+from transpile.audit.joining import is_without, said_of_jobs
 from transpile.audit.vocabulary import Position, Vocabulary
 from transpile.facts.events import Event
 from transpile.facts.interpreter import Facts
@@ -25,16 +26,23 @@ class Process:
         facts: what its run saw; wrapped models are objects of their own there.
         own_wraps: the classes that the project derives from the framework's wraps, and makes, and
             the helpers by whose decorators it shares out calls of methods.
+        joins: the functions in which it joins the others.
     """
 
     position: Position
     facts: Facts
     own_wraps: tuple[Class | Function, ...] = ()
+    joins: frozenset[str] = frozenset()
 
     @cached_property
     def calls(self) -> frozenset[int]:
-        """The identities of the nodes of all calls that it makes."""
-        return self.facts.called
+        """The identities of the nodes of all calls that it makes as one of several."""
+        said = said_of_jobs(self.facts, self.joins)
+        if not said:
+            return self.facts.called
+        return frozenset(
+            id(event.node) for event in self.facts.calls if not is_without(self.facts, said, event)
+        )
 
     @cached_property
     def events_at(self) -> dict[int, list[Event]]:

@@ -39,6 +39,8 @@ CONVERSIONS: dict[str, Callable[[Any], object]] = {
     "builtins.str": str,
     "builtins.float": float,
 }
+#: What is asked for by who has not joined the others in what was seen so far.
+WHETHER_JOINED = "whether joined"
 ENDINGS = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "os._exit"})
 
 
@@ -99,6 +101,8 @@ class ProcessRun(Keeping):
             self.joined = True
             self.heap_version += 1
         elif name in vocabulary.asks_joined:
+            if not self.joined:
+                self.asked.add(WHETHER_JOINED)
             return (Settled(self.joined),)
         elif name in vocabulary.constants:
             return (Settled(vocabulary.constants[name]),)
@@ -370,10 +374,13 @@ def run_as(
     position: Position | None,
     shows_wraps: bool,
     most_steps: int = MOST_STEPS,
+    *,
+    joined: bool = False,
 ) -> tuple[Facts, frozenset[str], tuple[Class | Function, ...]]:
     """What a script does as one process of several; no code of it is executed.
 
-    What this process never comes to is not looked at.
+    What this process never comes to is not looked at. Something that is not to be read may have
+    `joined` it to the others before.
 
     Returns:
         what the run saw, what of its position the script asked for, and the wraps of its own that
@@ -384,5 +391,6 @@ def run_as(
     """
     run = ProcessRun(dialect, find_module, vocabulary, position, shows_wraps)
     run.most_steps = most_steps
+    run.joined = joined
     run.import_module(entry)
     return run.facts(entry), frozenset(run.asked), tuple(dict.fromkeys(run.own_wraps))

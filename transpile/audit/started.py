@@ -39,4 +39,10 @@ def is_done_before(audit: Audit, events: tuple[Event, ...]) -> bool:
 
 def is_main_program(event: Event) -> bool:
     """Whether an event is guarded by a condition of the module, such as that it is the program."""
-    return any(isinstance(f, Branch) and isinstance(f.node, cst.If) for f in event.stack)
+    if any(isinstance(f, Branch) and isinstance(f.node, cst.If) for f in event.stack):
+        return True
+    # That it is the program is no open condition, of which the stack would tell.
+    return any(
+        isinstance(outer, cst.If) and "__name__" in event.module.source.code(outer.test)
+        for outer in event.module.source.parents(event.node)
+    )

@@ -72,6 +72,7 @@ class Vocabulary:
         main_only: decorators by which a function runs on some processes only.
         wraps: what averages the gradients of the model that it is given, to the attribute that
             leads back to it.
+        applied: classes whose ``apply`` runs one of their functions, to its name.
         meets: functions in which all processes take part.
         main_rank: the call that stands for a process's number where nothing else does.
         contexts: context managers that, given a function, give back one that does the same.
@@ -89,6 +90,7 @@ class Vocabulary:
     processes: frozenset[str] = frozenset()
     main_only: Mapping[str, str] = field(default_factory=dict)
     wraps: Mapping[str, str] = field(default_factory=dict)
+    applied: Mapping[str, str] = field(default_factory=dict)
     meets: frozenset[str] = frozenset()
     main_rank: str = ""
     contexts: frozenset[str] = frozenset()

@@ -113,6 +113,7 @@ VOCABULARY = Vocabulary(
     processes=frozenset({"torch.multiprocessing.Process", "multiprocessing.Process"}),
     main_only=dict.fromkeys(MAIN_ONLY, "is_first"),
     wraps={DDP: "module", FSDP: "module", "apex.parallel.DistributedDataParallel": "module"},
+    applied={"torch.autograd.Function": "forward"},
     meets=COLLECTIVES,
     main_rank="torch.distributed.get_rank",
     contexts=CONTEXTS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -19,6 +20,7 @@ from transpile.rule import Remark
 from transpile.rules.pytorch.audit._meetings import GATHERS, SHARDS, is_wrap, wraps_of
 from transpile.rules.pytorch.effects._once import VOCABULARY
 
+WORD = re.compile(r"[\"']module\.[\"']")
 FULL_STATE = "torch.distributed.fsdp.FullStateDictConfig"
 
 
@@ -32,6 +34,7 @@ def keys(audit: Audit) -> Iterator[Remark]:
         for event in audit.first.facts.calls
         for callee in event.callee
     )
+    loads_wrapped = loads_wrapped or takes_word_off(audit)
     for event in audit.first.facts.calls_to(*VOCABULARY.saves):
         saved = event.arguments.get("obj", 0)
         made_of = list(walk_back(saved.values)) if saved is not None else []
@@ -54,6 +57,12 @@ def keys(audit: Audit) -> Iterator[Remark]:
                     of_the_model(audit, event, value) if not loads_wrapped else None,
                 )
                 break
+
+
+def takes_word_off(audit: Audit) -> bool:
+    """Whether a module of the script names the word before the keys, as what takes it off does."""
+    modules = {id(event.module): event.module for event in audit.first.facts.calls}
+    return any(WORD.search(module.source.text) for module in modules.values())
 
 
 def is_plain_state(audit: Audit, value: Value) -> bool:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import Enum
 
+import libcst as cst
+
 from transpile.audit.model import Audit
 from transpile.audit.ranks import Ranks
 from transpile.facts.values import (
+    Class,
     Constant,
     External,
     Function,
@@ -21,6 +24,7 @@ from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader
 from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off
+from transpile.rules.pytorch.audit._splits import called
 
 SAMPLER = "torch.utils.data.distributed.DistributedSampler"
 #: Samplers that know nothing of other processes.
@@ -31,8 +35,12 @@ PLAIN_SAMPLERS = frozenset(
         "BatchSampler",
     )
 )  # fmt: skip
+#: Methods that give the samples of a data set.
+GIVES_SAMPLES = ("__iter__", "__getitem__", "__getitems__")
 #: Packages whose data sets go through all of their data on every process.
 WHOLE_DATA = ("torchvision.datasets.", "torch.utils.data.", "torchaudio.datasets.")
+#: Packages whose functions change one sample at a time.
+CHANGES = ("torchvision.transforms.", "torchaudio.transforms.", "albumentations.")
 
 
 class Sharing(Enum):
@@ -93,7 +101,7 @@ class Loaders:
         for value in walk_back(values):
             if self.knows(value):
                 return Sharing.SHARE
-            if isinstance(value, Unknown):
+            if isinstance(value, Unknown) or self.asks(value):
                 known = Sharing.UNKNOWN
             elif isinstance(value, Opaque) and value.kind in ("call", "parameter"):
                 names = called_names(value)
@@ -116,6 +124,19 @@ class Loaders:
             )
         return False
 
+    def asks(self, value: Value) -> bool:
+        """Whether what gives the samples of a data set asks which process this is."""
+        if not isinstance(value, Instance):
+            return False
+        classes = [one for one in value.cls.ancestry() if isinstance(one, Class)]
+        return any(
+            not self.worlds.isdisjoint(called(one, self.audit.plan.table.dialect))
+            for cls in classes
+            for word in GIVES_SAMPLES
+            for one in cls.scope.names.get(word, ())
+            if isinstance(one, Function)
+        )
+
     def told(self, values: Values) -> bool:
         """Whether values say which process this is, other than by its device."""
         return any(self.ranks.tells(value) for value in walk_back(values, is_no_device))
@@ -129,7 +150,8 @@ def is_no_device(value: Value) -> bool:
 def is_plain(name: str) -> bool:
     """Whether a call outside the project gives data that knows nothing of other processes."""
     packages = (*WHOLE_DATA, "builtins.", "torch.", "numpy.", "os.", "glob.", "random.", "json.")
-    return name.startswith((*packages, "PIL.", "pandas.", "sklearn.", "pickle.", "argparse."))
+    others = ("PIL.", "pandas.", "sklearn.", "pickle.", "argparse.", *CHANGES)
+    return name.startswith((*packages, *others))
 
 
 def aware_objects(audit: Audit, calls: set[str]) -> frozenset[int]:
@@ -150,6 +172,44 @@ def receivers(audit: Audit) -> Iterator[Instance]:
             for value in frame.receiver:
                 if isinstance(value, Instance):
                     yield value
+
+
+@query
+def takes_parts(audit: Audit) -> bool:
+    """Whether each process takes its part of batches that all have: ``labels[own_slice]``."""
+    ranks = Ranks(audit.vocabulary)
+    return any(
+        isinstance(value, Opaque)
+        and value.kind == "item"
+        and any(isinstance(one, Opaque) and one.kind == "element" for one in walk_back((value,)))
+        and any(map(ranks.tells, walk_back(index_of(audit, value), is_of_numbers)))
+        for backward in audit.plan.backwards
+        for value in walk_back(backward.loss)
+    )
+
+
+def is_of_numbers(value: Value) -> bool:
+    """Whether a value is computed of numbers alone: a mask on a device of one's own is not."""
+    if not isinstance(value, Opaque):
+        return False
+    names = called_names(value)
+    return value.kind == "operation" or (
+        bool(names) and all(name.startswith("builtins.") for name in names)
+    )
+
+
+def index_of(audit: Audit, value: Opaque) -> Values:
+    """What picks an item, or the ends of a slice."""
+    if not isinstance(value.node, cst.Subscript):
+        return value.index
+    ends = [
+        end
+        for element in value.node.slice
+        if isinstance(element.slice, cst.Slice)
+        for end in (element.slice.lower, element.slice.upper)
+        if end is not None
+    ]
+    return (*value.index, *(one for end in ends for one in audit.facts.values_of(end)))
 
 
 @query

@@ -17,6 +17,7 @@ from transpile.facts.values import (
     only_constant,
 )
 from transpile.plan.effects.effects import Effect
+from transpile.plan.effects.readback import PATHS
 from transpile.plan.graph import called_names, walk_back
 from transpile.rules.pytorch.audit._data import Sharing, loaders_of
 from transpile.rules.pytorch.effects._once import VOCABULARY
@@ -25,6 +26,8 @@ from transpile.rules.pytorch.effects._once import VOCABULARY
 LOCKING = ("transformers.", "diffusers.", "datasets.", "huggingface_hub.", "timm.", "tokenizers.")
 #: What fetches into a file of another name first, which it then moves in one step.
 MOVING = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.", "torchvision.models.")
+#: What gives each process another text.
+UNIQUE = ("uuid.uuid1", "uuid.uuid4", "os.getpid", "secrets.token_")
 
 #: Arguments of a ``from_pretrained`` that name a file of weights.
 WEIGHT_FILES = ("weights_path", "checkpoint_path", "state_dict")
@@ -92,9 +95,16 @@ def adds(event: Event) -> bool:
     return constant is not None and str(constant.value).startswith("a")
 
 
+def written_at(effect: Effect) -> tuple[str, int]:
+    """The keyword and position of the path that is written; of what is moved, where it was."""
+    if effect.word.startswith(("os.", "shutil.move")):
+        return "src", 0
+    return VOCABULARY.paths.get(effect.word) or PATHS.get(effect.word, ("file", 0))
+
+
 def own_path(audit: Audit, ranks: Ranks, effect: Effect) -> bool:
     """Whether each process writes a file of its own, or none."""
-    keyword, position = VOCABULARY.paths.get(effect.word, ("file", 0))
+    keyword, position = written_at(effect)
     for event in effect.events:
         argument = event.arguments.get(keyword, position)
         values: Values = argument.values if argument is not None else ()
@@ -122,7 +132,7 @@ def names_share(audit: Audit, effect: Effect) -> bool:
         for loader in audit.plan.loaders
         if loaders.sharing(loader) is not Sharing.WHOLE
     }
-    keyword, position = VOCABULARY.paths.get(effect.word, ("file", 0))
+    keyword, position = written_at(effect)
     for event in effect.events:
         argument = event.arguments.get(keyword, position)
         for value in walk_back(argument.values) if argument is not None and shared else ():
@@ -133,11 +143,11 @@ def names_share(audit: Audit, effect: Effect) -> bool:
 
 
 def to_nowhere(values: Values) -> bool:
-    """Whether a file is a temporary one, or no file at all."""
+    """Whether a file is a temporary one, has a name that no other has, or is no file at all."""
     for value in walk_back(values):
         if value == External("os.devnull"):
             return True
-        if any(name.startswith(("tempfile.", "io.")) for name in called_names(value)):
+        if any(name.startswith(("tempfile.", "io.", *UNIQUE)) for name in called_names(value)):
             return True
     constant = only_constant(values)
     return constant is not None and constant.value == "/dev/null"

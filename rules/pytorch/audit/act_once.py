@@ -30,7 +30,7 @@ from collections.abc import Iterator
 
 from transpile.audit.model import Audit, Process
 from transpile.audit.ranks import Ranks, condition
-from transpile.audit.started import is_done_before
+from transpile.audit.started import is_done_before, is_started
 from transpile.facts.events import Branch, Event
 from transpile.facts.values import (
     Constant,
@@ -143,7 +143,8 @@ def decide(audit: Audit) -> Iterator[Remark]:
             )
         elif effect.kind is Kind.DOWNLOAD and makes == EVERYWHERE:
             if not (is_local(effect) or in_turn(audit, places, effect) or is_unpacked(effect)):
-                downloads.append(effect)
+                if not fetched_before(audit, effect, effects):
+                    downloads.append(effect)
     if first is not None:
         lines = "this line comes" if spoken == 1 else f"this and {spoken - 1} more lines come"
         yield Remark.note(
@@ -169,6 +170,21 @@ def in_turn(audit: Audit, places: GuardedPlaces, effect: Effect) -> bool:
     if any(places.in_turn(event.stack) for event in effect.events):
         return True
     return waited(audit, audit.first, effect) < waited(audit, audit.second, effect)
+
+
+def fetched_before(audit: Audit, effect: Effect, effects: list[Effect]) -> bool:
+    """Whether what starts the processes has fetched the same before, so that they find it."""
+    fetched = {
+        callee
+        for other in effects
+        if other.kind is Kind.DOWNLOAD and is_done_before(audit, tuple(other.events))
+        for event in other.events
+        for callee in event.callee
+        if isinstance(callee, External)
+    }
+    return all(
+        is_started(audit, event) and not fetched.isdisjoint(event.callee) for event in effect.events
+    )
 
 
 def waited(audit: Audit, process: Process, effect: Effect) -> int:

@@ -46,7 +46,7 @@ from transpile.rule import Remark, Ruling
 from transpile.rules.pytorch.agreement._divergence import NOTHING_REDUCED, Cause, Divergence
 from transpile.rules.pytorch.agreement._together import Condition, conditions_of
 from transpile.rules.pytorch.agreement.refuse_rank_conditional_collectives import behind_handlers
-from transpile.rules.pytorch.audit._data import engines, evaluates_parts
+from transpile.rules.pytorch.audit._data import engines, evaluates_parts, takes_parts
 from transpile.rules.pytorch.audit._splits import splits_calls
 
 CODES = {
@@ -89,9 +89,15 @@ def conditions(audit: Audit) -> Iterator[Remark]:
         cause = divergence.cause(condition.event.module, condition.test)
         if cause is None or cause in ON_DISK:
             continue
+        if cause is Cause.BATCH and takes_parts(audit):
+            # All processes have the same batch.
+            continue
         if cause in (Cause.BATCH, Cause.RESULTS) and splits_calls(audit):
             continue
-        if cause is Cause.NORM and asks_for_a_number(audit.facts.values_of(condition.test)):
+        values = audit.facts.values_of(condition.test)
+        if cause is Cause.NORM and asks_for_a_number(values):
+            continue
+        if cause is Cause.BATCH and asks_for_a_key(values):
             continue
         parted = cause is Cause.RESULTS and evaluates_parts(audit)
         certain = cause is not Cause.NORM and (cause is not Cause.RESULTS or parted)
@@ -125,6 +131,17 @@ def asks_for_a_number(values: Values) -> bool:
     return any(
         not NUMBER_OR_NOT.isdisjoint(called_names(value)) or is_compared_to_infinity(value)
         for value in walk_back(values)
+    )
+
+
+def asks_for_a_key(values: Values) -> bool:
+    """Whether a condition asks whether batches have a part of some name, as all do or none."""
+    return bool(values) and all(
+        isinstance(value, Opaque)
+        and value.name in ("In", "NotIn")
+        and only_constant(value.operands[0]) is not None
+        and all(isinstance(one, Opaque) and one.kind == "element" for one in value.operands[1])
+        for value in values
     )
 
 

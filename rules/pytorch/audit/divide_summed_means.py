@@ -51,12 +51,20 @@ REPORTS = (Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.TRACK)
 ALL_REDUCE = "torch.distributed.all_reduce"
 SUM = "torch.distributed.ReduceOp.SUM"
 DIVISIONS = frozenset({"Divide", "DivideAssign"})
-SUMS = DIVISIONS | {"Add", "AddAssign", "Multiply", "MultiplyAssign"}
+ADDITIONS = frozenset({"Add", "AddAssign"})
+SUMS = DIVISIONS | ADDITIONS | {"Multiply", "MultiplyAssign"}
 MEAN_LOSSES = frozenset(
     f"torch.nn.functional.{word}"
     for word in (
         "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
         "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div",
+    )
+)  # fmt: skip
+LOSS_MODULES = frozenset(
+    f"torch.nn.{word}"
+    for word in (
+        "CrossEntropyLoss", "NLLLoss", "MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "BCELoss",
+        "BCEWithLogitsLoss", "KLDivLoss",
     )
 )  # fmt: skip
 #: Operators and methods through which a number is reported as it is.
@@ -65,8 +73,8 @@ KEEPING = frozenset(
 )
 KEEPING_METHODS = frozenset(
     {
-        "item", "detach", "cpu", "cuda", "clone", "float", "double", "tolist", "numpy", "to",
-        "mean", "sum",
+        "item", "data", "detach", "cpu", "cuda", "clone", "float", "double", "tolist", "numpy",
+        "to", "mean", "sum",
     }
 )  # fmt: skip
 KEEPING_CALLS = frozenset(
@@ -86,9 +94,15 @@ def decide(audit: Audit) -> Iterator[Remark]:
     for values in shown(audit):
         made_of = list(walk_back(values, keeps.enters))
         divided = any(is_divided(value) for value in made_of)
+        averaged = {
+            id(one)
+            for value in walk_back(values)
+            if is_divided(value) and keeps.counts_processes(value.operands[1])
+            for one in value.operands[0]
+        }
         for value in made_of:
             event = sums.get(id(value))
-            if event is None or id(event.node) in said:
+            if event is None or id(event.node) in said or id(value) in averaged:
                 continue
             if is_mean_of_part(audit, keeps, value, divided):
                 said.add(id(event.node))
@@ -118,11 +132,14 @@ def summed_numbers(audit: Audit) -> dict[int, Event]:
 def is_mean_of_part(audit: Audit, keeps: Keeping, reduced: Value, divided: bool) -> bool:
     """Whether what is summed over processes is a mean on each of them.
 
-    A sum of means over batches is one as well where it is `divided` once it has been summed.
+    A sum of means over batches is one as well where it is `divided` once it has been summed, or
+    each of its terms is.
     """
     behind = list(walk_back((reduced,), keeps.sums))
     if any(is_mean(audit, value) or keeps.is_share(value) for value in behind):
         return True
+    added = any(isinstance(v, Opaque) and v.name in ADDITIONS for v in behind)
+    divided = divided or not added or any(is_divided(value) for value in behind)
     return divided and any(is_loss(value) for value in behind)
 
 
@@ -134,9 +151,13 @@ def is_mean(audit: Audit, value: Value) -> bool:
 
 def is_loss(value: Value) -> bool:
     """Whether a value is a loss of the framework that is a mean unless told otherwise."""
-    for name in called_names(value):
-        if name in MEAN_LOSSES and isinstance(value, Opaque):
-            told = value.arguments.get("reduction", 99)
+    if not isinstance(value, Opaque):
+        return False
+    made = [value, *(one for one in value.callee if isinstance(one, Opaque))]
+    for one in made:
+        known = MEAN_LOSSES if one is value else LOSS_MODULES
+        if not known.isdisjoint(called_names(one)):
+            told = one.arguments.get("reduction", 99)
             constant = only_constant(told.values) if told is not None else None
             return told is None or (constant is not None and constant.value == "mean")
     return False
@@ -168,6 +189,8 @@ class Keeping:
         """Whether what a value is made of is looked at."""
         if not isinstance(value, Opaque):
             return not isinstance(value, External)
+        if value.kind == "operation" and value.name in ADDITIONS:
+            return True
         if value.kind == "operation" and value.name in SUMS:
             return not any(self.counts_processes(operand) for operand in value.operands[1:])
         return keeps(value)
@@ -194,8 +217,13 @@ class Keeping:
             isinstance(value, Settled)
             or id(value) in self.agreed
             or not self.sizes.isdisjoint(called_names(value))
-            for value in walk_back(values)
+            for value in walk_back(values, is_no_element)
         )
+
+
+def is_no_element(value: Value) -> bool:
+    """Whether a value is not drawn from data, whose parts say nothing of how many there are."""
+    return not isinstance(value, Opaque) or value.kind != "element"
 
 
 def shown(audit: Audit) -> Iterator[Values]:

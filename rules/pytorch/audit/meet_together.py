@@ -34,6 +34,8 @@ from transpile.audit.meetings import Alone, Meeting, parting
 from transpile.audit.model import Audit
 from transpile.audit.ranks import Ranks
 from transpile.facts.events import Branch
+from transpile.facts.values import Opaque
+from transpile.plan.graph import method_calls, origin, walk_back
 from transpile.rule import Remark, place
 from transpile.rules.pytorch.audit._meetings import meetings, missed_meetings
 
@@ -45,6 +47,8 @@ CODES = {
     "AU105": "processes come to collectives in different orders",
 }
 OF_KIND = {"call": "AU101", "forward": "AU102", "training": "AU103", "state": "AU104"}
+#: Methods that give all weights of a model.
+WEIGHTS = frozenset({"parameters", "named_parameters", "state_dict"})
 ADVICE = {
     "call": "call it on every process, and keep for one of them what follows from it",
     "forward": "call the model on every process, or its .module where no gradient is needed",
@@ -58,7 +62,8 @@ def decide(audit: Audit) -> Iterator[Remark]:
     seen: set[int] = set()
     for alone in missed_meetings(audit):
         seen.add(id(alone.meeting.event.node))
-        yield remark(audit, alone)
+        if not is_spread(alone):
+            yield remark(audit, alone)
     ranks = Ranks(audit.vocabulary)
     known = meetings(audit, audit.first)
     for meeting in known:
@@ -74,6 +79,32 @@ def decide(audit: Audit) -> Iterator[Remark]:
             "process's number",
             ADVICE[meeting.kind],
         )
+
+
+def is_spread(alone: Alone) -> bool:
+    """Whether weights that one process loads are broadcast from it behind that."""
+    event = alone.meeting.event
+    if alone.meeting.key[0] != "load":
+        return False
+    loaded = {
+        id(getattr(origin(value), "node", None))
+        for callee in event.callee
+        if isinstance(callee, Opaque)
+        for value in callee.operands[0]
+    }
+    return any(
+        other.order > event.order
+        and id(other.node) in alone.misses.calls
+        and any(
+            id(getattr(origin(owner), "node", None)) in loaded
+            for item in other.arguments.items[:1]
+            for value in walk_back(item.values)
+            for name, receiver in method_calls(value)
+            if name in WEIGHTS
+            for owner in receiver
+        )
+        for other in alone.comes.facts.calls_to("torch.distributed.broadcast")
+    )
 
 
 def balanced(meeting: Meeting, others: list[Meeting]) -> bool:

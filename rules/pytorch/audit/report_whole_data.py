@@ -61,8 +61,13 @@ REPORTS = (Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.TRACK)
 GATHERING = ("torch.distributed.reduce", "torch.distributed.gather")
 #: Packages whose numbers are taken over all processes by themselves.
 REDUCING = ("torchmetrics.", "torcheval.", "evaluate.", "ignite.")
-#: Functions of trackers that keep models and files.
-KEEPING = frozenset({"save_model", "log_model", "log_artifact", "log_artifacts", "watch"})
+#: Functions of trackers that keep models, files, and pictures or sounds of single samples.
+KEEPING = frozenset(
+    {
+        "save_model", "log_model", "log_artifact", "log_artifacts", "watch", "add_image",
+        "add_images", "add_figure", "add_video", "add_audio", "add_mesh", "log_image", "log_figure",
+    }
+)  # fmt: skip
 #: Functions that read what a process has written.
 READING = (
     "pickle.load", "torch.load", "json.load", "numpy.load", "joblib.load", "pandas.read_csv",
@@ -131,7 +136,7 @@ def decide(audit: Audit) -> Iterator[Remark]:
 
 
 def keeps_model(effect: Effect) -> bool:
-    """Whether a tracker is given a model or a file to keep, and no number."""
+    """Whether a tracker is given a model, a file or a picture to keep, and no number."""
     return effect.word.removesuffix("()").rpartition(".")[2] in KEEPING
 
 

@@ -49,6 +49,7 @@ from transpile.rules.pytorch.audit._data import (
     engines,
     is_certain,
     loaders_of,
+    takes_parts,
     without_gradients,
 )
 from transpile.rules.pytorch.audit._epoch_fix import told_the_epoch
@@ -74,10 +75,12 @@ def decide(audit: Audit) -> Iterator[Remark]:
         yield from shuffled(loader)
     if engines(audit) or splits_calls(audit):
         return
+    apart = takes_parts(audit)
     for loader in audit.plan.training_loaders:
         if without_gradients(audit, loader):
             continue
-        if loaders.sharing(loader) is Sharing.WHOLE and audit.on_all(loader.node):
+        whole = loaders.sharing(loader) is Sharing.WHOLE and not apart
+        if whole and audit.on_all(loader.node):
             yield Remark.warn(
                 "AU201",
                 (loader.event.module, loader.node),

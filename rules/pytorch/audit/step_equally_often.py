@@ -36,13 +36,15 @@ from transpile.audit.model import Audit
 from transpile.audit.ranks import Ranks
 from transpile.facts.events import Event, Loop
 from transpile.facts.values import Constant, External, Opaque, Value, Values
-from transpile.plan.graph import called_names, walk_back
+from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.rule import Remark
 from transpile.rules.pytorch.audit._data import SAMPLER
 from transpile.rules.pytorch.audit._meetings import meetings
 
 CODES = {"AU109": "a loop may go round more often on one process than on another"}
 ONLY_WARNS = True
+#: What cuts something into as many pieces as it is told.
+PIECES = frozenset({"chunk", "tensor_split", "array_split"})
 JOINS = frozenset({"torch.distributed.algorithms.Join", "torch.distributed.algorithms.join.Join"})
 
 
@@ -116,7 +118,9 @@ def plain(values: Values) -> bool:
 
 
 def shortened(value: Value) -> bool:
-    """Whether a value is a part of another up to some end, as that of a multiple."""
+    """Whether a value is a part of another up to some end, or parts, of a multiple in number."""
+    if isinstance(value, Opaque) and any(name in PIECES for name, _ in method_calls(value)):
+        return any(rounded(item.values) for item in value.arguments.items)
     if not isinstance(value, Opaque) or not isinstance(value.node, cst.Subscript):
         return False
     return any(

@@ -77,6 +77,9 @@ def decide(audit: Audit) -> Iterator[Remark]:
             )
     if named or any(sets_current(event) for event in audit.facts.calls):
         return
+    if not audit.facts.calls_to(*audit.vocabulary.joins):
+        # What joins them is not to be read, and may select the GPU there.
+        return
     numbered = any(selects(ranks, event) for event in audit.facts.calls)
     for event in audit.facts.calls:
         # One device for everything may be any; beside numbered ones, it is the first.
@@ -223,9 +226,19 @@ def unnumbered(event: Event) -> bool:
 
 
 def is_cuda(argument: object) -> bool:
-    """Whether an argument is the text ``cuda``, where there is a GPU."""
+    """Whether an argument is the text ``cuda``, or a device made of it, where there is a GPU."""
     values: Values = getattr(argument, "values", ())
-    return any(type(v) is Constant and v.value == "cuda" for v in values)
+    return any(
+        (type(v) is Constant and v.value == "cuda") or (is_device(v) and is_unnumbered_device(v))
+        for v in values
+    )
+
+
+def is_unnumbered_device(value: Value) -> bool:
+    """Whether a ``torch.device`` is that of the current GPU."""
+    assert isinstance(value, Opaque)
+    given = value.arguments
+    return given.get("index", 1) is None and is_cuda(given.get("device", 0) or given.get("type"))
 
 
 def selects_by_environment(audit: Audit) -> bool:

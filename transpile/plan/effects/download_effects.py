@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from transpile.facts.events import Event
 from transpile.facts.values import Argument, Class, External, Opaque, only_constant
-from transpile.plan.effects.effect_names import DOWNLOAD_METHODS, DOWNLOAD_PREFIXES, DOWNLOADS
+from transpile.plan.effects.effect_names import (
+    DATASET_PACKAGES,
+    DOWNLOAD_METHODS,
+    DOWNLOAD_PREFIXES,
+    DOWNLOADS,
+)
 from transpile.plan.effects.effects import Vocabulary
 
 
 def downloads(name: str, event: Event, vocabulary: Vocabulary) -> bool:
     """Whether a call may fetch something from the network or unpack it."""
     if name in DOWNLOADS or name in vocabulary.downloads or name.startswith(DOWNLOAD_PREFIXES):
+        return True
+    if name.startswith(DATASET_PACKAGES) and name.endswith("Dataset"):
         return True
     if name.rpartition(".")[2] in DOWNLOAD_METHODS and "." in name:
         # The framework's own downloads are listed: an embedding is made of weights at hand.

@@ -139,7 +139,9 @@ DOWNLOADS = frozenset(
         "sentencepiece.SentencePieceTrainer.Train",
     }
 )  # fmt: skip
-DOWNLOAD_PREFIXES = ("sklearn.datasets.fetch_", "ogb.")
+DOWNLOAD_PREFIXES = ("sklearn.datasets.fetch_",)
+#: Packages whose data sets fetch themselves, and nothing else of which does.
+DATASET_PACKAGES = ("ogb.",)
 DOWNLOAD_METHODS = frozenset({"extractall", "from_pretrained"})
 PROGRAMS = frozenset(
     {

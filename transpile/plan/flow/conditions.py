@@ -71,6 +71,45 @@ class Bindings:
                 found.extend(self.scope(other).bound.get(name, ()))
         return found
 
+    def is_local(self, module: Module, node: cst.Name) -> bool:
+        """Whether a name belongs to a call of the function that it is read in."""
+        function = function_of(module, node)
+        if function is None:
+            return False
+        scope = self.scope(function)
+        return node.value in scope.bound and node.value not in scope.declared
+
+    def counted(self, module: Module, node: cst.CSTNode) -> frozenset[int]:
+        """The statements by which a function changes the names of its calls, as ``n += 1``."""
+        function = function_of(module, node)
+        scope = self.scope(function) if function is not None else Names()
+        return frozenset(
+            id(statement)
+            for name, bindings in scope.bound.items()
+            for statement, _ in bindings
+            if name not in scope.declared and isinstance(statement, cst.AugAssign)
+        )
+
+    def live(self, module: Module, node: cst.Name) -> list[tuple[Binding, bool]]:
+        """The bindings of a name that may be the last ones where it is read.
+
+        With each comes whether whoever reads the name there has surely come by it: then the name
+        was bound before, on whatever way, in vain.
+        """
+        found = self.of(module, node)
+        sure = [binding for binding in found if comes_by(module, binding, node)]
+        if not sure:
+            return [(binding, False) for binding in found]
+        last = max(sure, key=lambda binding: start(module, binding[0]))
+        behind = start(module, last[0])
+        block = module.source.parent(module.source.parent(last[0]))  # type: ignore[arg-type]
+        end = next(one for one in ancestors(module, node) if module.source.parent(one) is block)
+        until = module.source.span(end).end
+        return [
+            (last, True),
+            *((one, False) for one in found if behind < start(module, one[0]) < until),
+        ]
+
     def functions_of(self, module: Module) -> list[cst.CSTNode]:
         """The functions of a module."""
         known = self.functions.get(id(module))
@@ -105,6 +144,28 @@ class Bindings:
             if isinstance(outer, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
                 return
             inner = outer
+
+
+def comes_by(module: Module, binding: Binding, node: cst.Name) -> bool:
+    """Whether whoever reads a name has come by a statement that binds it anew in this round.
+
+    It stands before, in one of the blocks around the place where the name is read.
+    """
+    statement, value = binding
+    line = module.source.parent(statement)
+    if not isinstance(statement, cst.Assign) or not isinstance(line, cst.SimpleStatementLine):
+        return False
+    if value is None or start(module, statement) >= start(module, node):
+        return False
+    if any(isinstance(o, cst.Name) and o.value == node.value for o in descendants(value)):
+        return False
+    block = module.source.parent(line)
+    for outer in ancestors(module, node):
+        if outer is block:
+            return True
+        if isinstance(outer, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
+            return False
+    return False
 
 
 def unpacked_at(statement: cst.CSTNode, name: str) -> int | None:
@@ -187,9 +248,9 @@ def assigned(event: Event) -> cst.BaseExpression | None:
     return None
 
 
-def controls_of(event: Event) -> Iterator[tuple[Module, cst.CSTNode]]:
+def controls_of(event: Event, *, returns: bool = True) -> Iterator[tuple[Module, cst.CSTNode]]:
     """The conditions on which an event happens, those of the calls around it included."""
-    for test in controls(event.module, event.node):
+    for test in controls(event.module, event.node, returns=returns):
         yield event.module, test
     for frame in event.stack:
         if isinstance(frame, Call) and frame.node is not None:
@@ -197,40 +258,47 @@ def controls_of(event: Event) -> Iterator[tuple[Module, cst.CSTNode]]:
                 yield frame.module, test
 
 
-def controls(module: Module, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The conditions on which a place in the text is reached, within its function."""
+def controls(module: Module, node: cst.CSTNode, *, returns: bool = True) -> Iterator[cst.CSTNode]:
+    """The conditions on which a place in the text is reached, within its function.
+
+    Args:
+        module: its module.
+        node: the place.
+        returns: those that end the function count, too; who asks in it has passed them.
+    """
     inner = node
     for outer in ancestors(module, node):
         if isinstance(outer, (cst.If, cst.While, cst.IfExp)) and inner is not outer.test:
             if inner is not outer:
                 yield outer.test
         if isinstance(outer, (cst.IndentedBlock, cst.Module)):
-            yield from leaving_before(module, outer, inner)
+            yield from leaving_before(module, outer, inner, returns=returns)
         if isinstance(outer, (cst.FunctionDef, cst.Lambda)):
             return
         inner = outer
 
 
 def leaving_before(
-    module: Module, block: cst.IndentedBlock | cst.Module, inner: cst.CSTNode
+    module: Module, block: cst.IndentedBlock | cst.Module, inner: cst.CSTNode, *, returns: bool
 ) -> Iterator[cst.CSTNode]:
     """The conditions on which the statements before one of a block leave it."""
     kept = module.source.answers
-    known = kept.get((leaving_before, id(block)))
+    key = ((leaving_before, returns), id(block))
+    known = kept.get(key)
     if known is None:
         numbers = {id(statement): number for number, statement in enumerate(block.body)}
         tests = [
             (number, test)
             for number, statement in enumerate(block.body)
-            for test in leaving_tests(statement)
+            for test in leaving_tests(statement, returns=returns)
         ]
-        known = kept[leaving_before, id(block)] = numbers, tests
+        known = kept[key] = numbers, tests
     numbers, tests = known
     end = numbers.get(id(inner), len(numbers))
     yield from (test for number, test in tests if number < end)
 
 
-def leaving_tests(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
+def leaving_tests(statement: cst.CSTNode, *, returns: bool) -> Iterator[cst.CSTNode]:
     """The conditions on which a statement leaves the block that it stands in."""
     stack: list[tuple[cst.CSTNode, tuple[cst.CSTNode, ...], bool]] = [(statement, (), False)]
     while stack:
@@ -238,7 +306,7 @@ def leaving_tests(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
         kind = type(node)
         if kind in ELSEWHERE:
             continue
-        if kind is cst.Return or (kind in LEAVING and not in_loop):
+        if (kind is cst.Return and returns) or (kind in LEAVING and not in_loop):
             yield from tests
             continue
         if kind is cst.If:

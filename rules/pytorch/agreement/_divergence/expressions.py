@@ -126,7 +126,8 @@ class Divergence:
         for absence in absences:
             found.add(self.look(module, absence))
         if not absences:
-            found.add(self.values.of(self.plan.facts.values_of(node), checks_numbers(node)))
+            values, counted = self.plan.facts.values_of(node), self.bindings.counted(module, node)
+            found.add(self.values.of(values, checks_numbers(node), counted))
         found.tests.extend(self.setting_tests(module, node))
         if self.set_by_signal(module, node):
             found.causes.add(Cause.SIGNAL)
@@ -223,8 +224,11 @@ class Divergence:
     def setting_tests(self, module: Module, node: cst.CSTNode) -> Iterator[Place]:
         """The conditions on which a variable, an attribute or an item is set."""
         if isinstance(node, cst.Name):
-            for statement, value in self.bindings.of(module, node):
-                for test in (*controls(module, statement), *choices(value)):
+            local = self.bindings.is_local(module, node)
+            for (statement, value), passed in self.bindings.live(module, node):
+                # A test that whoever reads the name has passed, too, leaves nobody another value.
+                tests = () if passed else controls(module, statement, returns=not local)
+                for test in (*tests, *choices(value)):
                     yield module, test
         elif isinstance(node, (cst.Attribute, cst.Subscript)):
             name = node.attr.value if isinstance(node, cst.Attribute) else "[]"

@@ -141,12 +141,16 @@ class ValueDifferences:
             for value in cut.values
         }
 
-    def of(self, values: Values, strict: bool = False) -> Look:
+    def of(
+        self, values: Values, strict: bool = False, counted: frozenset[int] = frozenset()
+    ) -> Look:
         """Why values may differ by what they were computed from.
 
         Args:
             values: the values.
             strict: what is reduced elsewhere in the script is not reduced here.
+            counted: changes of names in the call in which they are asked for: whoever asks has
+                passed what ends that call.
         """
         found = Look()
         seen: set[int] = set()
@@ -170,8 +174,9 @@ class ValueDifferences:
                 found.causes |= self.reduced.causes(value.node)
                 continue
             if value.kind == "operation" and isinstance(value.node, cst.AugAssign):
+                returns = id(value.node) not in counted
                 for event in self.happening.get(id(value.node), ()):
-                    found.tests.extend(controls_of(event))
+                    found.tests.extend(controls_of(event, returns=returns))
             own = self.own_cause(value)
             if own is not None:
                 found.causes.add(own)
