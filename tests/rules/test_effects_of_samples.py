@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from transpile import Options, convert
@@ -40,13 +42,14 @@ for epoch in range(2):
         optimizer.step()
     torch.save(net.state_dict(), "m.pt")
 """
+Way = Literal["data", "calls"]
 SAVED = "if not os.path.exists(path):\n    torch.save(x[i], path)"
 PICKLED = "with open(path, 'wb') as file:\n    pickle.dump(x[i], file)"
 ADDED = "with open('seen.log', 'a') as file:\n    file.write(f'{i}\\n')"
 PRINTED = "print('drawn', i)"
 
 
-def converted(way: str, drawn: str = "pass", joined: str = "pass") -> tuple[str, list[str]]:
+def converted(way: Way, drawn: str = "pass", joined: str = "pass") -> tuple[str, list[str]]:
     """The code in front of the model, and how its effects are spoken of."""
     depth = "\n" + " " * 8
     text = SCRIPT.format(drawn=drawn.replace("\n", depth), joined=joined.replace("\n", depth[:-4]))
@@ -67,7 +70,7 @@ def converted(way: str, drawn: str = "pass", joined: str = "pass") -> tuple[str,
         ("calls", PICKLED, ["WARNING"]),
     ],
 )
-def test_each_process_writes_what_it_draws(way: str, drawn: str, told: list[str]) -> None:
+def test_each_process_writes_what_it_draws(way: Way, drawn: str, told: list[str]) -> None:
     assert converted(way, drawn) == (converted(way)[0].replace("pass", drawn_as(drawn), 1), told)
 
 
