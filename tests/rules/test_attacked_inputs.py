@@ -63,3 +63,33 @@ def test_tensors_made_by_hand_may_be_parameters() -> None:
     made = "made = torch.zeros(4, 2, requires_grad=True)"
     result = attacked(f"{made}; steps = torch.autograd.grad(criterion(x @ made, y), [made])", "x")
     assert "PT304" in codes(result)
+
+
+SEARCH = """\
+def attack(x, y):
+    moved = torch.zeros_like(x, requires_grad=True)
+    (step,) = torch.autograd.grad(criterion(model(x + moved), y), moved)
+    return x + 0.1 * step.sign()
+
+
+print(model(attack({given})).argmax(1))
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "refused"),
+    [
+        ("*data.tensors", False),
+        ("torch.ones(8, 4), torch.ones(8).long()", False),
+        ("*next(iter(DataLoader(data, batch_size=8)))", False),
+    ],
+)
+def test_inputs_that_all_processes_have_alike_are_no_parameters(given: str, refused: bool) -> None:
+    text = SCRIPT.format(attack="moved = x") + SEARCH.format(given=given)
+    assert ("PT304" in codes(convert(text.encode()))) == refused
+
+
+def test_a_tensor_that_batches_train_by_hand_is_refused() -> None:
+    made = "moved = torch.zeros(1, 4, requires_grad=True)"
+    attack = f"{made}; step = torch.autograd.grad(criterion(model(x + moved), y), moved)[0]"
+    assert "PT304" in codes(attacked(f"{attack}; print((moved - 0.1 * step).norm())", "x"))

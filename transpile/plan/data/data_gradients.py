@@ -4,27 +4,38 @@ from __future__ import annotations
 
 from transpile.facts.values import Constant, External, Opaque, Sequence, Value, Values
 from transpile.plan.graph import called_names, is_instance_of, method_calls, walk_back
+from transpile.plan.model import Plan
 from transpile.plan.table import Table
 
 
-def of_data_alone(gradient: Opaque, table: Table) -> bool:
+def of_data_alone(gradient: Opaque, plan: Plan) -> bool:
     """Whether no gradient of a call is that of a parameter, as far as is certain.
 
-    Such gradients belong to the samples of one process: there is nothing to average.
+    Such gradients belong to the samples of one process, or are taken of what no process has for
+    itself alone: there is nothing to average.
 
     Args:
         gradient: the result of the function that takes gradients.
-        table: the framework's vocabulary.
+        plan: the plan.
     """
+    table = plan.table
     inputs = [
         argument.values
         for name in called_names(gradient)
         if name in table.gradients_of
         if (argument := gradient.arguments.get(*table.gradients_of[name])) is not None
     ]
-    return bool(inputs) and all(
-        are_data(values, table, frozenset()) and is_made_of_samples(values, table)
-        for values in inputs
+    if not inputs or not all(are_data(values, table, frozenset()) for values in inputs):
+        return False
+    return all(is_made_of_samples(values, table) for values in inputs) or is_alike(gradient, plan)
+
+
+def is_alike(value: Opaque, plan: Plan) -> bool:
+    """Whether nothing that a value is made of comes from batches."""
+    return not any(
+        id(behind) in plan.samples
+        or any(name in plan.table.loader_parameters for name in called_names(behind))
+        for behind in walk_back((value,))
     )
 
 

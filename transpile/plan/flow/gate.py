@@ -126,7 +126,7 @@ def hand_written(plan: Plan) -> list[Opaque]:
     for event in plan.facts.reached_calls:
         for value in event.result:
             if isinstance(value, Opaque) and any(n in functions for n in called_names(value)):
-                if not of_data_alone(value, plan.table):
+                if not of_data_alone(value, plan):
                     found.append(value)
     return found
 
