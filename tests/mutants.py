@@ -70,7 +70,11 @@ TESTS = {
         "tests/rules/test_split_calls_helper.py",
         "tests/rules/test_split_calls.py",
     ),
-    "transpile/facts/": ("tests/test_values.py", "tests/rules/test_quantity.py"),
+    "transpile/facts/": (
+        "tests/test_values_of_scripts.py",
+        "tests/test_values.py",
+        "tests/rules/test_quantity.py",
+    ),
     "transpile/plan/models/": (
         "tests/rules/test_gradient_paths.py",
         "tests/rules/test_modes_of_models.py",
