@@ -47,10 +47,16 @@ sys.exit(pytest.main(["-q", "-x", "-n0", "-p", "no:cacheprovider", *sys.argv[2:]
 #: The tests of each part, those that notice most first.
 TESTS = {
     "transpile/quantity/": (
+        "tests/test_settings_of_losses.py",
+        "tests/rules/test_kinds_of_targets.py",
+        "tests/rules/test_made_of_sizes.py",
         "tests/rules/test_quantity_of_frameworks.py",
         "tests/rules/test_quantity.py",
     ),
     "rules/pytorch/losses/": (
+        "tests/test_settings_of_losses.py",
+        "tests/rules/test_bounds_of_numbers.py",
+        "tests/rules/test_scale_loss.py",
         "tests/rules/test_denominators_of_numbers.py",
         "tests/rules/test_reduce_reported_numbers.py",
     ),

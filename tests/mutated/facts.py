@@ -191,10 +191,10 @@ MUTANTS = (
     ),
     # Rows of models.
     Mutant(
-        "attention over samples",
+        "named axes that are summed over",
         ROWS + "products.py",
-        "    if weights.dims is not None and weights.dims[-1].samples:\n",
-        "    if False:\n",
+        "if any(dim.samples and letter not in wanted for letter, dim in sizes.items()):",
+        "if False:",
     ),
     Mutant(
         "one draw for all samples",
@@ -259,10 +259,10 @@ MUTANTS = (
         "if found.guard is None:",
     ),
     Mutant(
-        "sizes of what is drawn",
+        "parts are as long as where they begin",
         DIVERGENCE + "extents.py",
-        'if name != "size":\n            return None',
-        'if name != "size":\n            continue',
+        "yield told[2]",
+        "yield told[1]",
     ),
     Mutant(
         "norms differ in their last digits",
