@@ -11,9 +11,10 @@ from test_quantity import measured
 )
 def test_means_over_probabilities_are_those_over_samples(target: str) -> None:
     found = measured(f"F.cross_entropy(out, {target}, weight=weights)")
-    assert (found.degrees, found.pending) == (frozenset({0}), frozenset())
+    assert (found.degrees, bool(found.pending)) == (frozenset({0}), False)
 
 
 @pytest.mark.parametrize("target", ["y", "y * 2", "y + 1", "y.to('cpu')"])
 def test_means_over_numbers_of_classes_are_taken_by_their_weights(target: str) -> None:
-    assert measured(f"F.cross_entropy(out, {target}, weight=weights)").pending
+    needs = bool(measured(f"F.cross_entropy(out, {target}, weight=weights)").pending)
+    assert needs
