@@ -150,8 +150,11 @@ GRADIENT = """\
 """
 
 CHOSEN = """\
-chosen = float(inputs.sum()) != 0
-torch.save({"net": model if chosen else None, "epoch": 2}, "model.pt")
+def best_of(*models):
+    return models[0]
+
+
+torch.save({"net": best_of(model), "epoch": 2}, "model.pt")
 """
 CALLED = """\
 class Net(nn.Module):
@@ -382,7 +385,7 @@ CASES = [
         "PT315",
         "write the model's state_dict()",
         changed((SAVE, CHOSEN)),
-        changed((SAVE, CHOSEN.replace("model if ", "model.state_dict() if "))),
+        changed((SAVE, CHOSEN.replace("best_of(model)", "best_of(model.state_dict())"))),
     ),
     Advised(
         "PT302",

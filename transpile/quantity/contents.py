@@ -169,7 +169,11 @@ def written(plan: Plan, event: Event) -> Iterator[tuple[Value, Values]]:
 
 
 def ordered(plan: Plan, event: Event) -> Values:
-    """What something beside its entries puts in order, or is chosen by that; empty for others."""
+    """The lists that something beside their entries puts in order; empty for others."""
+    made = plan.facts.values_of(event.node)
+    if any(isinstance(one, Opaque) for one in made):
+        # One of the entries is chosen.
+        return ()
     entries = [
         value
         for cell in event.callee
@@ -181,7 +185,7 @@ def ordered(plan: Plan, event: Event) -> Values:
     keyed = walk_back(event.result, lambda value: id(value) not in own)
     if not any(isinstance(value, Opaque) and is_apart(value, own) for value in keyed):
         return ()
-    return (*event.callee, *plan.facts.values_of(event.node))
+    return event.callee
 
 
 def is_apart(value: Value, entries: set[int]) -> bool:

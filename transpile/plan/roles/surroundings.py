@@ -13,12 +13,17 @@ from transpile.facts.values import (
 from transpile.plan.graph import (
     called_names,
     is_instance_of,
+    method_calls,
     origins,
 )
 from transpile.plan.table import Table
 
 #: What switches gradients on, or may, where they are off.
 SWITCHES = frozenset({"enable_grad", "set_grad_enabled"})
+#: Methods of layers that give those in them, to be gone over.
+GOING_OVER = frozenset(
+    {"items", "values", "children", "named_children", "modules", "named_modules", "sublayers"}
+)
 
 
 def enters_part(value: Value) -> bool:
@@ -30,18 +35,39 @@ def enters_part(value: Value) -> bool:
 
 
 def top_module(value: Value, table: Table) -> Value:
-    """The whole model that a part, such as ``model.fc``, belongs to."""
+    """The whole model that a part belongs to, such as ``model.fc``, or one that it goes over."""
     current = value
     for _ in range(20):
-        if not isinstance(current, Opaque) or current.kind not in ("attribute", "item"):
+        if not isinstance(current, Opaque):
             return current
-        base = origins(current.operands[0])
+        if current.kind in ("attribute", "item"):
+            base = origins(current.operands[0])
+            listed = base and all(isinstance(one, Opaque) and one.kind == "element" for one in base)
+            if listed and gone_over(base[0], table) is None:
+                return current
+        else:
+            held = gone_over(current, table)
+            base = (held,) if held is not None else ()
         if len(base) != 1 or not isinstance(base[0], (Opaque, Instance)):
             return current
         if isinstance(base[0], Instance) and not is_instance_of(base[0], table.module_bases):
             return current
         current = base[0]
     return current
+
+
+def gone_over(value: Value, table: Table) -> Value | None:
+    """The layers that a loop goes over where it takes a value out of them; None for others."""
+    if not isinstance(value, Opaque) or value.kind != "element":
+        return None
+    base = origins(value.operands[0])
+    for name, receiver in method_calls(base[0]) if len(base) == 1 else ():
+        base = origins(receiver) if name in GOING_OVER else ()
+    if len(base) != 1:
+        return None
+    if any(name.startswith(table.layer_packages) for name in called_names(base[0])):
+        return base[0]
+    return base[0] if is_instance_of(base[0], table.module_bases) else None
 
 
 def inside_module(stack: Stack, table: Table) -> bool:
