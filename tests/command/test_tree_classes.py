@@ -48,7 +48,8 @@ libcst.CSTValidationError, libcst.ensure_type
 
 
 def shown(load: str, check: str = "libcst.CSTValidationError") -> str:
-    paths = [ROOT / "tests" / "conftest.py", ROOT / "transpile" / "facts" / "expressions" / "operators.py"]
+    operators = ROOT / "transpile" / "facts" / "expressions" / "operators.py"
+    paths = [ROOT / "tests" / "conftest.py", operators]
     script = SHOWN.format(load=load, check=check)
     words = [sys.executable, "-c", script, *map(str, paths)]
     done = subprocess.run(words, cwd=ROOT, check=False, capture_output=True, text=True)
