@@ -93,3 +93,14 @@ def test_a_tensor_that_batches_train_by_hand_is_refused() -> None:
     made = "moved = torch.zeros(1, 4, requires_grad=True)"
     attack = f"{made}; step = torch.autograd.grad(criterion(model(x + moved), y), moved)[0]"
     assert "PT304" in codes(attacked(f"{attack}; print((moved - 0.1 * step).norm())", "x"))
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["provider.images(), torch.ones(8).long()", "torch.randn(8, 4), torch.ones(8).long()"],
+)
+def test_one_tensor_for_inputs_that_may_differ_is_refused(given: str) -> None:
+    search = SEARCH.replace("torch.zeros_like(x,", "torch.zeros(1, 4,")
+    call = search.format(given=given).replace("print(", "for _ in range(2):\n    print(")
+    text = "import provider\n" + SCRIPT.format(attack="moved = x") + call
+    assert "PT304" in codes(convert(text.encode()))

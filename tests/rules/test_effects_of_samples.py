@@ -93,3 +93,29 @@ def test_what_puts_a_batch_together_counts_as_well() -> None:
     text, told = converted("data", joined=joined)
     assert "    " + joined in text.splitlines()
     assert told == ["WARNING"]
+
+
+HELPER = """\
+def {name}(*what):
+    {body}
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "once", "told"),
+    [
+        ("print(*what)", "print_once(*what)", []),
+        ("torch.save(what, 'what.pt')", "if is_main_process():", ["WARNING"]),
+    ],
+)
+def test_what_is_called_beside_samples_as_well_stays_that_of_rank_0(
+    body: str, once: str, told: list[str]
+) -> None:
+    helper = HELPER.format(name="note", body=body)
+    text = SCRIPT.format(drawn="note(i)", joined="pass")
+    text = text.replace("class Data", helper + "class Data")
+    result = convert(text + "    note(epoch)\n", Options(shard="data"), path="train.py")
+    assert once in result.text.partition("def note")[2].partition("class Data")[0]
+    assert [one.level.name for one in result.findings if one.code == "PT512"] == told

@@ -11,6 +11,8 @@ import os
 import random
 import sys
 
+import procgen
+
 import gymnasium as gym
 import numpy as np
 import torch
@@ -53,6 +55,9 @@ def told(level: str, **parts: str) -> int:
     [
         ({}, 1, 0),
         ({"reset": "seed=None"}, 1, 0),
+        ({"seeded": "env = procgen.ProcgenGym3Env(num=1, env_name='coinrun')"}, 1, 0),
+        ({"seeded": "env = procgen.ProcgenGym3Env(num=1, rand_seed=3)"}, 0, 0),
+        ({"seeded": "env = gym.wrappers.Clip(procgen.Env(rand_seed=3))"}, 0, 0),
         ({"reset": "seed=os.getpid()"}, 1, 0),
         ({"action": SPACE}, 2, 0),
         ({"action": SPACE, "reset": "seed=1"}, 1, 0),

@@ -94,6 +94,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
             "do it on rank 0 alone",
         )
     yield from beside_samples(plan, once.sampling)
+    for effect in once.mixed:
+        yield Remark.warn(
+            f"{plan.table.prefix}512",
+            effect,
+            f"{effect.word} {effect.kind.value} on rank 0 alone, which has a share of the samples "
+            "that are drawn by way of this place",
+            "write what belongs to samples in a function of its own",
+        )
     early = {id(effect.node) for effect in once.early}
     passed_over = once.idle - early
     yield from waiting(

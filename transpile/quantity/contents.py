@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Call, Event
+from transpile.facts.module import Module
 from transpile.facts.values import External, Mapping, Opaque, Sequence, Value, Values
 from transpile.plan.flow.conditions import assigned, controls
 from transpile.plan.graph import called_names, walk_back
@@ -211,6 +212,28 @@ def picked(plan: Plan) -> Iterator[tuple[Value, Placed]]:
                 if isinstance(cell, Opaque) and cell.kind == "operation" and cell.name == "filter":
                     line, _ = module.source.position(module.source.span(call).start)
                     yield cell, Placed(cell.inner, line)
+        for statement in module.source.nodes_of(cst.Assign):
+            if not grows(module, statement):
+                continue
+            line, _ = module.source.position(module.source.span(statement).start)
+            for test in controls(module, statement):
+                by = plan.facts.values_of(test)
+                for cell in plan.facts.values_of(statement.value) if by else ():
+                    if isinstance(cell, Sequence):
+                        yield cell, Placed(by, line)
+
+
+def grows(module: Module, statement: cst.Assign) -> bool:
+    """Whether a list takes the place of itself and more: ``w = [*w, x]``, ``w = w + [x]``."""
+    value = statement.value
+    parts: list[cst.BaseExpression] = []
+    if isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Add):
+        parts = [value.left, value.right]
+    elif isinstance(value, (cst.List, cst.Tuple, cst.Set)):
+        parts = [one.value for one in value.elements if isinstance(one, cst.StarredElement)]
+    code = module.source.code
+    names = {code(each.target) for each in statement.targets}
+    return any(code(part) in names for part in parts)
 
 
 def conditions(event: Event, cell: Value) -> Iterator[cst.CSTNode]:

@@ -1,9 +1,10 @@
-"""Warn of environments that nothing seeds, where every process plays the same game.
+"""Warn of environments that nothing seeds where all processes have to play the same game.
 
 What:
     Where the calls of models are split, every rank acts in an environment of its own, and what an
-    agent trains on has to be the same on all ranks. Environments of Gym and Gymnasium that are not
-    seeded, and samples of their action spaces, which have a generator of their own, are warned of.
+    agent trains on has to be the same on all ranks. Environments of Gym, Gymnasium and their like
+    that are not seeded, and samples of their action spaces, which have a generator of their own,
+    are warned of.
 
 Why:
     Each process would play another game. The first batches are compared over the ranks, so the job
@@ -37,12 +38,14 @@ from transpile.facts.values import Constant, Opaque, Value, Values
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Remark
+from transpile.rules.pytorch.data._cuts.batch_sources import ENVIRONMENTS
 from transpile.rules.pytorch.randomness._private_chance import is_chance
 from transpile.rules.pytorch.randomness._steered import is_entered, steered_by
 
 CODES = {"PT359": "an environment that nothing seeds is another one in each process"}
 WAYS = ("calls",)
-PACKAGES = ("gym.", "gymnasium.")
+#: What environments are given as a seed where they are made.
+SEEDS = frozenset({"seed", "random", "rand_seed", "random_state"})
 SPACES = frozenset({"action_space", "observation_space", "single_action_space"})
 
 
@@ -136,10 +139,21 @@ def is_given(seed: object) -> bool:
 
 
 def is_made(value: Value) -> bool:
-    """Whether a value is an environment of a known library."""
-    return any(
-        name.startswith(PACKAGES) and name.rpartition(".")[2].startswith("make")
-        for name in called_names(value)
+    """Whether a value is what a library of environments makes of none, and without a seed."""
+    if not is_from_library(value):
+        return False
+    assert isinstance(value, Opaque)
+    given = {item.keyword: item for item in value.arguments.items}
+    if any(is_given(given[word]) for word in SEEDS & given.keys()):
+        return False
+    inside = (one for item in value.arguments.items for one in item.values)
+    return not any(is_from_library(one) for one in walk_back(tuple(inside)))
+
+
+def is_from_library(value: Value) -> bool:
+    """Whether a library of environments makes a value."""
+    return isinstance(value, Opaque) and any(
+        name.startswith(ENVIRONMENTS) for name in called_names(value)
     )
 
 

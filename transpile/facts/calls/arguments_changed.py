@@ -7,24 +7,31 @@ import libcst as cst
 from transpile.facts.calls.container_methods import ContainerMethods
 from transpile.facts.values import Arguments, Constant, External, Mapping, Sequence, Values, join
 
-#: Functions that put their second argument into the list that is their first.
-INTO_LISTS = frozenset(
-    {
-        "heapq.heappush", "heapq.heappushpop", "heapq.heapreplace", "bisect.insort",
-        "bisect.insort_left", "bisect.insort_right",
-    }
-)  # fmt: skip
+#: Functions that put an argument into the list that is their first, with what they call both.
+INTO_LISTS = {
+    "heapq.heappush": ("heap", "item"),
+    "heapq.heappushpop": ("heap", "item"),
+    "heapq.heapreplace": ("heap", "item"),
+    "bisect.insort": ("a", "x"),
+    "bisect.insort_left": ("a", "x"),
+    "bisect.insort_right": ("a", "x"),
+}
 #: Methods of containers that are called on their first argument: ``list.append(found, x)``.
 UNBOUND = ("builtins.list.", "builtins.dict.", "builtins.set.", "collections.")
 #: Those of them that put a single thing there, several, or one under a key.
 ONE = frozenset({"append", "appendleft", "add", "insert"})
 SEVERAL = frozenset({"extend", "extendleft", "update", "__iadd__", "__ior__"})
 KEYED = frozenset({"__setitem__", "setdefault"})
-#: Functions that write into the array that is their first argument.
-INTO_ARRAYS = frozenset(
-    {"numpy.copyto", "numpy.put", "numpy.put_along_axis", "numpy.place", "numpy.putmask",
-     "numpy.fill_diagonal"}
-)  # fmt: skip
+#: Functions that write into the array that is their first argument, with what they call it.
+INTO_ARRAYS = {
+    "numpy.copyto": "dst",
+    "numpy.put": "a",
+    "numpy.put_along_axis": "arr",
+    "numpy.place": "arr",
+    "numpy.putmask": "a",
+    "numpy.fill_diagonal": "a",
+    "struct.pack_into": "",
+}
 #: Packages whose functions write what they give into an argument ``out``.
 WITH_OUT = ("torch.", "numpy.")
 
@@ -44,17 +51,25 @@ class ArgumentsChanged(ContainerMethods):
             made: what the call gives.
         """
         name = callee.name
-        given = [argument.values for argument in arguments.positional()]
         if name.startswith(WITH_OUT):
             out = arguments.keyword("out")
             if out is not None and out.values != (Constant(None),):
                 self.record("store", node, out.values, result=made, name="[]")
-            if given[1:] and (name in INTO_ARRAYS or name.endswith(".at")):
-                self.record("store", node, given[0], result=join(*given[1:]), name="[]")
+        if name in INTO_ARRAYS or (name.startswith("numpy.") and name.endswith(".at")):
+            place = 1 if name == "struct.pack_into" else 0
+            array = arguments.get(INTO_ARRAYS.get(name, ""), place)
+            if array is not None:
+                others = [item.values for item in arguments.items if item is not array]
+                self.record("store", node, array.values, result=join(*others), name="[]")
             return
         if name == "builtins.object.__setattr__":
             self.builtin_setattr(arguments, node)
             return
+        if name in INTO_LISTS:
+            pair = [arguments.get(word, at) for at, word in enumerate(INTO_LISTS[name])]
+            given = [argument.values for argument in pair if argument is not None]
+        else:
+            given = [argument.values for argument in arguments.positional()]
         method = "append" if name in INTO_LISTS else ""
         if name == "operator.setitem":
             method = "__setitem__"
@@ -63,7 +78,7 @@ class ArgumentsChanged(ContainerMethods):
         if method in ONE and given[1:]:
             self.put_into(given[0], given[-1] if method == "insert" else given[1], node, "append")
         elif method in SEVERAL and given[1:]:
-            self.put_into(given[0], given[1], node, "extend")
+            self.put_into(given[0], join(*given[1:]), node, "extend")
         elif method in KEYED and given[2:]:
             for value in given[0]:
                 if isinstance(value, Mapping):

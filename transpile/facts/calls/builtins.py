@@ -293,11 +293,12 @@ class BuiltinCalls(Expressions):
         if len(ordered) == 3:
             constant = only_constant(ordered[1].values)
             for value in ordered[0].values:
-                if constant is not None and isinstance(constant.value, str):
-                    if isinstance(value, (Instance, Opaque)):
-                        self.set_attribute(
-                            value.attributes, constant.value, ordered[2].values, False
-                        )
+                if constant is None or not isinstance(constant.value, str):
+                    continue
+                if isinstance(value, (Instance, Opaque, Function)):
+                    self.set_attribute(value.attributes, constant.value, ordered[2].values, False)
+                elif isinstance(value, Class):
+                    self.set_attribute(value.scope.names, constant.value, ordered[2].values, False)
             self.record(
                 "store",
                 node,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
+from transpile.facts.events import Event
 from transpile.facts.values import (
     BoundMethod,
     Class,
@@ -172,11 +173,25 @@ def drawing_code(plan: Plan) -> set[int]:
 
     Nothing in the project calls most of it.
     """
+    return {id(node) for _, node in reached_by(plan, drawing_functions(plan)).nodes}
+
+
+@query
+def drawing_functions(plan: Plan) -> list[Function]:
+    """The functions that loaders call to draw samples or to make a batch of them."""
     names = ("dataset", "sampler", "batch_sampler", "collate_fn")
-    found: set[int] = set()
+    found: dict[int, Function] = {}
     for loader in plan.loaders:
         given = [given_to(loader, name) for name in names]
         held = held_by(tuple(value for values in given for value in values)).values()
-        roots = [*methods(held, DRAWING), *functions_of(given[-1])]
-        found.update(id(node) for _, node in reached_by(plan, roots).nodes)
-    return found
+        for function in (*methods(held, DRAWING), *functions_of(given[-1])):
+            found[id(function.node)] = function
+    return list(found.values())
+
+
+def is_drawing(plan: Plan, event: Event) -> bool:
+    """Whether an event happens while a sample is drawn, or nothing else in sight calls its code."""
+    if event.detached:
+        return True
+    drawing = {id(function.node) for function in drawing_functions(plan)}
+    return any(id(call.function.node) in drawing for call in event.calls())

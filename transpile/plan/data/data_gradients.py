@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from transpile.facts.values import Constant, External, Opaque, Sequence, Value, Values
 from transpile.plan.graph import called_names, is_instance_of, method_calls, walk_back
+from transpile.plan.known import is_known
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.plan.table import Table
+
+#: Random numbers of others than the framework.
+RANDOM = ("random.", "numpy.random.")
 
 
 def of_data_alone(gradient: Opaque, plan: Plan) -> bool:
@@ -31,12 +36,33 @@ def of_data_alone(gradient: Opaque, plan: Plan) -> bool:
 
 
 def is_alike(value: Opaque, plan: Plan) -> bool:
-    """Whether nothing that a value is made of comes from batches."""
-    return not any(
-        id(behind) in plan.samples
-        or any(name in plan.table.loader_parameters for name in called_names(behind))
-        for behind in walk_back((value,))
-    )
+    """Whether a value is the same on all processes: of no batch, no library that is not known.
+
+    Random numbers are where they are drawn once, in front of all loops.
+    """
+    for behind in walk_back((value,)):
+        if id(behind) in plan.samples:
+            return False
+        if not isinstance(behind, Opaque):
+            continue
+        names = called_names(behind)
+        if any(name in plan.table.loader_parameters or not is_known(plan, name) for name in names):
+            return False
+        drawn = any(name in plan.table.draws or name.startswith(RANDOM) for name in names)
+        if drawn and id(behind) in made_in_loops(plan):
+            return False
+    return True
+
+
+@query
+def made_in_loops(plan: Plan) -> set[int]:
+    """The identities of what calls give that stand in loops, or in a function called in one."""
+    return {
+        id(value)
+        for event in plan.facts.calls
+        if any(True for _ in event.loops())
+        for value in event.result
+    }
 
 
 def is_made_of_samples(values: Values, table: Table) -> bool:

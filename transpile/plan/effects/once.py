@@ -6,7 +6,7 @@ from collections.abc import Set
 
 from transpile.facts.values import Constant
 from transpile.layout.imports import last_import
-from transpile.plan.data.data_code import drawing_code
+from transpile.plan.data.data_code import drawing_code, is_drawing
 from transpile.plan.effects.effect_search import find_effects
 from transpile.plan.effects.effects import Effect, Kind, Vocabulary
 from transpile.plan.effects.foreign import find_calls, find_idle, give_up
@@ -61,6 +61,7 @@ def find_once(
         elif effect.kind in FILES and is_private(effect, vocabulary):
             once.private.add(id(effect.node))
     once.sampling.extend(find_sampling(once))
+    once.mixed.extend(find_mixed(once))
     once.idle.update(find_idle(once))
     once.idle.update(id(effect.node) for effect in once.sampling)
     once.early.extend(effect for effect in once.effects.values() if is_early(plan, effect))
@@ -83,7 +84,7 @@ def find_once(
 
 
 def find_sampling(once: Once) -> list[Effect]:
-    """The effects of code that draws samples, which every process has to have on its own.
+    """The effects of code that draws samples alone, which every process has to have on its own.
 
     Where batches are shared out, these are other samples in each process; where all have the same,
     what is written may be read again before rank 0 has written it.
@@ -95,6 +96,7 @@ def find_sampling(once: Once) -> list[Effect]:
         for key, effect in once.effects.items()
         if key in code and key not in once.done | once.prepared | once.private
         if effect.kind in (ALONE if shared else FILES) and (shared or not appends(effect))
+        if all(is_drawing(once.plan, event) for event in effect.events)
     ]
     # What is written into a file that every process has open is written by all of them.
     owners = {id(function_of(effect.module, effect.node)) for effect in found}
@@ -105,6 +107,19 @@ def find_sampling(once: Once) -> list[Effect]:
         if id(function_of(effect.module, effect.node)) in owners
     )
     return found
+
+
+def find_mixed(once: Once) -> list[Effect]:
+    """The files that code writes while samples are drawn and beside that: rank 0 alone does."""
+    if once.plan.way == "calls":
+        return []
+    code = drawing_code(once.plan)
+    return [
+        effect
+        for key, effect in once.effects.items()
+        if key in code and key not in once.done | once.prepared | once.private
+        if effect.kind in FILES and not all(is_drawing(once.plan, one) for one in effect.events)
+    ]
 
 
 def appends(effect: Effect) -> bool:

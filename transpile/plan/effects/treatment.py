@@ -107,6 +107,7 @@ class Once:
             their function.
         idle: the calls of effects in other modules that this script does not come to.
         sampling: the effects of code that draws samples, which every process has.
+        mixed: the files that code writes while samples are drawn and beside that.
         early: the effects between the imports, before what would guard them is defined.
         preparations: where the processes take turns.
         prepared: the calls of effects that happen there alone.
@@ -127,6 +128,7 @@ class Once:
     elsewhere: set[int] = field(default_factory=set)
     idle: set[int] = field(default_factory=set)
     sampling: list[Effect] = field(default_factory=list)
+    mixed: list[Effect] = field(default_factory=list)
     early: list[Effect] = field(default_factory=list)
     preparations: list[Preparation] = field(default_factory=list)
     prepared: set[int] = field(default_factory=set)

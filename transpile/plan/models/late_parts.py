@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
 from transpile.facts.events import Event
@@ -18,6 +17,7 @@ from transpile.facts.values import (
     Values,
 )
 from transpile.plan.graph import called_names, method_calls, origin, walk_back
+from transpile.plan.known import is_known
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.parameters import has_parameters
 from transpile.plan.models.parts import part_base, part_of, parts_of, walk_parts
@@ -30,8 +30,6 @@ GROWING = frozenset(
         "register_parameter", "add_parameter", "__setattr__", "__setitem__", "set_submodule",
     }
 )  # fmt: skip
-#: Libraries whose functions make no layers.
-PLAIN_PACKAGES = frozenset({"numpy", "scipy", "pandas", "sklearn", "einops", "tqdm"})
 
 
 def late_parts(plan: Plan, model: Model, order: int) -> Iterator[Event]:
@@ -186,13 +184,6 @@ def may_be_layer(plan: Plan, parts: set[int], value: Value) -> bool:
 def is_access(value: Value) -> bool:
     """Whether a value is taken out of another: an attribute, an entry, or what a method gives."""
     return isinstance(value, Opaque) and (value.kind != "call" or bool(method_calls(value)))
-
-
-def is_known(plan: Plan, name: str) -> bool:
-    """Whether a dotted name is of the framework, of Python, or of a library of plain numbers."""
-    package = name.partition(".")[0]
-    own = {prefix.partition(".")[0] for prefix in plan.table.quantities.layers.packages}
-    return package in own | PLAIN_PACKAGES or package in sys.stdlib_module_names
 
 
 @query

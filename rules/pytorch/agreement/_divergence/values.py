@@ -20,7 +20,6 @@ from transpile.plan.data.streams import behind_share
 from transpile.plan.flow.conditions import controls_of
 from transpile.plan.graph import called_names, is_instance_of, method_calls, origin, parents
 from transpile.plan.model import Plan
-from transpile.plan.views import behind_views
 from transpile.quantity.asking import Kind, analysis
 from transpile.quantity.contents import COUNTED
 from transpile.quantity.operations import NEUTRAL_ATTRIBUTES
@@ -32,6 +31,7 @@ from transpile.rules.pytorch.randomness._private_chance import differs
 
 from .causes import Cause, Look
 from .extents import behind_extent
+from .fed import fed_values
 from .reduced import Reduced
 
 CLOCKS = (
@@ -82,15 +82,6 @@ WEIGHTS = frozenset({"parameters", "named_parameters", "get_parameter", "state_d
 PROGRESS = frozenset({"elapsed_time", "query"})
 #: What gives the same number for every process's part of the batch.
 SIZES = frozenset({"len", "dim", "numel", "ndimension", "isinstance"})
-#: Methods that put what they are given into their object; others end with an underscore.
-FEEDING = frozenset(
-    {
-        "update", "add", "append", "extend", "appendleft", "insert", "put", "push", "record",
-        "accumulate", "subtract", "step", "log",
-    }
-)  # fmt: skip
-#: Objects that stay equal whatever they are given.
-KEPT_EQUAL = ("torch.amp.GradScaler", "torch.utils.data.DataLoader", "torch.utils.tensorboard.")
 
 
 def is_of_weights(values: Values) -> bool:
@@ -364,37 +355,3 @@ def is_shape(value: Opaque) -> bool:
             ):
                 return True
     return False
-
-
-def fed_values(plan: Plan) -> dict[int, list[Value]]:
-    """What methods and item assignments put into objects that cannot be analysed."""
-    optimizers = {id(optimizer.value) for optimizer in plan.optimizers}
-    models = {id(model.value) for model in plan.models}
-    found: dict[int, list[Value]] = {}
-    for event in plan.facts.events:
-        if (event.kind == "store" and event.name == "[]") or event.kind == "operate":
-            for value in behind_views(event.callee):
-                if isinstance(value, Opaque):
-                    found.setdefault(id(value), []).extend(event.result)
-        if event.kind != "call":
-            continue
-        for callee in event.callee:
-            if not isinstance(callee, Opaque) or callee.kind != "attribute":
-                continue
-            if callee.name not in FEEDING and not callee.name.endswith("_"):
-                continue
-            for receiver in behind_views(callee.operands[0]):
-                if not isinstance(receiver, Opaque) or receiver.kind != "call":
-                    continue
-                if id(receiver) in optimizers or id(origin(receiver)) in models:
-                    continue
-                if schedules(receiver, optimizers):
-                    continue
-                names = called_names(receiver)
-                if any(name.startswith(KEPT_EQUAL) for name in names):
-                    continue
-                if any(name.startswith(plan.table.layer_packages) for name in names):
-                    continue
-                for argument in event.arguments.items:
-                    found.setdefault(id(receiver), []).extend(argument.values)
-    return found
