@@ -46,6 +46,8 @@ sys.exit(pytest.main(["-q", "-x", "-n0", "-p", "no:cacheprovider", *sys.argv[2:]
 
 #: The tests of each part, those that notice most first.
 TESTS = {
+    "transpile/quantity/sample_axis/joins.py": ("tests/rules/test_batches_joined.py",),
+    "transpile/quantity/tensors/places.py": ("tests/rules/test_rows_by_place.py",),
     "transpile/quantity/": (
         "tests/test_settings_of_losses.py",
         "tests/rules/test_kinds_of_targets.py",
@@ -66,7 +68,10 @@ TESTS = {
         "tests/rules/test_paddle_summands.py",
     ),
     "rules/paddle/losses/": ("tests/rules/test_paddle_summands.py",),
-    "rules/mxnet/_quantities.py": ("tests/rules/test_quantity_of_frameworks.py",),
+    "rules/mxnet/_quantities.py": (
+        "tests/rules/test_quantity_of_frameworks.py",
+        "tests/rules/test_layers_of_frameworks.py",
+    ),
     "rules/mxnet/losses/": ("tests/rules/test_mxnet_losses.py",),
     "rules/fluid/_quantities.py": ("tests/rules/test_quantity_of_frameworks.py",),
     "rules/fluid/losses/": ("tests/rules/test_fluid.py", "tests/rules/test_fluid_coupling.py"),

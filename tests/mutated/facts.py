@@ -9,10 +9,6 @@ FACTS = "transpile/facts/"
 MODELS = "transpile/plan/models/"
 ROWS = "transpile/rows/"
 DIVERGENCE = "rules/pytorch/agreement/_divergence/"
-AGREEMENT_TESTS = (
-    "tests/rules/test_agreement_on_decisions.py",
-    "tests/rules/test_agreement_refusals.py",
-)
 MUTANTS = (
     # Facts.
     Mutant(
@@ -240,7 +236,7 @@ MUTANTS = (
         "by_targets=True, negative",
     ),
     Mutant(
-        "joined along the first of two",
+        "recurrent layers of Gluon take time first",
         "rules/mxnet/_quantities.py",
         'time_first=dict.fromkeys(("RNN", "LSTM", "GRU"), TimeFirst("layout", "TNC", True)),',
         "",
@@ -269,20 +265,17 @@ MUTANTS = (
         DIVERGENCE + "values.py",
         'if callee.name == "norm" and self.on_gpu:',
         "if False:",
-        AGREEMENT_TESTS,
     ),
     Mutant(
         "signals come to all",
         DIVERGENCE + "expressions.py",
         "found.causes.add(Cause.SIGNAL)",
         "pass",
-        AGREEMENT_TESTS,
     ),
     Mutant(
         "files differ on what they decide",
         DIVERGENCE + "expressions.py",
         "look.causes if expression is node else look.causes - ON_DISK",
         "look.causes",
-        AGREEMENT_TESTS,
     ),
 )

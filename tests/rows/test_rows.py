@@ -175,6 +175,7 @@ UNSEEN = {
     "places of samples",
     "row of several samples",
     "one draw for all",
+    "one draw beside all",
     "one draw of a law for all",
     "layer dropped at random",
     "chosen samples",

@@ -49,6 +49,11 @@ while val > 0.1:
         nn.functional.mse_loss(model(x), y).backward()
         optimizer.step()
     val = nn.functional.mse_loss(model(data.tensors[0]), data.tensors[1]).item()"""
+KEPT_NUMBERS = """if os.path.exists("numbers.pt"):
+    numbers = torch.load("numbers.pt")
+else:
+    numbers = torch.ones(3)
+    torch.save(numbers, "numbers.pt")"""
 BEST_WEIGHTS = """if val < best:
     best = val
     kept = {name: value.clone() for name, value in model.state_dict().items()}"""
@@ -204,6 +209,7 @@ def test_decisions_on_results_of_a_copy_are_those_of_rank_0(made: str, use: str)
         "sum(p.norm() for p in model.parameters())",
         "sum(p.pow(2).sum() for p in model.parameters()).sqrt()",
         'model.state_dict()["weight"].std()',
+        "torch.cat([p.detach().flatten() for p in model.parameters()]).norm()",
     ],
 )
 def test_decisions_on_norms_are_those_of_rank_0(norm: str) -> None:
@@ -306,12 +312,35 @@ def test_decisions_by_private_chance_are_those_of_rank_0(made: str, drawn: str, 
         {"resume": 'if not os.path.exists("out"):\n    os.makedirs("out")'},
         {"optimizer": PLATEAU.replace("ReduceLROnPlateau(optimizer", "StepLR(optimizer, 1"),
          "epoch": "scheduler.step()"},
+        {"resume": KEPT_NUMBERS, "step": "if numbers.sum() > 10:\n    break"},
         {"start": "total, best = 0.0, 9.0", "step": "total += loss.item()",
          "epoch": "if total > best:\n    break\nbest = total"},
     ],
 )  # fmt: skip
 def test_what_is_equal_or_harmless_stays(parts: dict[str, str]) -> None:
     assert agreed_lines(script(**parts)) == []
+
+
+PART = """at, many = {at}, {many}
+part = table.narrow(1, at, many)
+if part.size(1) > 2:
+    break"""
+
+
+@pytest.mark.parametrize(
+    ("at", "many", "lines"),
+    [
+        ("1", "random.randint(0, 2)", ["if from_main_process(part.size(1) > 2):"]),
+        ("random.randint(0, 1)", "2", []),
+        ("1", "2", []),
+    ],
+)
+def test_parts_are_as_long_as_they_are_told_wherever_they_begin(
+    at: str, many: str, lines: list[str]
+) -> None:
+    step = PART.format(at=at, many=many)
+    source = script(top="import random\n", start="table = torch.randn(8, 3)", step=step)
+    assert agreed_lines(source) == lines
 
 
 @pytest.mark.parametrize(

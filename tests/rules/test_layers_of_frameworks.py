@@ -138,6 +138,7 @@ def test_layers_of_gluon_that_cross_samples(layer: str) -> None:
         "nn.LayerNorm()",
         "nn.Flatten()",
         "nn.HybridLambda('relu')",
+        "rnn.LSTM(8, layout='NTC')",
         "nn.GroupNorm(2)",
         "nn.Dropout(0.1)",
         CHAIN.format("nn.LayerNorm()"),

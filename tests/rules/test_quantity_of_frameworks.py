@@ -473,6 +473,20 @@ def test_an_expression_is_the_same_in_every_framework(
 
 
 @pytest.mark.parametrize(
+    ("expression", "dim"),
+    [
+        ("out.sum(axis=0, exclude=True)", 0),
+        ("out.T.sum(axis=1, exclude=True)", 0),
+        ("out.T.mean(axis=1, exclude=True)", 0),
+        ("out.T.sum(axis=(0, 1), exclude=True)", 1),
+    ],
+)
+def test_samples_move_up_where_all_other_axes_are_summed_over(expression: str, dim: int) -> None:
+    found = measured("mxnet", expression)
+    assert (found.kind, found.dim) == (Kind.SAMPLE, dim)
+
+
+@pytest.mark.parametrize(
     ("framework", "expression", "word"),
     [("paddle", "paddle.cummax_(out)", "cummax_"), ("pytorch", "torch.quaver(out)", "quaver")],
 )
