@@ -17,7 +17,8 @@ After:
 
 Refuses when:
     the divisor cannot be followed; a module or its loss divides by the batch of one worker, or
-    the loss is made of its sums and means; gradients are read before they are added up; workers may leave the loop at different batches.
+    the loss is made of its sums and means; gradients are read before they are added up; workers
+    may leave the loop at different batches.
 
 Source:
     https://mxnet.apache.org/versions/1.9.1/api/python/docs/api/gluon/trainer.html

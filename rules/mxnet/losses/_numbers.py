@@ -55,7 +55,8 @@ class Numbers:
     Args:
         plan: the plan.
         readings: the places that read numbers which add up, by the values that they give.
-        chosen: those that something reported, decided or set is made of, by the identity of the node.
+        chosen: those that something reported, decided or set is made of, by the identity of the
+            node.
     """
 
     plan: Plan
