@@ -39,9 +39,9 @@ def is_no_array(value: Value) -> bool:
     """Whether a value is no array for certain: a list of states is none."""
     if isinstance(value, (Constant, Mapping, Sequence)):
         return True
-    return is_states(value) or (
-        isinstance(value, Opaque)
-        and any(isinstance(callee, Opaque) and callee.name == "begin_state" for callee in value.callee)
+    return is_states(value) or any(
+        isinstance(callee, Opaque) and callee.name == "begin_state"
+        for callee in getattr(value, "callee", ())
     )
 
 
