@@ -86,6 +86,24 @@ def test_a_term_of_the_parameters_alone_is_warned_of() -> None:
     assert codes(convert(script("mx.sym.sum(mx.sym.square(weight))"))) & FOUND == {"MX306"}
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "mx.sym.BatchNorm(prob)",
+        "mx.sym.SoftmaxActivation(data=prob)",
+        "mx.sym.contrib.MultiProposal(prob)",
+        "mx.sym.Custom(prob, op_type='own')",
+    ],
+)
+def test_what_is_not_known_of_samples_is_warned_of_where_they_are_reduced(rows: str) -> None:
+    kept = f"mx.sym.square({rows} - mask)"
+    for apart in (kept, f"mx.sym.sum({kept}, axis=1)", f"{kept}.mean(axis=(1,))"):
+        assert not codes(convert(script(apart))) & FOUND
+    expected = {"MX303"} if "Norm" in rows or "Softmax" in rows else {"MX306"}
+    for reduced in (f"mx.sym.mean({kept})", f"{kept}.mean()", f"mx.sym.mean({kept}, axis=(0, 1))"):
+        assert codes(convert(script(reduced))) & FOUND == expected
+
+
 def test_a_mean_of_the_batch_of_one_process_is_averaged_by_the_module() -> None:
     mean = "mx.sym.mean(mx.sym.square(prob - mask))"
     grown = Options(batch_size="per-device")

@@ -85,6 +85,8 @@ def test_rows_that_the_samples_count_up_to_are_refused(weights: str, before: str
         ("mx.nd.array(bank[: data.shape[1]]).reshape((1, -1)).mean()", ""),
         ("mx.nd.ones((64, 1))[: len(data)]", ""),
         ("np.ones((64, 1))[k : k + n]", "n = len(data); k += n"),
+        ("mx.nd.array(bank[:1]).broadcast_to((64, 1))[: len(data)]", ""),
+        ("mx.nd.broadcast_to(mx.nd.array(bank[:1]), (64, 1))[: len(data)]", ""),
         ("mx.nd.array(bank)[label]", ""),
         ("data[:, 0:1]", ""),
     ],

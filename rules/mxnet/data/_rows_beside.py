@@ -23,6 +23,10 @@ from transpile.rules.mxnet.losses._numbers import in_training
 TAKING = frozenset({"take", "slice_axis", "slice", "slice_like", "islice"})
 #: Arrays of which all rows are alike.
 ALIKE = FILLED - {f"{package}.empty" for package in ("mxnet.nd", "mxnet.np", "numpy")}
+#: Methods and functions that give an array one row again and again.
+REPEATING = frozenset(
+    {"broadcast_to", "broadcast_axis", "broadcast_like", "ones_like", "zeros_like"}
+)
 Place = tuple[Module, cst.BaseExpression]
 
 
@@ -70,7 +74,11 @@ def taken_from(plan: Plan, node: cst.Call) -> Values:
 
 def is_alike(value: Value) -> bool:
     """Whether a value is an array of which all rows are alike, or no array at all."""
-    return not isinstance(value, Opaque) or not ALIKE.isdisjoint(called_names(value))
+    if not isinstance(value, Opaque) or not ALIKE.isdisjoint(called_names(value)):
+        return True
+    words = {name.rpartition(".")[2] for name in called_names(value)}
+    words |= {each.name for each in value.callee if isinstance(each, Opaque)}
+    return not REPEATING.isdisjoint(words)
 
 
 def counts_rows(plan: Plan, node: cst.CSTNode) -> bool:

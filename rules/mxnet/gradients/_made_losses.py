@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.facts.events import Event
-from transpile.facts.values import Mapping, Values
-from transpile.plan.graph import called_names
+from transpile.facts.values import Constant, Mapping, Opaque, Sequence, Values
+from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Remark, Ruling
 from transpile.rules.mxnet._roles import fits
@@ -16,6 +16,11 @@ from transpile.rules.mxnet.losses._symbols import made_losses
 
 #: What lets no gradient through.
 BLOCKING = frozenset({"mxnet.sym.BlockGrad", "mxnet.sym.stop_gradient"})
+#: What makes one number of several.
+REDUCING = frozenset(
+    {"mean", "sum", "sum_axis", "nansum", "max", "max_axis", "min", "min_axis", "prod", "norm",
+     "softmax_cross_entropy", "dot", "topk"}
+)  # fmt: skip
 SUM_INSTEAD = (
     "make the loss one number for each sample, or a sum over the batch divided by a number that "
     "the script says: the module divides by the batch of all workers"
@@ -53,8 +58,8 @@ def answer_for(plan: Plan, event: Event, loss: Values) -> Answer | None:
         return None if grows else mean_of_a_share(event)
     if found is Reduction.COUPLED:
         return coupled(event) if grows else of_a_share(event)
-    if grows:
-        return None
+    if grows or (found is not Reduction.UNEVEN and not reduces(loss)):
+        return None  # with a number for each sample, whatever else is not known
     if found is Reduction.UNEVEN:
         return Ruling.refuse(
             "MX308",
@@ -70,6 +75,39 @@ def answer_for(plan: Plan, event: Event, loss: Values) -> Answer | None:
         "add up, and anything else, such as their mean or a penalty on the parameters, would count "
         "once for each worker",
         "compare a run with that of one process, or make the loss a sum of what is known",
+    )
+
+
+def reduces(loss: Values) -> bool:
+    """Whether some reduction behind a loss may be one over the samples of a batch."""
+    return any(
+        word in REDUCING and may_be_over_samples(value)
+        for value in walk_back(loss)
+        if isinstance(value, Opaque) and value.kind == "call"
+        for word in words_of(value)
+    )
+
+
+def words_of(value: Opaque) -> set[str]:
+    """The last words of the functions and methods that a value is the result of."""
+    methods = {each.name for each in value.callee if isinstance(each, Opaque)}
+    return methods | {name.rpartition(".")[2] for name in called_names(value)}
+
+
+def may_be_over_samples(value: Opaque) -> bool:
+    """Whether a reduction has the first axis among its own, as far as is known."""
+    method = any(isinstance(each, Opaque) for each in value.callee)
+    axis = value.arguments.get("axis", 0 if method else 1)
+    if axis is None or value.arguments.keyword("exclude") is not None:
+        return True
+    numbers = tuple(
+        number
+        for each in axis.values
+        for group in (each.elements if isinstance(each, Sequence) else [(each,)])
+        for number in group
+    )
+    return not numbers or any(
+        not isinstance(each, Constant) or each.value in (0, None) for each in numbers
     )
 
 
