@@ -163,6 +163,18 @@ args = """,
 }
 #: Rules that only say something, which their after does not need any more.
 BY_HAND = {
+    "mxnet/remark-on-common-draws": HEAD
+    + LOADER
+    + TRAINER
+    + "for data, label in loader:\n    @\n    with autograd.record():\n"
+    + "        loss = loss_fn(net(data), label)\n"
+    + "    loss.backward()\n    trainer.step(64)\n",
+    "mxnet/refuse-rows-beside": HEAD
+    + "weights = mx.nd.random.uniform(shape=(640, 1))\nat = 0\n"
+    + LOADER
+    + TRAINER
+    + "@\n    with autograd.record():\n        loss = loss_fn(net(data), label, weight)\n"
+    + "    loss.backward()\n    trainer.step(64)\n",
     "mxnet/remark-on-batch-norm": HEAD.replace(
         "net.init", "net = gluon.nn.Sequential()\n@\nnet.init"
     )

@@ -39,7 +39,8 @@ OPERATIONS = {
     **dict.fromkeys(
         ("cbrt", "rcbrt", "softrelu", "softsign", "smooth_l1", "Activation", "LeakyReLU", "fix",
          "rint", "degrees", "radians", "gammaln", "gamma", "L2Normalization", "SequenceMask",
-         "hard_sigmoid", "power_scalar", "leaky_relu", "activation", "gelu", "logistic"),
+         "hard_sigmoid", "power_scalar", "leaky_relu", "activation", "gelu", "logistic",
+         "BatchNorm", "BatchNorm_v1", "InstanceNorm", "GroupNorm", "LRN", "SoftmaxActivation"),
         "elementwise",
     ),
     "asnumpy": "numpy", "asscalar": "item", "power": "pow", "mod": "remainder", "equal": "eq",

@@ -95,10 +95,7 @@ def updates(plan: Plan) -> list[Update]:
 
 def find_updates(plan: Plan) -> Iterator[Update]:
     """See :func:`updates`."""
-    evaluations = {id(event.node) for event in model_calls(plan) if is_evaluation(event)}
-    for event in plan.facts.reached_calls:
-        if any(id(frame.node) in evaluations for frame in event.calls()):
-            continue
+    for event in in_training(plan):
         first = event.arguments.get("loss", 0)
         loss = first.values if first is not None else ()
         if any(is_optimizer(plan, callee) for callee in event.callee):
@@ -112,9 +109,17 @@ def find_updates(plan: Plan) -> Iterator[Update]:
                     yield Update(event, (), name)
 
 
+def in_training(plan: Plan) -> Iterator[Event]:
+    """The calls that are reached, but for those behind calls of models that only evaluate."""
+    evaluations = {id(event.node) for event in model_calls(plan) if is_evaluation(event)}
+    for event in plan.facts.reached_calls:
+        if not any(id(frame.node) in evaluations for frame in event.calls()):
+            yield event
+
+
 def backwards(plan: Plan) -> list[Event]:
     """The calls that give gradients to the script itself."""
-    return [event for event in plan.facts.reached_calls if BACKWARD in names_of(event)]
+    return [event for event in in_training(plan) if BACKWARD in names_of(event)]
 
 
 def models(plan: Plan) -> list[Instance]:

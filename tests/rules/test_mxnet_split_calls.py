@@ -93,6 +93,64 @@ def test_what_would_not_be_exact_is_refused(first: str) -> None:
     assert "MX352" in codes(result(first=first, options=Options(shard="calls")))
 
 
+def with_states(given: str, before: str = "state = [mx.nd.zeros((8, 4))]") -> Result:
+    """A network that has a second input, and gives something beside its output."""
+    script = SCRIPT.format(inside="pass", first=before, loss="LOSS", size="1")
+    script = script.replace("def forward(self, x):", "def forward(self, x, state=None):")
+    script = script.replace("return self.body(x)", "return self.body(x), state")
+    script = script.replace(
+        "        loss = LOSS\n",
+        f"        out, after = net(mx.nd.array(x), {given})\n        loss = (out ** 2).mean()\n",
+    )
+    return convert(script, Options(shard="calls"))
+
+
+@pytest.mark.parametrize(
+    ("given", "before"),
+    [
+        ("state", "state = [mx.nd.zeros((8, 4))]"),
+        ("[one.detach() for one in state]", "state = [mx.nd.zeros((8, 4))]"),
+        ("state", "state = gluon.rnn.LSTM(4).begin_state(8)"),
+        ("state", "state = None"),
+        ("0.5", "pass"),
+        ("dict(one=mx.nd.ones(8))", "pass"),
+    ],
+)
+def test_inputs_that_are_no_arrays_are_refused(given: str, before: str) -> None:
+    found = with_states(given, before)
+    assert found.outcome is Outcome.REFUSED and "MX352" in codes(found)
+
+
+@pytest.mark.parametrize("given", ["mx.nd.zeros((8, 4))", "state"])
+def test_inputs_and_outputs_that_are_arrays_are_split(given: str) -> None:
+    found = with_states(given, "state = mx.nd.array(np.zeros((8, 4)))")
+    assert "split_calls(net)" in found.text
+
+
+@pytest.mark.parametrize(
+    ("gives", "outcome"),
+    [
+        ("out, [out, out]", Outcome.REFUSED),
+        ("self.cell(x.expand_dims(0), self.cell.begin_state(8))", Outcome.REFUSED),
+        ("out, out * 2", Outcome.CONVERTED),
+        ("[out, self.cell(x.expand_dims(1))]", Outcome.CONVERTED),
+    ],
+)
+def test_lists_of_states_among_the_outputs_are_refused(gives: str, outcome: Outcome) -> None:
+    script = SCRIPT.format(inside="out = self.body(x)", first="pass", loss="LOSS", size="1")
+    script = script.replace("return self.body(x)", f"one, two = {gives}\n        return one, two")
+    script = script.replace(
+        "self.body = gluon", "self.cell = gluon.rnn.LSTM(4)\n        self.body = gluon"
+    )
+    script = script.replace("LOSS", "(net(mx.nd.array(x))[0] ** 2).mean()")
+    assert convert(script, Options(shard="calls")).outcome is outcome
+
+
+def test_inputs_without_gradients_may_be_anything() -> None:
+    shown = "net(mx.nd.ones((8, 4)), [mx.nd.zeros((8, 4))])"
+    assert "split_calls(net)" in with_states("mx.nd.zeros((8, 4))", shown).text
+
+
 def test_what_does_not_go_with_split_calls_is_refused() -> None:
     for options in (
         Options(shard="calls", kvstore="dist_async"),

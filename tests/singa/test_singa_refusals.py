@@ -106,3 +106,59 @@ def test_a_path_whose_ranks_are_called_otherwise_is_refused() -> None:
     result = convert(text, path=str(OWN_PATH), folder=OWN_PATH.parent)
     assert result.outcome is Outcome.REFUSED
     assert "SG152" in codes(result)
+
+
+#: Updates that look at the gradients first, for a limit to their norm.
+CLIPPED = (
+    """\
+        pairs = list(autograd.backward(loss))
+        norm = float(np.sqrt(sum((tensor.to_numpy(g) ** 2).sum() for _, g in pairs)))
+        for p, g in pairs:
+            if norm > 0.5:
+                g *= 0.5 / norm
+            self.optimizer.update(p, g)
+        self.optimizer.step()
+""",
+    """\
+        for p, g in autograd.backward(loss):
+            scale = min(1.0, 0.5 / float(np.abs(tensor.to_numpy(g)).max()))
+            self.optimizer.update(p, g * scale)
+        self.optimizer.step()
+""",
+    """\
+        gradients = dict(autograd.backward(loss))
+        self.norm = {p: np.linalg.norm(tensor.to_numpy(g)) for p, g in gradients.items()}
+        for p, g in gradients.items():
+            self.optimizer.update(p, g)
+        self.optimizer.step()
+""",
+)
+
+
+def updated(lines: str, loss: str = "self.criterion(out, y)") -> Result:
+    """The script with an update of its own."""
+    text = SCRIPT.replace("        self.optimizer(loss)\n", lines)
+    assert text != SCRIPT
+    text = text.replace("self.criterion(out, y)", loss)
+    return convert(text.replace("import device", "import autograd, device"))
+
+
+@pytest.mark.parametrize("lines", CLIPPED)
+def test_gradients_that_are_looked_at_are_those_of_the_whole_batch(lines: str) -> None:
+    result = updated(lines)
+    assert result.outcome is Outcome.CONVERTED, result.findings
+    assert "share_gradients(autograd.backward(loss))" in result.text
+    assert "_of(tensor.to_numpy(g))" not in result.text
+
+
+@pytest.mark.parametrize("lines", CLIPPED)
+def test_gradients_of_what_is_no_mean_are_refused_for_their_loss(lines: str) -> None:
+    result = updated(lines, "autograd.reduce_sum(autograd.abs(autograd.sub(out, y)), axes=[0, 1])")
+    assert result.outcome is Outcome.REFUSED
+    assert "SG211" in codes(result)
+    assert not any("autograd.backward" in finding.message for finding in result.findings)
+
+
+def test_what_is_made_of_samples_beside_gradients_is_still_refused() -> None:
+    lines = CLIPPED[0].replace("tensor.to_numpy(g) **", "tensor.to_numpy(out[0]) **")
+    assert "SG142" in codes(updated(lines))

@@ -180,4 +180,36 @@ After:
 When to ignore:
     Never: gradients would not be shared.
 """,
+    "FL313": """\
+Why:
+    A variable of the program holds what a trainer has made of its shares of the batches.
+
+How to fix:
+    Compute it of the data before training, or leave it out of the program.
+
+Before:
+    fluid.layers.assign(0.9 * running + 0.1 * fluid.layers.mean(x), running)
+
+After:
+    running = fluid.layers.fill_constant([1], "float32", value=mean_of_data)
+
+When to ignore:
+    Where a number of about the right size is enough.
+""",
+    "FL314": """\
+Why:
+    Each trainer fetches numbers of its share, and makes its next batch of them.
+
+How to fix:
+    Fetch means alone, or choose what is fed without what is fetched.
+
+Before:
+    (errors,) = executor.run(feed=feed, fetch_list=[error])
+
+After:
+    (average,) = executor.run(feed=feed, fetch_list=[loss])
+
+When to ignore:
+    Never where numbers choose rows: they count those of a share.
+""",
 }

@@ -15,8 +15,8 @@ After:
     sgd.minimize(scale_loss(loss))
 
 Refuses when:
-    never: what is not recognised, means over the words of sequences and losses that couple the
-    samples of a batch are reported.
+    never: what is not recognised, means over the words of sequences, losses that couple the
+    samples of a batch, and what is kept of one batch for the next are reported.
 
 Source:
     https://www.paddlepaddle.org.cn/documentation/docs/en/1.8/advanced_guide/distributed_training/cluster_howto_en.html
@@ -39,6 +39,7 @@ from transpile.rules.fluid.data._loaders import LOADERS
 from transpile.rules.fluid.gradients._learning_rate import follows_schedule
 from transpile.rules.fluid.gradients._minimizes import Minimize, loss_of
 from transpile.rules.fluid.losses._coupling import chosen_rows, couples
+from transpile.rules.fluid.losses._kept import fed_back, states
 from transpile.rules.fluid.losses._losses import Kind, counts_tokens, kind_of, normalisers
 from transpile.rules.fluid.losses._reported import reported
 
@@ -52,6 +53,8 @@ CODES = {
     "FL307": "each trainer clips its own gradients",
     "FL309": "the schedule of the learning rate counts other steps than in one process",
     "FL310": "rows of the whole batch are chosen",
+    "FL313": "the program keeps what it makes of a share of a batch",
+    "FL314": "what is fed is made of what was fetched of a share of a batch",
     "FL308": "updates of a sparse embedding depend on the order of ids",
 }
 
@@ -157,6 +160,7 @@ def unlike(plan: Plan) -> Iterator[Remark]:
             message,
             "read it as a sample of the batch, or evaluate with a test program",
         )
+    yield from carried(plan)
     for event in plan.facts.reached_calls:
         if PY_FUNC in names_of(event):
             yield remark(
@@ -174,6 +178,27 @@ def unlike(plan: Plan) -> Iterator[Remark]:
             "batch norm takes its statistics over each trainer's share of the batch, and trainer 0 "
             "saves its own",
             "keep shares large enough, or take a larger batch",
+        )
+
+
+def carried(plan: Plan) -> Iterator[Remark]:
+    """What a trainer keeps of its shares, and has later batches meet."""
+    for event in states(plan):
+        yield remark(
+            event,
+            "FL313",
+            "the program keeps here what it makes of a batch, for batches that come later: each "
+            "trainer makes it of its own share, and trainer 0 saves its own",
+            "compute it of the data before training, or expect numbers of a share",
+        )
+    for run, line in fed_back(plan):
+        yield remark(
+            run.event,
+            "FL314",
+            f"what is fed here is made of what is fetched in line {line}: each trainer sees its "
+            "own share of the batch there, and goes on with batches of its own",
+            "fetch means alone, which the servers average, or choose what is fed without what is "
+            "fetched",
         )
 
 

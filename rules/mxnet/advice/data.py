@@ -118,6 +118,22 @@ After:
 When to ignore:
     Never: rows would not belong together.
 """,
+    "MX223": """\
+Why:
+    A worker has every so manieth sample of a batch, and would take the rows of others.
+
+How to fix:
+    Put the array into the data set of the loader.
+
+Before:
+    w = weights[at : at + len(x)]
+
+After:
+    dataset = gluon.data.ArrayDataset(x, y, weights)
+
+When to ignore:
+    Never: rows would not belong together.
+""",
     "MX232": """\
 Why:
     Adaptive optimizers often diverge with a rate that grows with the number of workers.

@@ -67,4 +67,20 @@ After:
 When to ignore:
     Always where evaluation is short.
 """,
+    "MX613": """\
+Why:
+    Each worker sees its part of a batch, and would set its optimizer to something else.
+
+How to fix:
+    Make it of a sum or a mean of the batch, or of the number of steps.
+
+Before:
+    trainer.set_learning_rate(0.1 / data.shape[0])
+
+After:
+    trainer.set_learning_rate(0.1 / batch_size)
+
+When to ignore:
+    Where the parts are known to give the same number.
+""",
 }

@@ -200,6 +200,22 @@ After:
 When to ignore:
     Where shares are large.
 """,
+    "MX319": """\
+Why:
+    Workers draw noise of their own, and with it a number that a batch has once.
+
+How to fix:
+    Draw that number of a generator that all workers seed alike.
+
+Before:
+    lam = np.random.beta(0.4, 0.4)
+
+After:
+    rng = np.random.RandomState(0)
+
+When to ignore:
+    Where one number for each share of the batch is as good.
+""",
     "MX352": """\
 Why:
     Calls are split by rows, and every call here mixes them.

@@ -16,8 +16,9 @@ After:
     trainer.step(data.shape[0] * get_num_workers())
 
 Refuses when:
-    the divisor cannot be followed; a module or its loss divides by the batch of one worker;
-    gradients are read before they are added up; workers may leave the loop at different batches.
+    the divisor cannot be followed; a module or its loss divides by the batch of one worker, or
+    the loss is made of its sums and means; gradients are read before they are added up; workers
+    may leave the loop at different batches.
 
 Source:
     https://mxnet.apache.org/versions/1.9.1/api/python/docs/api/gluon/trainer.html
@@ -47,6 +48,7 @@ from transpile.rules.mxnet.data._loaders import from_store
 from transpile.rules.mxnet.gradients._divisors import Divisor, divisor_of, divisor_unknown
 from transpile.rules.mxnet.gradients._early import early_exits, early_gradients
 from transpile.rules.mxnet.gradients._early_sums import early_sum, is_taken_alone
+from transpile.rules.mxnet.gradients._made_losses import made_loss_answers
 from transpile.rules.mxnet.gradients._module_divisors import module_divisors
 from transpile.rules.mxnet.losses._losses import Reduction, reduction
 from transpile.rules.mxnet.losses._numbers import takes_samples
@@ -54,7 +56,7 @@ from transpile.rules.mxnet.losses._numbers import takes_samples
 CODES = {
     "MX301": "each update is the average over the batch of all workers",
     "MX302": "the divisor of an update cannot be followed",
-    "MX303": "a module divides by the batch of one worker",
+    "MX303": "a module divides, or its loss is made, by the batch of one worker",
     "MX304": "gradients are used before they are added up over the workers",
     "MX305": "workers may leave the training loop at different batches",
     "MX307": "no trainer takes the gradients of a backward pass",
@@ -85,6 +87,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
     yield from by_hand(plan)
     yield from unseen(plan)
     yield from module_divisors(plan)
+    yield from made_loss_answers(plan)
 
 
 def unseen(plan: Plan) -> Iterator[Ruling]:

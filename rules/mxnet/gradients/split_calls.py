@@ -21,8 +21,9 @@ After:
 Refuses when:
     something else than Gluon networks with a trainer in a loop is trained; the noise of dropout
     would part the workers; second derivatives are taken, which ``autograd.Function`` does not have;
-    a network does something else in training, or keeps something between its calls; the batches
-    are the same in every step.
+    a network does something else in training, or keeps something between its calls, or is given
+    or gives something else than arrays, such as lists of states; the batches are the same in every
+    step.
 
 Source:
     https://mxnet.apache.org/versions/1.9.1/api/python/docs/api/autograd/index.html
@@ -45,6 +46,7 @@ from transpile.plan.models.parts import walk_parts
 from transpile.records import dataclass
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import has_modules, trainer_argument, trainers
+from transpile.rules.mxnet.gradients._inputs import no_arrays
 
 CODES = {
     "MX351": "the calls of trained networks are split over the workers",
@@ -189,6 +191,9 @@ def places(plan: Plan) -> list[Place] | str:
         kept = what_is_kept(models[0])
         if kept:
             return kept
+        other = no_arrays(models[0])
+        if other:
+            return f"'{text}' {other}: what of them is a row for each sample cannot be told"
         found.append(Place(trainer.event.module, statement, text, models[0]))
     return found
 

@@ -31,7 +31,7 @@ class Shares(Analysis):
 
     Args:
         plan: the plan.
-        own: the identities of such batches.
+        own: the identities of such batches, and of the symbols that stand for them.
     """
 
     def __init__(self, plan: Plan, own: frozenset[int]) -> None:
@@ -48,8 +48,9 @@ def shares(plan: Plan) -> Shares:
     """The quantities of a plan; made once for all rules."""
     from transpile.rules.mxnet.data._draws import noise
     from transpile.rules.mxnet.data._slices import cut_values
+    from transpile.rules.mxnet.losses._symbols import inputs
 
-    return Shares(plan, frozenset(cut_values(plan) | noise(plan)))
+    return Shares(plan, frozenset(cut_values(plan) | noise(plan) | inputs(plan)))
 
 
 def reduction(plan: Plan, values: Values) -> Reduction:

@@ -22,6 +22,7 @@ from transpile.rules.mxnet.data._draws import holds_batch, noise
 from transpile.rules.mxnet.data._loaders import from_store
 from transpile.rules.mxnet.data._slices import cut_values
 from transpile.rules.mxnet.losses._losses import Reduction, picks_samples, reduction
+from transpile.rules.mxnet.losses._settings import settings
 
 #: Methods that read a number, or numbers, off a device.
 READING = ("asscalar", "asnumpy", "item")
@@ -54,7 +55,8 @@ class Numbers:
     Args:
         plan: the plan.
         readings: the places that read numbers which add up, by the values that they give.
-        chosen: those that something reported or decided is made of, by the identity of the node.
+        chosen: those that something reported, decided or set is made of, by the identity of the
+            node.
     """
 
     plan: Plan
@@ -117,6 +119,9 @@ def numbers_of(plan: Plan, vocabulary: Vocabulary) -> Numbers:
             found.explain(values)
         for test in decisions(plan):
             found.explain(test)
+        for _, values in settings(plan):
+            if in_training(plan, values):
+                found.explain(values)
     return found
 
 

@@ -2,12 +2,13 @@
 
 What:
     Where a mean or a sum over a training batch is read (``loss.mean().asscalar()``) and something
-    that is reported or decided is made of it, it becomes that over the batches of all workers. A
-    count of samples that a batch is added to grows by those of all workers.
+    that is reported or decided is made of it, or something that an optimizer is set to, it becomes
+    that over the batches of all workers. A count of samples that a batch is added to grows by those
+    of all workers.
 
 Why:
-    A worker has seen its part of each batch only: it would report the loss of that part, and stop
-    at another batch than the others.
+    A worker has seen its part of each batch only: it would report the loss of that part, stop at
+    another batch than the others, and take steps of another size.
 
 Before:
     total += loss.mean().asscalar()
@@ -16,7 +17,7 @@ After:
     total += average_workers(loss.mean().asscalar())
 
 Refuses when:
-    never: numbers that are neither means nor sums are reported.
+    never: a warning names numbers that are neither means nor sums.
 
 Source:
     https://mxnet.apache.org/versions/1.9.1/api/python/docs/api/kvstore/index.html
@@ -31,12 +32,17 @@ import libcst as cst
 from transpile.facts.values import Opaque
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.mxnet._roles import can_reduce
 from transpile.rules.mxnet.data._loaders import asks_workers, from_store
 from transpile.rules.mxnet.effects._vocabulary import VOCABULARY
-from transpile.rules.mxnet.losses._numbers import Number, numbers_of
+from transpile.rules.mxnet.losses._numbers import Number, in_training, numbers_of
+from transpile.rules.mxnet.losses._settings import settings
 
-CODES = {"MX605": "a number counts the samples of all workers"}
+CODES = {
+    "MX605": "a number counts the samples of all workers",
+    "MX613": "an optimizer is set to what one worker has of its batches",
+}
 #: Where calls are split, every worker has whole batches.
 WAYS = ("data",)
 
@@ -51,6 +57,25 @@ def decide(plan: Plan) -> Iterator[Answer]:
             data=number,
             done=is_done(plan, number),
         )
+    yield from set_by_one(plan)
+
+
+def set_by_one(plan: Plan) -> Iterator[Remark]:
+    """Warnings of settings of optimizers that are made of what cannot be added up."""
+    seen: set[int] = set()
+    for event, values in settings(plan):
+        if id(event.node) in seen or not in_training(plan, values):
+            continue
+        seen.add(id(event.node))
+        if not can_reduce(plan) or not numbers_of(plan, VOCABULARY).explain(values):
+            yield Remark.warn(
+                "MX613",
+                event,
+                "what is set here is made of one worker's part of the batches, so that the workers "
+                "take steps of other sizes than one process does",
+                "make it of a sum or a mean over the batch that is read by asscalar(), of a count "
+                "of samples that grows by +=, or of the number of steps",
+            )
 
 
 def is_done(plan: Plan, number: Number) -> bool:

@@ -12,12 +12,12 @@ from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.roles.loaders import enters_iterator
 from transpile.rules.mxnet._roles import fits, trainers, updates
+from transpile.rules.mxnet.data._common_draws import HOST, common_draws
 from transpile.rules.mxnet.data._draws import is_random
 from transpile.rules.mxnet.data._shares import VARIED, shares_batches
 from transpile.rules.mxnet.data._slices import cut_values
+from transpile.rules.mxnet.gradients.split_calls import drops_out as networks_drop_out
 
-#: Random numbers of numpy and of Python.
-HOST = ("numpy.random.", "random.")
 #: What numpy draws as noise; all else may be an order or a choice.
 NOISE = frozenset(
     f"numpy.random.{name}"
@@ -36,10 +36,13 @@ SEEDS = frozenset({"numpy.random.seed", "random.seed", "mxnet.random.seed", "mxn
 def draws_on_its_own(plan: Plan) -> bool:
     """Whether workers may draw random numbers of MXNet of their own once training is set up.
 
-    Not where data is made of them later, or a decision, which must be the same on all of them.
+    Not where data is made of them later, or a decision, which must be the same on all of them, nor
+    where nothing but what all samples of a batch have in common is drawn.
     """
     later = [event for event in draws(plan, VARIED) if event.order > beginning(plan)]
     if later and cut_values(plan):
+        return False
+    if later and are_common(plan, later) and not networks_drop_out(plan):
         return False
     return not decides(plan, later)
 
@@ -54,6 +57,9 @@ def augments_on_its_own(plan: Plan) -> bool:
     if any(loader.event.order > first and not is_known(loader.value) for loader in plan.loaders):
         return False
     later = [event for event in draws(plan, HOST) if event.order > first]
+    drawing = [event for event in plan.facts.events if is_later(plan, event, first)]
+    if later and are_common(plan, [event for event in drawing if augments(event)]):
+        return False
     loops = {id(update.loop.node) for update in updates(plan) if update.loop is not None}
     for event in later:
         inside = any(isinstance(frame, Loop) and id(frame.node) in loops for frame in event.stack)
@@ -61,6 +67,12 @@ def augments_on_its_own(plan: Plan) -> bool:
         if not inside and not noise:
             return False
     return not decides(plan, later)
+
+
+def are_common(plan: Plan, drawn: list[Event]) -> bool:
+    """Whether calls draw only what all samples of a batch have in common."""
+    common = {id(event.node) for event in common_draws(plan)}
+    return all(id(event.node) in common for event in drawn)
 
 
 def augments(event: Event) -> bool:

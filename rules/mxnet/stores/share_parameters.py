@@ -5,8 +5,9 @@ What:
     rank 0, those that get values later as soon as they have them. Behind
     the loop over the batches the running statistics of batch norm, which no trainer updates,
     become their mean over the workers. Dropout, noise and augmentations differ from worker to
-    worker then; where random numbers become data or decide something, all workers go on drawing
-    the same ones. A module takes the parameters of rank 0 by itself.
+    worker then; where random numbers become data or decide something, or nothing but what a whole
+    batch has in common is drawn, all workers go on drawing the same ones. A module takes the
+    parameters of rank 0 by itself.
 
 Why:
     A store broadcasts the initial parameters inside the first step only: the gradients of that step

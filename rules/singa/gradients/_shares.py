@@ -18,7 +18,7 @@ from transpile.quantity.asking import Analysis, Kind, Quantity, describe
 from transpile.records import dataclass, replace
 from transpile.rules.singa._quantities import keeps_gradients
 from transpile.rules.singa._roles import is_evaluation, model_calls
-from transpile.rules.singa._vocabulary import FROM_NUMPY, TENSOR
+from transpile.rules.singa._vocabulary import BACKWARD, FROM_NUMPY, TENSOR
 
 ROWS, MEAN, SAME = "rows", "mean", "same"
 #: Where functions stand that make tensors.
@@ -68,6 +68,9 @@ class Shares(Analysis):
 
     def external(self, value: Opaque, name: str) -> Quantity:
         """A call of something outside the project by its name."""
+        if name == BACKWARD:
+            # Every backward pass of a script gives the gradients that all processes average.
+            return domain.equal()
         found = super().external(value, name)
         unheard = name.startswith(FUNCTIONS) and not self.vocabulary.operation(
             name.rpartition(".")[2]
