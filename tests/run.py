@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = ROOT / ".venv-test"
 STAMP = ENVIRONMENT / "complete"
 PROGRAMS = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
-CHECKS = (["ruff", "check", "."], ["black", "--check", "--quiet", "."], ["mypy"])
+CHECKS = (["ruff", "check", "."], ["black", "--check", "."], ["mypy"])
 OLDEST_PYTHON = (3, 10)
 
 

@@ -81,8 +81,7 @@ def fed_back(plan: Plan) -> Iterator[tuple[Run, int]]:
     fetching = [
         run
         for run in training
-        if run.event.arguments.get("fetch_list", 2) is not None
-        and id(run.event.node) not in shared
+        if run.event.arguments.get("fetch_list", 2) is not None and id(run.event.node) not in shared
     ]
     if not fetching:
         return

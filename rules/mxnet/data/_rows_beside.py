@@ -48,9 +48,7 @@ def rows_beside(plan: Plan) -> Iterator[Place]:
             reached = any(id(value) in behind for value in plan.facts.values_of(node))
             if not reached or not base or all(map(is_alike, base)) or in_training(plan, base):
                 continue
-            if any(counts_rows(plan, each) for each in by) or cuts_batches(
-                plan, module, node, fed
-            ):
+            if any(counts_rows(plan, each) for each in by) or cuts_batches(plan, module, node, fed):
                 yield module, node
 
 

@@ -43,7 +43,8 @@ def inputs(plan: Plan) -> frozenset[int]:
         for event in plan.facts.reached_calls
         if not VARIABLES.isdisjoint(names_of(event))
         for argument in (event.arguments.get("name", 0),)
-        if argument is not None and argument.values
+        if argument is not None
+        and argument.values
         and all(isinstance(v, Constant) and v.value in names for v in argument.values)
         for value in event.result
     )
