@@ -22,6 +22,10 @@ SAMPLES = {
         "torch.cat([out, m])[len(out):]",
         "torch.cat([out, m]).view(2, -1, 3)[0]",
         "out.repeat(2, 1).chunk(2)[0]",
+        "out.repeat(2, 1)[: len(out)]",
+        "out.repeat(2, 1).view(2, -1, 3)[0]",
+        "out.repeat_interleave(2, 0).view(-1, 2, 3)[:, 0]",
+        "out.repeat_interleave(2, 0)[::2]",
         "model(torch.cat([x, x])).chunk(2)[1]",
     ),
     "paddle": (
@@ -49,6 +53,8 @@ UNKNOWN = {
         "torch.cat([out, m], 1)[: len(out) // 2]",
         "torch.cat([out, m]).view(3, -1, 3)[0]",
         "out.repeat_interleave(2, 0).chunk(2)[0]",
+        "out.repeat_interleave(2, 0)[: len(out)]",
+        "out.repeat_interleave(2, 0).view(2, -1, 3)[0]",
         "model(torch.cat([x, x])).chunk(3)[0]",
     ),
     "paddle": (

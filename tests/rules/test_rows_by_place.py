@@ -62,6 +62,10 @@ def found(line: str, ahead: str = "", size: str = "size") -> set[str]:
         ("w = torch.empty(size).uniform_()", "w"),
         ("w = torch.zeros(size)\nw.normal_()", "w"),
         ("w = torch.empty(size)\nnn.init.uniform_(w)", "w"),
+        ("bank = torch.rand(64)\nat = 0", "bank[torch.arange(at, (at := at + len(x))) % 64]"),
+        ("bank = torch.rand(64)\nat = 0", "bank[(at := at + len(x)) % 64]"),
+        ("bank = np.random.rand(64)\nat = 0", "torch.tensor(bank[at : (at := at + len(x))])"),
+        ("bank = [1.0, 2.0] * 32\nat = 0", "torch.tensor(bank[at : (at := at + len(x))])"),
         ("rows = 12", "torch.stack([torch.tensor(1.0 + i) for i in range(rows)])"),
     ],
 )
@@ -83,6 +87,9 @@ def test_rows_that_differ_by_place_are_told(ahead: str, rows: str) -> None:
         ("token = torch.rand(1)", "token.repeat(len(x))"),
         ("bank = torch.rand(64)", "bank[:3].sum()"),
         ("bank = torch.rand(64)", "bank[5]"),
+        ("bank = torch.rand(64)", "bank[epoch]"),
+        ("bank = torch.rand(64)", "bank[epoch % 64 + 1]"),
+        ("bank = torch.ones(64)\nat = 0", "bank[(at := at + len(x)) % 64]"),
     ],
 )
 def test_rows_that_are_alike_are_left_alone(ahead: str, rows: str) -> None:

@@ -279,12 +279,15 @@ class Accesses(Calls):
                         by_place = False
                     content = "place" if by_place else ""
                     return domain.sample(base.gradient, dim=index.dim, content=content)
-            if base.independent and base.tensor is not False and self.cut_by_count(value):
+                why = self.picked_by_share(value, index)
+                if why and not isinstance(position, str) and not self.in_model(value):
+                    return domain.unknown(why)
+            if base.independent and self.cut_by_count(value):
                 if not self.in_model(value):
                     return domain.sample(base.gradient, content="place")
             return base
         if takes_by_place(
-            base, value, self.plan, self.is_whole, self.is_joined
+            base, value, self.plan, self.is_whole, self.is_joined, self.repeats_each
         ) and not self.in_model(value):
             return domain.unknown(BY_PLACE, certain=True)
         index = self.look(value.index)

@@ -140,9 +140,13 @@ class Sizes(Looking):
         """Whether a view may put several samples of a batch into one row."""
         shape = given.positional()
         batches = self.joins.batches_in(handed(value))
-        if batches is None or any(self.is_batch_size(values) for values in shape):
+        if any(self.is_batch_size(values) for values in shape):
             return False
         first = integer(shape[0]) if shape else None
+        if batches is None:
+            # Rows that are repeated each lie beside each other: none of the groups is a batch.
+            told = first is not None and first > 1 and tensor.dim == 0
+            return told and self.joins.repeats_each(handed(value))
         if batches > 1 and (first is None or first < 1 or batches % first == 0):
             return False
         rows = self.rows_of_view(value, given) if tensor.dim == 0 else None
@@ -151,6 +155,10 @@ class Sizes(Looking):
     def is_joined(self, values: Values) -> bool:
         """Whether a tensor holds several batches, one behind the other, or may hold them."""
         return self.joins.batches_in(values) != 1
+
+    def repeats_each(self, values: Values) -> bool:
+        """Whether a tensor holds each row several times, before the next one."""
+        return self.joins.repeats_each(values)
 
     @cached_property
     def joins(self) -> Joins:

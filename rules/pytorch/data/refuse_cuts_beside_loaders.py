@@ -70,7 +70,7 @@ def rows(plan: Plan, backward: Backward) -> Iterator[tuple[Module, cst.BaseExpre
         return
     module, loop = backward.batch_loop.module, backward.batch_loop.node
     for node in descendants(loop):
-        if isinstance(node, cst.Subscript) and cuts_rows(plan, node):
+        if isinstance(node, cst.Subscript) and cuts_rows(plan, node, loop):
             yield module, node
     if isinstance(loop, cst.For) and isinstance(loop.iter, cst.Call):
         if External("builtins.zip") in plan.facts.values_of(loop.iter.func):
@@ -79,11 +79,13 @@ def rows(plan: Plan, backward: Backward) -> Iterator[tuple[Module, cst.BaseExpre
                     yield module, argument.value
 
 
-def cuts_rows(plan: Plan, node: cst.Subscript) -> bool:
+def cuts_rows(plan: Plan, node: cst.Subscript, loop: cst.CSTNode) -> bool:
     """Whether a subscript gives rows of a tensor, by an index that a counter moves, to a loss."""
     first = node.slice[0].slice
     by = first.value if isinstance(first, cst.Index) else getattr(first, "lower", None)
     if by is None or not is_counter(plan, plan.facts.values_of(by)):
+        return False
+    if is_fixed_in(loop, plan.facts.values_of(by)):
         return False
     held = quantity(plan, plan.facts.values_of(node.value))
     if held.kind not in (Kind.EQUAL, Kind.NOTHING) or not held.tensor:
@@ -133,3 +135,22 @@ def is_counter(plan: Plan, values: Values) -> bool:
         return False
     found = quantity(plan, values)
     return bool(found.independent and found.degree == 0)
+
+
+def is_fixed_in(loop: cst.CSTNode, values: Values) -> bool:
+    """Whether values are computed of the variables of loops around another one: fixed in it."""
+    return all(
+        isinstance(value, Constant | External) or is_of_outer_loop(value, loop)
+        for value in walk_back(values)
+    )
+
+
+def is_of_outer_loop(value: Value, loop: cst.CSTNode) -> bool:
+    """Whether a value is a variable of a loop around another one, or computed on the spot."""
+    if not isinstance(value, Opaque):
+        return False
+    if value.kind == "element" and isinstance(value.node, cst.For):
+        return value.node is not loop and any(node is loop for node in descendants(value.node))
+    if value.kind == "call":
+        return called_names(value) == ("builtins.range",)
+    return isinstance(value.node, cst.BinaryOperation)

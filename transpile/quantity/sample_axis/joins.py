@@ -47,6 +47,13 @@ class Joins:
         self._counted.clear()
         return self._batches(values, DEPTH)
 
+    def repeats_each(self, values: Values) -> bool:
+        """Whether a tensor holds each row several times, before the next one: no batches."""
+        return any(
+            join_word(value) in INTERLEAVING
+            for value in walk_back(values, lambda one: not join_word(one))
+        )
+
     def _batches(self, values: Values, depth: int) -> int | None:
         key = (depth, *map(id, values))
         if key not in self._counted:

@@ -26,6 +26,7 @@ def takes_by_place(
     plan: Plan,
     is_whole: Callable[[Values], bool],
     is_joined: Callable[[Values], bool],
+    repeats_each: Callable[[Values], bool],
 ) -> bool:
     """Whether ``base[...]`` takes some samples of a batch by their place.
 
@@ -37,6 +38,7 @@ def takes_by_place(
         plan: the plan.
         is_whole: whether a bound of a slice is the number of samples of a batch.
         is_joined: whether a tensor holds several batches, one behind the other.
+        repeats_each: whether it holds each row several times, before the next one.
     """
     if any(isinstance(one, Opaque) and one.kind == "element" for one in value.operands[0]):
         # A whole batch, of which a part is one of its tensors.
@@ -46,8 +48,11 @@ def takes_by_place(
     bounds = [plan.facts.values_of(bound) for bound in sample_bounds(base, value.node)]
     if any(is_number(values) for values in bounds):
         return True
-    inner = [values for values in bounds if only_constant(values) is None and not is_whole(values)]
-    return bool(inner) and not is_joined(value.operands[0])
+    counted = [values for values in bounds if only_constant(values) is None]
+    if counted and repeats_each(value.operands[0]):
+        # As many rows as there are samples are those of the first of them.
+        return True
+    return any(not is_whole(values) for values in counted) and not is_joined(value.operands[0])
 
 
 def sample_bounds(base: Quantity, node: cst.CSTNode) -> list[cst.BaseExpression]:

@@ -12,7 +12,7 @@ from transpile.facts.values import Opaque, Value, Values
 from transpile.plan.data.written_rows import ONE_NUMBER, written_rows
 from transpile.plan.graph import called_names, method_calls
 
-from ..domain import Kind
+from ..domain import Kind, Quantity
 from ..operations import words
 from ..sample_axis.pieces import indexed_stores, is_plain_size
 from ..sizes import Sizes
@@ -31,6 +31,8 @@ COMPUTED = frozenset({"Add", "Subtract", "Multiply", "FloorDivide", "Divide", "M
 #: Methods that cut a tensor into parts.
 CUTTING = words("split tensor_split chunk narrow")
 
+BY_SHARE = "a number that each process has of its own share picks it"
+
 
 class Places(Sizes):
     """The part of the analysis that knows what is paired with samples by their place."""
@@ -45,6 +47,15 @@ class Places(Sizes):
             return False
         bounds = [self.plan.facts.values_of(b) for b in (part.lower, part.upper) if b is not None]
         return any(map(self.counts_samples, bounds)) and not self.are_rows_alike(value.operands[0])
+
+    def picked_by_share(self, value: Opaque, index: Quantity) -> str:
+        """Why an item may be another one where its index is made of a share; empty where not."""
+        if self.are_rows_alike(value.operands[0]):
+            return ""
+        if index.kind is Kind.UNKNOWN:
+            return index.reason if index.sampled or index.whole else ""
+        counts = index.kind is Kind.EQUAL and index.degrees - {0}
+        return BY_SHARE if index.kind is Kind.PART or counts else ""
 
     def counts_samples(self, values: Values) -> bool:
         """Whether a number is made of how many samples this process has."""
