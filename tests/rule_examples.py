@@ -80,10 +80,19 @@ OPTIONS = {
     "scale-learning-rate": Options(batch_size="per-device", scale_lr="linear"),
     "shard-evaluation": Options(evaluation="shard"),
     "broadcast-batches": Options(batches="broadcast"),
+    "remark-on-seeds-of-shares": Options(shard="data"),
 }
 #: Rules that change nothing, to the script around their example, of which the user makes the other.
 BY_HAND = {
     "remark-on-forward-hooks": HEAD + LOADER + MODEL + CRITERION + "@\n",
+    "remark-on-seeds-of-shares": SETTING
+    + """\
+for step, (x, y) in enumerate(train_loader):
+    @
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    optimizer.step()
+""",
     "remark-on-squeezed-shares": HEAD
     + LOADER
     + MODEL

@@ -68,6 +68,7 @@ LOADER = (
     "generator",
 )  # fmt: skip
 
+KEPT_BY_NAME = frozenset({"register_buffer", "register_parameter", "add_module", "register_module"})
 SAME_MODULE = frozenset(
     {
         "to", "cuda", "cpu", "train", "eval", "float", "double", "half", "bfloat16", "apply",
@@ -169,7 +170,7 @@ TABLE = Table(
         base_of=base_of,
         instance_call={"torch.nn.Module": (Dispatch("forward"),)},
         returns_receiver={"torch.nn.Module": SAME_MODULE},
-        keeps_by_name={"torch.nn.Module": frozenset({"register_buffer", "register_parameter"})},
+        keeps_by_name={"torch.nn.Module": KEPT_BY_NAME},
         iterates_argument=frozenset(
             {"tqdm.tqdm", "rich.progress.track", "itertools.islice", "itertools.cycle"}
         ),

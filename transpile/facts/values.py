@@ -96,13 +96,17 @@ class Class:
 
 @dataclass(eq=False)
 class Instance:
-    """An object of a class of the project, by the place and context that made it."""
+    """An object of a class of the project, by the place and context that made it.
+
+    Of its attributes, those in `computed` have names of which a part is not written: ``layer*``.
+    """
 
     cls: Class
     node: cst.CSTNode
     module: Module
     attributes: dict[str, Values] = field(default_factory=dict)
     arguments: Arguments | None = None
+    computed: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True)

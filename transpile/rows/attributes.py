@@ -7,6 +7,7 @@ from abc import abstractmethod
 import libcst as cst
 
 from transpile.facts.module import Module
+from transpile.facts.names import may_be_one
 from transpile.facts.values import (
     Arguments,
     BoundMethod,
@@ -24,6 +25,7 @@ from transpile.facts.values import (
     Super,
     Value,
     Values,
+    join,
 )
 from transpile.facts.values import Unknown as UnknownFact
 from transpile.plan.graph import called_names, method_calls, origin
@@ -126,8 +128,9 @@ class Attributes(Running):
             return self.stored[key]
         if key in self.written or key in self.kept:
             self.read_before.add(key)
-        own = value.attributes.get(word)
-        if own is not None:
+        alike = [name for name in value.attributes if may_be_one(name, word)]
+        if alike:
+            own = join(*(value.attributes[name] for name in alike))
             found = self.lift_state(own)
             return choice(found, self.kept[key]) if key in self.kept else found
         for ancestor in value.cls.ancestry():

@@ -121,6 +121,23 @@ After:
 When to ignore:
     Never: the rows of the processes would not belong together.
 """,
+    "PT743": """\
+Why:
+    Every process makes the seed of its own share of the batch, and draws other numbers with it than
+    the others, and than a single process.
+
+How to fix:
+    Seed with a number that all processes have alike: the step, the epoch, a constant.
+
+Before:
+    torch.manual_seed(int(x.sum()))
+
+After:
+    torch.manual_seed(step)
+
+When to ignore:
+    Where nothing that is trained on is drawn behind it.
+""",
     "PT359": """\
 Why:
     Every rank acts in its own environment and trains on what it is meant to have in common with the

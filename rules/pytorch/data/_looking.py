@@ -23,10 +23,16 @@ def looks(plan: Plan) -> Iterator[tuple[Event, Values]]:
             drawn = walk_back(event.callee, enters_iterator)
             used.update(id(value.node) for value in drawn if is_iterator(value))
     for event in plan.facts.iterations:
-        if event.name == "iter" and not event.detached:
+        if event.name == "iter" and not event.detached and not is_handed_out(event):
             if any(loader_behind(plan, value) is not None for value in event.callee):
                 if id(event.node) not in used:
                     yield event, event.callee
+
+
+def is_handed_out(event: Event) -> bool:
+    """Whether an iterator is what an object of the script gives to those who go over it."""
+    function = event.function()
+    return function is not None and function.name == "__iter__"
 
 
 @query

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
+from transpile.facts.names import ANYTHING, may_be_one, names_of
 from transpile.facts.values import Class, Constant, External, Instance
 from transpile.rows.bound import number_of
 from transpile.rows.domain import (
@@ -168,15 +171,29 @@ def attribute(run: Running, word: str, given: Given) -> Known:
         return PLAIN
     if not isinstance(name, Constant):
         found: list[Known] = []
+        written = written_names(run)
         for value in base.values if isinstance(base, Held) else ():
             if isinstance(value, Instance):
-                found.extend(run.lift(values) for values in value.attributes.values())
+                alike = [
+                    values
+                    for word, values in value.attributes.items()
+                    if any(may_be_one(word, name) for name in written)
+                ]
+                found.extend(run.lift(values) for values in alike)
         layers = [one for one in found if isinstance(one, Held)]
         return choice(*layers) if layers else run.unknown("which attribute is read is not known")
     found_one = run.attribute(base, str(name.value))
     if isinstance(found_one, Method) and len(given.items) > 2:
         return given.items[2]
     return found_one
+
+
+def written_names(run: Running) -> list[str]:
+    """What the name may be that ``getattr`` is given in the call that is looked at."""
+    call = run.site[1]
+    if not isinstance(call, cst.Call) or len(call.args) < 2:
+        return [ANYTHING]
+    return names_of(run.facts.values_of(call.args[1].value))
 
 
 def numeric(run: Running, word: str, given: Given) -> Known:

@@ -11,6 +11,7 @@ from transpile.plan.flow.entering import set_up_of
 from transpile.plan.model import Plan
 from transpile.records import dataclass, field
 from transpile.rules.pytorch.agreement._divergence import loop_position
+from transpile.rules.pytorch.randomness._library_draws import sources_of_libraries
 from transpile.rules.pytorch.randomness._seeds import SEEDS, imports
 from transpile.rules.pytorch.randomness.vary_random_numbers import training_loop
 
@@ -44,7 +45,9 @@ class Draws:
                 seed.order >= self.varied or shares_loop(seed, event, self.around) for seed in seeds
             )
         if self.joined_before(event):
-            return bool(seeds) or source != "numpy" or imports(self.plan, "numpy")
+            # By then the state of rank 0 is that of all, where the script needs it.
+            shared = imports(self.plan, "numpy") or "numpy" in sources_of_libraries(self.plan)
+            return bool(seeds) or source != "numpy" or shared
         return any(not any(isinstance(frame, Branch) for frame in seed.stack) for seed in seeds)
 
     def is_late(self, event: Event) -> bool:

@@ -10,6 +10,7 @@ from transpile.plan.data.sources import Site, is_simple
 from transpile.plan.flow.places import function_of
 from transpile.plan.graph import called_names, given_by, method_calls
 from transpile.plan.model import Plan
+from transpile.rules.pytorch.randomness._library_draws import sources_of_libraries
 
 #: What differs from process to process, whatever was seeded.
 CHANCE = (
@@ -72,9 +73,12 @@ def seeds_everything(plan: Plan) -> bool:
     """Whether the script seeds each source of random numbers that it imports."""
     if not seeding(plan, "torch.manual_seed"):
         return False
-    if imports(plan, "random") and not seeding(plan, "random.seed"):
-        return False
-    return not imports(plan, "numpy") or bool(seeding(plan, "numpy.random.seed"))
+    by_libraries = sources_of_libraries(plan)
+    for source in ("random", "numpy"):
+        used = source in by_libraries or imports(plan, source)
+        if used and not any(seeding(plan, name) for name in SEEDS[source]):
+            return False
+    return True
 
 
 def seed_text(plan: Plan, site: Site) -> tuple[str, tuple[str, ...]]:

@@ -62,7 +62,7 @@ class ArgumentsChanged(ContainerMethods):
                 others = [item.values for item in arguments.items if item is not array]
                 self.record("store", node, array.values, result=join(*others), name="[]")
             return
-        if name == "builtins.object.__setattr__":
+        if name in ("builtins.object.__setattr__", "builtins.type.__setattr__"):
             self.builtin_setattr(arguments, node)
             return
         if name in INTO_LISTS:

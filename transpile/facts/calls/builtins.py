@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from transpile.facts.expressions.evaluation import Expressions
+from transpile.facts.calls.named_attributes import NamedAttributes
 from transpile.facts.state import call_frames, external, unknown
 from transpile.facts.values import (
     Argument,
@@ -24,7 +24,7 @@ from transpile.facts.values import (
 )
 
 
-class BuiltinCalls(Expressions):
+class BuiltinCalls(NamedAttributes):
     """The part of the interpreter that knows builtins."""
 
     def builtin_call(
@@ -273,40 +273,6 @@ class BuiltinCalls(Expressions):
         if owner is None or receiver is None:
             return unknown("super() outside a method")
         return (Super(receiver, owner),)
-
-    def builtin_getattr(self, arguments: Arguments, node: cst.CSTNode) -> Values:
-        """``getattr(object, name)`` with a known name."""
-        ordered = arguments.positional()
-        if len(ordered) < 2:
-            return unknown("getattr() with unknown arguments")
-        constant = only_constant(ordered[1].values)
-        default = ordered[2].values if len(ordered) > 2 else ()
-        if constant is not None and isinstance(constant.value, str):
-            return join(self.attribute(ordered[0].values, constant.value, node), default)
-        made = self.opaque("operation", node, "getattr", (ordered[0].values, ordered[1].values))
-        made.cache.setdefault("unknown", "its name is computed when the script runs")
-        return join((made,), default)
-
-    def builtin_setattr(self, arguments: Arguments, node: cst.CSTNode) -> Values:
-        """``setattr(object, name, value)``."""
-        ordered = arguments.positional()
-        if len(ordered) == 3:
-            constant = only_constant(ordered[1].values)
-            for value in ordered[0].values:
-                if constant is None or not isinstance(constant.value, str):
-                    continue
-                if isinstance(value, (Instance, Opaque, Function)):
-                    self.set_attribute(value.attributes, constant.value, ordered[2].values, False)
-                elif isinstance(value, Class):
-                    self.set_attribute(value.scope.names, constant.value, ordered[2].values, False)
-            self.record(
-                "store",
-                node,
-                ordered[0].values,
-                result=ordered[2].values,
-                name=str(constant.value) if constant is not None else "?",
-            )
-        return (Constant(None),)
 
     def builtin_isinstance(self, arguments: Arguments, node: cst.CSTNode) -> Values:
         """``isinstance``: decided for objects of project classes."""

@@ -8,7 +8,9 @@ import libcst as cst
 
 from transpile.facts.calls.project import ProjectCalls
 from transpile.facts.events import Branch
+from transpile.facts.expressions.namespaces import ENVIRONMENT
 from transpile.facts.fields import NAMESPACE, REPLACE
+from transpile.facts.names import names_of
 from transpile.facts.state import call_frames
 from transpile.facts.values import (
     Argument,
@@ -28,7 +30,6 @@ from transpile.facts.values import (
     Value,
     Values,
     join,
-    only_constant,
 )
 
 
@@ -109,6 +110,9 @@ class Calls(ProjectCalls):
             return (made,)
         if name in self.dialect.returns_argument and arguments.items:
             return arguments.items[0].values
+        asked = self.module_called_for(name, arguments)
+        if asked:
+            return asked
         if name in self.dialect.hands_back:
             given = [
                 found.values
@@ -127,7 +131,9 @@ class Calls(ProjectCalls):
         if name == NAMESPACE:
             self.take_named(made, arguments)
         self.change_arguments(callee, arguments, node, (made,))
-        return (made,)
+        owner, _, method = name.rpartition(".")
+        self.change_named(External(ENVIRONMENT if owner == "os" else owner), method, arguments)
+        return join((made,), self.read_environment(name, arguments))
 
     def run_commands(self, arguments: Arguments, node: cst.CSTNode) -> None:
         """Run the functions that the command line may name: those of a dict, or of the module."""
@@ -179,6 +185,8 @@ class Calls(ProjectCalls):
             if returned is not None:
                 return returned
             self.keep_by_name(callee, arguments)
+            for base in callee.operands[0]:
+                self.change_named(base, callee.name, arguments)
         made = self.opaque("call", node, callee=(callee,), arguments=arguments)
         if callee.kind == "attribute" and self.buffers.concerns(callee.name):
             self.write_buffer(callee, arguments, node, made)
@@ -212,14 +220,12 @@ class Calls(ProjectCalls):
         """Store what a method of an object of the project keeps as an attribute of it."""
         base = callee.operands[0]
         name, kept = arguments.get("name", 0), arguments.items[1:2]
-        constant = only_constant(name.values) if name is not None else None
-        if len(base) != 1 or not isinstance(base[0], Instance) or constant is None or not kept:
+        if len(base) != 1 or not isinstance(base[0], Instance) or name is None or not kept:
             return
         for cls, methods in self.dialect.keeps_by_name.items():
             if callee.name in methods and self.is_subclass(base[0].cls, cls):
-                self.set_attribute(
-                    base[0].attributes, str(constant.value), kept[0].values, definite=False
-                )
+                for word in names_of(name.values):
+                    self.keep_under(base[0], word, kept[0].values)
 
     def receiver_returned(self, callee: Opaque) -> Values | None:
         """The receiver, where the method is known to give it back."""

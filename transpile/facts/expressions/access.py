@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from transpile.facts.expressions.containers import Containers
+from transpile.facts.expressions.namespaces import Namespaces
+from transpile.facts.names import may_be_one
 from transpile.facts.state import external, unknown
 from transpile.facts.values import (
     Argument,
@@ -32,7 +33,7 @@ from transpile.facts.values import (
 )
 
 
-class Access(Containers):
+class Access(Namespaces):
     """The part of the interpreter that knows how parts of values are reached."""
 
     def attribute(self, base: Values, name: str, node: cst.CSTNode) -> Values:
@@ -118,6 +119,9 @@ class Access(Containers):
     def instance_attribute(self, value: Instance, name: str, node: cst.CSTNode) -> Values:
         """An attribute of an object of a project class: its own, its class's, or opaque."""
         own = value.attributes.get(name)
+        for word in value.computed:
+            if may_be_one(word, name):
+                own = join(own or (), value.attributes[word])
         if own is not None:
             return self.buffers.read(own, self.stack)
         if name == "__class__":
@@ -235,7 +239,10 @@ class Access(Containers):
                 else:
                     found.append(self.opaque("item", node, "", ((value,),), index=index))
             else:
-                found.append(self.opaque("item", node, "", ((value,),), index=index))
+                named = self.named_item(value, constant)
+                found.extend(named)
+                if not named or isinstance(value, External):
+                    found.append(self.opaque("item", node, "", ((value,),), index=index))
         return join(found)
 
     def elements(self, values: Values, node: cst.CSTNode) -> Values:

@@ -153,8 +153,8 @@ class Bindings(Calls):
                 for bound in (element.slice.lower, element.slice.upper):
                     if bound is not None:
                         self.evaluate(bound)
-        if isinstance(target.value, cst.Attribute) and target.value.attr.value == "__dict__":
-            self.store_named(self.evaluate(target.value.value), keys, values)
+        for value in base:
+            self.set_named(value, keys, values)
         for value in self.as_containers(base, "__setitem__"):
             self.ask_object(value, "__setitem__", (keys, values), target)
             if isinstance(value, Mapping):
@@ -162,12 +162,3 @@ class Bindings(Calls):
             elif isinstance(value, Sequence):
                 self.store_element(value, keys, values)
         self.record("store", target, base, result=values, name="[]")
-
-    def store_named(self, owners: Values, names: Values, values: Values) -> None:
-        """``owner.__dict__[name] = value``: an attribute of an object."""
-        for owner in owners:
-            if not isinstance(owner, Instance):
-                continue
-            for name in names:
-                if isinstance(name, Constant) and isinstance(name.value, str):
-                    self.set_attribute(owner.attributes, name.value, values, False)

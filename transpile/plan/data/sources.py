@@ -116,7 +116,11 @@ def may_lack_sampler(plan: Plan, site: Site) -> bool:
 def holds_others(plan: Plan, holder: Holder) -> bool:
     """Whether a variable of a training loader holds loaders of evaluations, too, at other times."""
     others = {id(loader.value) for loader in plan.loaders if not loader.training}
-    return any(id(value) in others for value in plan.facts.values_of(holder.node))
+    held = [plan.facts.values_of(holder.node)]
+    if holder.stored:
+        # Objects of one class are made for training and for evaluation by the same line.
+        held += [one.result for one in plan.facts.events if one.node is holder.node]
+    return any(id(value) in others for values in held for value in values)
 
 
 def variables(plan: Plan, loader: Loader) -> list[tuple[Holder, str]]:
