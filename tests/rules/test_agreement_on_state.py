@@ -156,10 +156,6 @@ def test_a_listing_that_cannot_be_sent_is_reported() -> None:
     ("parts", "line"),
     [
         (
-            {"top": SKLEARN, "resume": SPLIT.format("train_test_split(list(range(8)))[0]")},
-            "order = from_main_process(train_test_split(list(range(8))))[0]",
-        ),
-        (
             {"top": NUMPY, "resume": SPLIT.format("np.random.default_rng().permutation(8)")},
             "order = from_main_process(np.random.default_rng().permutation(8))",
         ),
@@ -186,6 +182,7 @@ def test_splits_that_no_seed_makes_equal_are_drawn_by_rank_0(
     [
         {"resume": SPLIT.format("torch.randperm(8)")},
         {"top": SKLEARN + NUMPY, "resume": SPLIT.format("train_test_split(list(range(8)))[0]")},
+        {"top": SKLEARN, "resume": SPLIT.format("train_test_split(list(range(8)))[0]")},
         {
             "top": SKLEARN,
             "resume": SPLIT.format("train_test_split(list(range(8)), random_state=0)[0]"),

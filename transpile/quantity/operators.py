@@ -159,9 +159,12 @@ class Operators(Accesses):
             if single and any(self.look(one.every()).selection for one in operand):  # type: ignore[union-attr]
                 return domain.part(1).number()
             return domain.count() if single else domain.equal(tensor=False)
-        if operand and all(id(one) in of_loaders(self.plan) for one in operand):
-            return domain.equal(tensor=False)
-        counted = self.counted(self.look(operand), 0)
+        held = self.look(operand)
+        if held.kind is not Kind.SAMPLE:
+            # A data set that is told what training gives is made of batches, too.
+            if operand and all(id(one) in of_loaders(self.plan) for one in operand):
+                return domain.equal(tensor=False)
+        counted = self.counted(held, 0)
         if counted.degree == 1 and any(holds_places(one) for one in operand):
             # So many samples of the share are picked.
             return domain.part(1).number()

@@ -108,7 +108,8 @@ class Namespaces(Containers):
         if name in IMPORTING and len(arguments.items) == 1:
             # Where several are named, __import__ gives the first.
             whole = name.startswith("importlib.")
-            return self.module_named(key.value if whole else key.value.partition(".")[0])
+            found = self.module_named(key.value if whole else key.value.partition(".")[0])
+            return found if isinstance(found[0], ModuleValue) else ()
         return ()
 
     def read_environment(self, name: str, arguments: Arguments) -> Values:

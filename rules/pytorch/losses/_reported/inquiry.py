@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.module import Module
+from transpile.facts.values import Class, Function, Instance, Value
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.quantity.asking import Analysis, analysis
@@ -31,8 +32,8 @@ class Inquiry:
         self.settled = rewritten(plan)
         self.found = Reported()
         losses = tuple(value for backward in plan.backwards for value in backward.loss)
-        #: The values that losses are made of.
-        self.trained = {id(value) for value in walk_back(losses)}
+        #: The values that losses are made of; what their data sets and models keep is none of it.
+        self.trained = {id(value) for value in walk_back(losses, is_computed)}
 
     def doubt(self, part: Part, reason: str, samples: bool = False) -> None:
         """Note something that must be looked at; decisions are taken care of elsewhere."""
@@ -46,3 +47,8 @@ class Inquiry:
         """Whether a place is part of a model's code."""
         found: bool = self.analysis.is_model_code(module, node)
         return found
+
+
+def is_computed(value: Value) -> bool:
+    """Whether a value is no object that may hold others."""
+    return not isinstance(value, (Instance, Class, Function))

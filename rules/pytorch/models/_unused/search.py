@@ -10,10 +10,11 @@ from transpile.facts.events import Branch, Call, Event
 from transpile.facts.values import Constant, Instance, ModuleValue, Opaque, Value
 from transpile.plan.graph import called_names, made_of, method_calls, walk_back
 from transpile.plan.model import Backward, Model, Plan
-from transpile.plan.models.frozen import frozen_later
-from transpile.plan.models.learning import outputs, reached_by_losses
+from transpile.plan.models.frozen import frozen_later, switches_of, switches_whole
+from transpile.plan.models.learning import outputs, reached_by_losses, training_forwards
 from transpile.plan.models.method_calls import training_method_calls
 from transpile.plan.models.parts import inside_others, walk_parts
+from transpile.plan.models.wraps import Wrap, wrap_alone
 from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off
 from transpile.rules.pytorch.models._unused.chosen_outputs import chooses_outputs
@@ -54,6 +55,8 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     """Whether some training step certainly or possibly leaves parameters of a model unused."""
     if checkpoints_reentrantly(plan):
         return False
+    if frozen_behind_wrap(plan, model):
+        return True
     if not isinstance(model.value, Instance):
         layers = [value for value in walk_parts(model.value) if has_parameters(value)]
         return is_picked_by_name(plan, model.value) or passes_over(plan, model, layers)
@@ -173,6 +176,18 @@ def is_picked_by_name(plan: Plan, value: Value) -> bool:
         return False
     return function.value.attr.value == "__dict__" and any(
         isinstance(package, ModuleValue) for package in plan.facts.values_of(function.value.value)
+    )
+
+
+def frozen_behind_wrap(plan: Plan, model: Model) -> bool:
+    """Whether parts of a model are frozen once it is wrapped, and the wrap waits for them."""
+    wrap = wrap_alone(plan, model)
+    if not isinstance(wrap, Wrap) or wrap.thawed:
+        return False
+    forwards = training_forwards(plan, model)
+    return any(
+        off and event.order >= wrap.order and not switches_whole(plan, event, model, forwards)
+        for event, off, _ in switches_of(plan, model)
     )
 
 
