@@ -60,6 +60,7 @@ ABOVE = HEAD + "@\n" + LOADER + MODEL + CRITERION + TRAINING
 
 #: Rules whose example shows the work of another rule, too.
 TOGETHER = {
+    "agree-on-missing-files": "write-once",
     "agree-on-names": "write-once",
     "compress-gradients": "wrap-model",
     "split-calls": "wrap-model",
@@ -487,10 +488,12 @@ for epoch in range(3):
 """
     + STEP,
     "agree-on-splits": HEAD.replace(
-        "import torch\n", "import torch\nfrom sklearn.model_selection import train_test_split\n", 1
+        "import torch\n",
+        "import numpy as np\nimport torch\nfrom torch.utils.data import Subset\n",
+        1,
     )
-    + "samples = list(range(64))\n@\n"
-    + "train_loader = DataLoader(train, batch_size=32)\n"
+    + "@\n"
+    + "train_loader = DataLoader(Subset(train_set, order[:48]), batch_size=16)\n"
     + MODEL
     + CRITERION
     + TRAINING,

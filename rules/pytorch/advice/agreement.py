@@ -21,6 +21,27 @@ After:
 When to ignore:
     Never: data or weights would differ.
 """,
+    "PT744": """\
+Why:
+    A variable keeps whether a file is there, and the script makes the file where it is not. The
+    processes ask at different moments: one may have made it by the time another one asks.
+
+How to fix:
+    Look for the file in the test itself, where the processes take turns, or ask once the training
+    has been set up, where all take the answer of rank 0.
+
+Before:
+    cached = os.path.exists("inputs.pt")
+    if not cached:
+        torch.save(inputs, "inputs.pt")
+
+After:
+    if not os.path.exists("inputs.pt"):
+        torch.save(inputs, "inputs.pt")
+
+When to ignore:
+    The file is made before the training is started.
+""",
     "PT704": """\
 Why:
     The same seed gives every process the same noise for other samples.

@@ -11,10 +11,10 @@ Why:
     With splits of their own, one process trains on what another tests on.
 
 Before:
-    train, test = train_test_split(samples)
+    order = np.random.default_rng().permutation(64)
 
 After:
-    train, test = from_main_process(train_test_split(samples))
+    order = from_main_process(np.random.default_rng().permutation(64))
 
 Refuses when:
     the split is drawn before the processes know each other, or by a generator without a seed in

@@ -1,0 +1,116 @@
+"""Agree on whether a file is there, where a variable keeps the answer and the script may make it.
+
+What:
+    Where a variable holds whether a file is there, and a test of that variable decides whether the
+    script makes files, all processes take the answer of rank 0.
+
+Why:
+    One process may have made the file by the time another one looks for it. Some would make it
+    anew, and others read what is half written. Where the test itself looks for the file, the
+    processes take turns instead.
+
+Before:
+    cached = os.path.exists("inputs.pt")
+    if not cached:
+        torch.save(inputs, "inputs.pt")
+
+After:
+    cached = from_main_process(os.path.exists("inputs.pt"))
+    if not cached and is_main_process():
+        torch.save(inputs, "inputs.pt")
+
+Refuses when:
+    never: what is asked before the processes know each other is a warning.
+
+Source:
+    https://pytorch.org/docs/stable/distributed.html#torch.distributed.broadcast_object_list
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.events import Branch, Event
+from transpile.facts.walk import descendants
+from transpile.layout import wrap_expression
+from transpile.plan.effects.file_reads import event_asks
+from transpile.plan.effects.preparation import PREPARING
+from transpile.plan.flow.places import ancestors
+from transpile.plan.graph import walk_back
+from transpile.plan.model import Plan
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
+from transpile.rules.pytorch.data._data import agreed_nodes
+from transpile.rules.pytorch.effects._once import once_of
+from transpile.rules.pytorch.randomness._random_draws import Draws
+
+CODES = {"PT744": "whether a file is there is what rank 0 finds"}
+WHY = "one process may have made the file by the time another one looks for it"
+
+
+def decide(plan: Plan) -> Iterator[Answer]:
+    """One answer for each variable that keeps whether a file is there."""
+    asking = {id(value): event for event in askings(plan) for value in event.result}
+    if not asking:
+        return
+    draws = Draws(plan)
+    answered: set[int] = set()
+    for test in tests_of_effects(plan):
+        for name in descendants(test):
+            if not isinstance(name, cst.Name):
+                continue
+            for value in walk_back(plan.facts.values_of(name)):
+                event = asking.get(id(value))
+                bound = bound_expression(event) if event is not None else None
+                if event is None or bound is None or id(bound) in answered:
+                    continue
+                answered.add(id(bound))
+                if id(bound) in agreed_nodes(plan):
+                    continue
+                if draws.joined_before(event):
+                    yield Ruling.apply("PT744", (event.module, bound), WHY, data=bound)
+                else:
+                    yield Remark.warn(
+                        "PT744",
+                        event,
+                        f"{WHY}: not all of them would do the same",
+                        "look for it within the test, or behind the start of the training",
+                    )
+
+
+def askings(plan: Plan) -> Iterator[Event]:
+    """The calls that look for files."""
+    return (event for event in plan.facts.reached_calls if event_asks(event))
+
+
+def tests_of_effects(plan: Plan) -> Iterator[cst.BaseExpression]:
+    """The conditions under which the script makes files, and all processes come to them."""
+    once = once_of(plan)
+    for effect in once.effects.values():
+        known = once.done | once.prepared
+        if effect.kind not in PREPARING or id(effect.node) in known:
+            continue
+        for event in effect.events:
+            for frame in event.stack:
+                if isinstance(frame, Branch) and isinstance(frame.node, cst.If):
+                    yield frame.node.test
+
+
+def bound_expression(event: Event) -> cst.BaseExpression | None:
+    """What a variable is bound to, of which a call is part; None where there is no variable."""
+    for node in ancestors(event.module, event.node):
+        if isinstance(node, (cst.Assign, cst.AnnAssign)):
+            return node.value
+        if isinstance(node, (cst.BaseStatement, cst.BaseSmallStatement, cst.Lambda)):
+            return None
+    return None
+
+
+def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
+    """The answer of rank 0."""
+    node: cst.BaseExpression = ruling.data
+    yield Helper("from_main_process", ruling.module)
+    name = plan.names_in(ruling.module).fresh("from_main_process")
+    for edit in wrap_expression(ruling.module.source, node, f"{name}(", ")"):
+        yield In(ruling.module, edit)
