@@ -7,6 +7,7 @@ import pytest
 from transpile import Options, Outcome, convert
 
 SCRIPT = """\
+import math
 import os
 import random
 import numpy as np
@@ -19,7 +20,7 @@ model = nn.Linear(6, 2)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 rng, other = np.random.RandomState(0), torch.Generator()
 os.environ["SCALE"] = "1.0"
-scale = 1.0
+scale = math.scale = 1.0
 
 
 class Config:
@@ -55,6 +56,7 @@ NAMES = {
         "os.environ.update(SCALE=str({value}))",
         'os.putenv("SCALE", str({value})); os.environ["SCALE"] = str({value})',
     ),
+    "math.scale": ("math.scale = {value}", 'setattr(math, "scale", {value})'),
     'os.getenv("SCALE")': ('os.environ["SCALE"] = str({value})',),
     'os.environ.get("SCALE", "1")': ('os.environ.update({{"SCALE": str({value})}})',),
 }

@@ -151,7 +151,7 @@ class State(ABC):
         #: By their scopes, the functions in whose place decorators put others.
         self.replaced: dict[int, list[Function]] = {}
         self.made_items: dict[tuple[object, ...], Values] = {}
-        #: What the script puts into the environment of its process.
+        #: What the script puts into the environment of its process, or sets in modules outside.
         self.environment: dict[str, Values] = {}
         self.values: dict[int, Values] = {}
         self.context: tuple[int, ...] = ()

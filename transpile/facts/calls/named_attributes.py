@@ -11,6 +11,7 @@ from transpile.facts.values import (
     Arguments,
     Class,
     Constant,
+    External,
     Function,
     Instance,
     Opaque,
@@ -75,6 +76,8 @@ class NamedAttributes(Expressions):
                         continue
                     elif isinstance(value, (Opaque, Function)):
                         self.set_attribute(value.attributes, name, ordered[2].values, False)
+                    elif isinstance(value, External):
+                        self.keep_outside(value, name, ordered[2].values)
                     elif isinstance(value, Class):
                         self.set_attribute(value.scope.names, name, ordered[2].values, False)
             self.record(

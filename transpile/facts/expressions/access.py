@@ -49,7 +49,9 @@ class Access(Namespaces):
     def attribute_of(self, value: Value, name: str, node: cst.CSTNode) -> Values:
         """The attribute of one alternative."""
         if isinstance(value, External):
-            return external(self.dialect.canonical(f"{value.name}.{name}"))
+            dotted = self.dialect.canonical(f"{value.name}.{name}")
+            kept = self.environment.get(dotted)
+            return external(dotted) if kept is None else join(external(dotted), kept)
         if isinstance(value, Unknown):
             return (value,)
         if isinstance(value, Instance):

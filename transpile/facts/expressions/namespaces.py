@@ -112,6 +112,13 @@ class Namespaces(Containers):
             return found if isinstance(found[0], ModuleValue) else ()
         return ()
 
+    def keep_outside(self, module: External, name: str, values: Values) -> None:
+        """Keep what is computed and set as an attribute of a module from outside the project."""
+        computed = tuple(value for value in values if isinstance(value, Opaque))
+        if computed:
+            dotted = self.dialect.canonical(f"{module.name}.{name}")
+            self.set_attribute(self.environment, dotted, computed, definite=False)
+
     def read_environment(self, name: str, arguments: Arguments) -> Values:
         """What the script itself has put where a function reads the environment."""
         if name not in READING or not arguments.items:

@@ -11,6 +11,7 @@ from transpile.facts.events import Branch, Loop
 from transpile.facts.values import (
     Class,
     Constant,
+    External,
     Function,
     Generator,
     Instance,
@@ -133,6 +134,8 @@ class Bindings(Calls):
                 self.set_attribute(value.attributes, name, values, definite)
             elif isinstance(value, Class):
                 self.set_attribute(value.scope.names, name, values, False)
+            elif isinstance(value, External):
+                self.keep_outside(value, name, values)
         self.record("store", target, base, result=values, name=name)
 
     def is_straight(self) -> bool:
