@@ -21,7 +21,7 @@ from transpile.plan.model import Model, Plan
 from transpile.plan.models.moves import is_of, leaves, moved
 from transpile.plan.query import query
 from transpile.rules.pytorch.devices._gpu_names import device_arguments, in_location, reached
-from transpile.rules.pytorch.devices._outside import is_chosen_outside, may_be_any
+from transpile.rules.pytorch.devices._outside import is_chosen_outside, may_be_any, named_devices
 
 Place = Literal["cpu", "cuda", "either"]
 
@@ -105,7 +105,8 @@ def may_be_gpu(value: Value) -> bool:
     if isinstance(value, External):
         return ".cuda." in value.name
     if "torch.device" in called_names(value) and isinstance(value, Opaque):
-        return any(may_be_gpu(one) for item in value.arguments.items for one in item.values)
+        named = [one for one in named_devices((value,)) if "torch.device" not in called_names(one)]
+        return any(map(may_be_gpu, named))
     return True
 
 

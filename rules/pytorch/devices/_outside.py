@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 from transpile.facts.values import External, Instance, Opaque, Unknown, Value, Values
 from transpile.plan.flow.start import PARSERS
@@ -95,14 +96,25 @@ def is_outside(name: str, of_object: bool = False) -> bool:
     return package in sys.stdlib_module_names and package not in CARRIERS
 
 
+def named_devices(values: Values) -> Iterator[Value]:
+    """Devices, and what ``torch.device`` makes them of."""
+    seen: set[int] = set()
+    pending = list(values)
+    while pending:
+        value = pending.pop(0)
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        yield value
+        if isinstance(value, Opaque) and "torch.device" in called_names(value):
+            pending += [one for item in value.arguments.items for one in item.values]
+
+
 def is_chosen_outside(values: Values) -> bool:
     """Whether a device is one that the run alone knows, or is made by ``torch.device`` of one."""
-    for value in values:
+    for value in named_devices(values):
         if isinstance(value, Unknown) or comes_from_outside(value):
             return True
-        if isinstance(value, Opaque) and "torch.device" in called_names(value):
-            if any(is_chosen_outside(item.values) for item in value.arguments.items):
-                return True
         if isinstance(value, Opaque) and value.kind == "operation":
             if any(comes_from_outside(one) for group in value.operands for one in group):
                 return True
@@ -114,15 +126,12 @@ def may_be_any(values: Values) -> bool:
 
     Entries of containers that are filled elsewhere, and attributes that nobody sets, may be any.
     """
-    for value in values:
+    for value in named_devices(values):
         if isinstance(value, Unknown):
             return True
-        if not isinstance(value, Opaque):
+        if not isinstance(value, Opaque) or "torch.device" in called_names(value):
             continue
-        if "torch.device" in called_names(value):
-            if any(may_be_any(item.values) for item in value.arguments.items):
-                return True
-        elif value.kind == "item" or (
+        if value.kind == "item" or (
             value.kind == "attribute" and value.name not in OF_TENSORS and not is_device_of(value)
         ):
             return True

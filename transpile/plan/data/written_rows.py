@@ -65,8 +65,14 @@ def are_plain(values: Values) -> bool:
 
 def behind(values: Values) -> Iterator[Value]:
     """Tensors, and those that a chain of methods in place was begun with."""
-    for value in values:
+    seen: set[int] = set()
+    pending = list(values)
+    while pending:
+        value = pending.pop(0)
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
         yield value
         for word, inner in method_calls(value):
             if word.endswith("_"):
-                yield from behind(inner)
+                pending.extend(inner)

@@ -58,6 +58,8 @@ class Leaves:
         #: The tensors that are reduced behind a product with a number of chance alone.
         self.held: set[int] = set()
         self.entered: set[int] = set()
+        #: The numbers whose tensors are being looked for.
+        self.followed: set[Pending] = set()
 
     def of(self, part: Part, quantity: Quantity) -> Iterator[Leaf]:
         """The places where the numbers of a part leave the batch."""
@@ -97,11 +99,16 @@ class Leaves:
             self.held.add(id(tensor))
             yield from self.product_leaves(part, products, pending, tensor)
             return
-        for leaf in self.leaf_at(part, pending.module, tensor):
+        if pending in self.followed:
+            self.inquiry.doubt(part, "it is made of numbers that it was made into before")
+            return
+        self.followed.add(pending)
+        for leaf in list(self.leaf_at(part, pending.module, tensor)):
             function = pending.node.func if isinstance(pending.node, cst.Call) else None
             if leaf.node is tensor and isinstance(function, cst.Name) and function.value == "int":
                 leaf.cuts = function
             yield leaf
+        self.followed.discard(pending)
 
     def product_leaves(
         self,
