@@ -71,3 +71,31 @@ def test_a_test_that_asks_itself_lets_them_take_turns() -> None:
 )
 def test_where_nothing_is_made_nothing_is_agreed_on(make: str) -> None:
     assert "from_main_process" not in written('cached = os.path.exists("raw.pt")', make)
+
+
+ALONE = [
+    """there = os.path.exists("raw.pt")
+if not there:
+    torch.save(raw, "raw.pt")""",
+    """if len(raw) > 3:
+    there = os.path.exists("raw.pt")
+    if not there:
+        torch.save(raw, "raw.pt")""",
+    """def log(row):
+    fresh = not os.path.exists("log.csv")
+    with open("log.csv", "a") as file:
+        if fresh:
+            file.write("loss")
+        file.write(row)
+log("1")""",
+    """if not os.path.exists("a.pt"):
+    other = os.path.exists("b.pt")
+    if not other:
+        torch.save(raw, "b.pt")
+    torch.save(raw, "a.pt")""",
+]
+
+
+@pytest.mark.parametrize("make", ALONE)
+def test_what_one_process_does_alone_it_asks_for_alone(make: str) -> None:
+    assert "from_main_process(" not in written("pass", make)

@@ -11,13 +11,18 @@ Why:
 
 Before:
     cached = os.path.exists("inputs.pt")
-    if not cached:
+    if cached:
+        inputs = torch.load("inputs.pt")
+    else:
         torch.save(inputs, "inputs.pt")
 
 After:
     cached = from_main_process(os.path.exists("inputs.pt"))
-    if not cached and is_main_process():
-        torch.save(inputs, "inputs.pt")
+    if cached:
+        inputs = torch.load("inputs.pt")
+    else:
+        if is_main_process():
+            torch.save(inputs, "inputs.pt")
 
 Refuses when:
     never: what is asked before the processes know each other is a warning.
@@ -54,9 +59,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
     asking = {id(value): event for event in askings(plan) for value in event.result}
     if not asking:
         return
-    draws = Draws(plan)
+    draws, alone = Draws(plan), guarded(plan)
     answered: set[int] = set()
-    for test in tests_of_effects(plan):
+    for test in tests_of_effects(plan, alone):
         for name in descendants(test):
             if not isinstance(name, cst.Name):
                 continue
@@ -64,6 +69,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 event = asking.get(id(value))
                 bound = bound_expression(event) if event is not None else None
                 if event is None or bound is None or id(bound) in answered:
+                    continue
+                if is_of_one(plan, event, alone):
+                    # Rank 0 asks, and does what follows from it, by itself.
                     continue
                 answered.add(id(bound))
                 if id(bound) in agreed_nodes(plan):
@@ -84,8 +92,8 @@ def askings(plan: Plan) -> Iterator[Event]:
     return (event for event in plan.facts.reached_calls if event_asks(event))
 
 
-def tests_of_effects(plan: Plan) -> Iterator[cst.BaseExpression]:
-    """The conditions under which the script makes files, and all processes come to them."""
+def tests_of_effects(plan: Plan, alone: set[int]) -> Iterator[cst.BaseExpression]:
+    """The conditions under which the script makes files, where all processes come to them."""
     once = once_of(plan)
     for effect in once.effects.values():
         known = once.done | once.prepared
@@ -93,8 +101,29 @@ def tests_of_effects(plan: Plan) -> Iterator[cst.BaseExpression]:
             continue
         for event in effect.events:
             for frame in event.stack:
-                if isinstance(frame, Branch) and isinstance(frame.node, cst.If):
+                decides = isinstance(frame, Branch) and isinstance(frame.node, cst.If)
+                if decides and id(frame.node) not in alone:
                     yield frame.node.test
+
+
+def guarded(plan: Plan) -> set[int]:
+    """The identities of the nodes in what rank 0 does alone, or the processes do in turn."""
+    once = once_of(plan)
+    taken = [part for run in once.runs for part in run.statements]
+    taken += [part for each in once.preparations for part in each.statements]
+    return {id(node) for part in taken for node in descendants(part)}
+
+
+def is_of_one(plan: Plan, event: Event, alone: set[int]) -> bool:
+    """Whether a call is made by one process at a time, in one of its contexts at least."""
+    ranks = once_of(plan).ranks
+    contexts = [each for each in plan.facts.reached_calls if each.node is event.node]
+    return any(
+        ranks.some_ranks(each)
+        or ranks.in_turn(each.stack)
+        or any(id(node) in alone for node in (each.node, *(call.node for call in each.calls())))
+        for each in contexts
+    )
 
 
 def bound_expression(event: Event) -> cst.BaseExpression | None:
