@@ -53,7 +53,8 @@ class Places(Sizes):
         if self.are_rows_alike(value.operands[0]):
             return ""
         if index.kind is Kind.UNKNOWN:
-            return index.reason if index.sampled or index.whole else ""
+            # Not its own reason: what is picked is no sample.
+            return BY_SHARE if index.sampled or index.whole else ""
         counts = index.kind is Kind.EQUAL and index.degrees - {0}
         return BY_SHARE if index.kind is Kind.PART or counts else ""
 

@@ -186,8 +186,20 @@ def frozen_behind_wrap(plan: Plan, model: Model) -> bool:
         return False
     forwards = training_forwards(plan, model)
     return any(
-        off and event.order >= wrap.order and not switches_whole(plan, event, model, forwards)
+        off
+        and event.order >= wrap.order
+        and is_before(event, forwards)
+        and not switches_whole(plan, event, model, forwards)
         for event, off, _ in switches_of(plan, model)
+    )
+
+
+def is_before(event: Event, others: list[Event]) -> bool:
+    """Whether some others happen behind an event, in the next round of a loop perhaps."""
+    around = {id(loop.node) for loop in event.loops()}
+    return any(
+        other.order > event.order or any(id(loop.node) in around for loop in other.loops())
+        for other in others
     )
 
 
