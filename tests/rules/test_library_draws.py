@@ -33,6 +33,11 @@ DRAWING = {
         "import pandas as pd",
         "f = pd.read_csv('d.csv').sample(frac=1); x, y = f['x'].values, f['y'].values",
     ),
+    "a shuffled table": (
+        "import datasets",
+        "d = datasets.load_dataset('imdb').shuffle(); x, y = d['x'], d['y']",
+    ),
+    "noise": ("import scipy.stats", "x = y = scipy.stats.norm.rvs(size=(64, 6))"),
     "a split": (
         "from sklearn.datasets import load_digits\n"
         "from sklearn.model_selection import train_test_split",
@@ -40,6 +45,15 @@ DRAWING = {
     ),
 }
 STILL = {
+    "a table": (
+        "import datasets",
+        "d = datasets.load_dataset('imdb').map(str.lower); x, y = d['x'], d['y']",
+    ),
+    "arrays": ("import scipy.io", "d = scipy.io.loadmat('d.mat'); x, y = d['x'], d['y']"),
+    "a seeded table": (
+        "import datasets",
+        "d = datasets.load_dataset('imdb').shuffle(seed=1); x, y = d['x'], d['y']",
+    ),
     "files": (
         "import pandas as pd",
         "f = pd.read_csv('d.csv').dropna(); x, y = f['x'].values, f['y'].values",

@@ -73,6 +73,25 @@ def test_where_nothing_is_made_nothing_is_agreed_on(make: str) -> None:
     assert "from_main_process" not in written('cached = os.path.exists("raw.pt")', make)
 
 
+CHOSEN = [
+    """model = torch.load("m.pt") if os.path.exists("m.pt") else nn.Linear(4, 1)
+if model.training:
+    torch.save(raw, "raw.pt")
+else:
+    raw = raw + 1""",
+    """settings = dict(resume=os.path.exists("raw.pt"), deep=True)
+if settings:
+    torch.save(raw, "raw.pt")
+else:
+    raw = raw + 1""",
+]
+
+
+@pytest.mark.parametrize("make", CHOSEN)
+def test_what_is_chosen_by_the_answer_is_sent_to_nobody(make: str) -> None:
+    assert "from_main_process(" not in written("pass", make)
+
+
 ALONE = [
     """there = os.path.exists("raw.pt")
 if not there:

@@ -38,12 +38,13 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Branch, Event
+from transpile.facts.values import Opaque, Sequence, Value
 from transpile.facts.walk import descendants
 from transpile.layout import wrap_expression
 from transpile.plan.effects.file_reads import event_asks
 from transpile.plan.effects.preparation import PREPARING
 from transpile.plan.flow.places import ancestors
-from transpile.plan.graph import walk_back
+from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.data._data import agreed_nodes
@@ -51,6 +52,12 @@ from transpile.rules.pytorch.effects._once import once_of
 from transpile.rules.pytorch.randomness._random_draws import Draws
 
 CODES = {"PT744": "whether a file is there is what rank 0 finds"}
+#: What may stand between a call that looks for a file and the variable that keeps whether it is
+#: there; what is chosen by the answer is no such thing.
+IN_A_TRUTH = (
+    cst.Call, cst.Arg, cst.UnaryOperation, cst.BooleanOperation, cst.List, cst.Tuple, cst.Element,
+    cst.ListComp, cst.GeneratorExp,
+)  # fmt: skip
 WHY = "one process may have made the file by the time another one looks for it"
 
 
@@ -62,10 +69,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
     draws, alone = Draws(plan), guarded(plan)
     answered: set[int] = set()
     for test in tests_of_effects(plan, alone):
-        for name in descendants(test):
-            if not isinstance(name, cst.Name):
-                continue
-            for value in walk_back(plan.facts.values_of(name)):
+        for variable in asked_of(test):
+            for value in walk_back(plan.facts.values_of(variable), is_truth):
                 event = asking.get(id(value))
                 bound = bound_expression(event) if event is not None else None
                 if event is None or bound is None or id(bound) in answered:
@@ -126,12 +131,33 @@ def is_of_one(plan: Plan, event: Event, alone: set[int]) -> bool:
     )
 
 
+def asked_of(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The variables whose truth a condition asks for."""
+    if isinstance(test, cst.BooleanOperation):
+        yield from asked_of(test.left)
+        yield from asked_of(test.right)
+    elif isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        yield from asked_of(test.expression)
+    elif isinstance(test, (cst.Name, cst.Attribute)):
+        yield test
+
+
+def is_truth(value: Value) -> bool:
+    """Whether a value is nothing but the truth of those that it is made of."""
+    if isinstance(value, Sequence):
+        return True
+    if not isinstance(value, Opaque):
+        return False
+    of_several = set(called_names(value)) <= {"builtins.all", "builtins.any", "builtins.bool"}
+    return of_several if value.kind == "call" else value.name in ("Not", "And", "Or")
+
+
 def bound_expression(event: Event) -> cst.BaseExpression | None:
-    """What a variable is bound to, of which a call is part; None where there is no variable."""
+    """The truth that a variable is bound to, of which a call is part; None for anything else."""
     for node in ancestors(event.module, event.node):
         if isinstance(node, (cst.Assign, cst.AnnAssign)):
             return node.value
-        if isinstance(node, (cst.BaseStatement, cst.BaseSmallStatement, cst.Lambda)):
+        if not isinstance(node, IN_A_TRUTH):
             return None
     return None
 

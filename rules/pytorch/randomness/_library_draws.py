@@ -17,23 +17,26 @@ from transpile.plan.query import query
 #: Packages that draw nothing where they read, convert or show data.
 QUIET = frozenset(
     {
-        "numpy", "torch", "torchvision", "torchtext", "torchaudio", "PIL", "cv2", "h5py", "yaml",
-        "tqdm", "matplotlib", "scipy", "skimage", "imageio", "soundfile", "librosa", "nltk",
-        "spacy", "transformers", "tokenizers", "datasets", "omegaconf", "hydra", "einops",
-        "pyarrow", "lmdb", "requests", "networkx", "joblib", "tensorboard", "wandb",
+        "numpy", "torch", "torchvision", "torchaudio", "PIL", "cv2", "h5py", "yaml", "tqdm",
+        "matplotlib", "imageio", "soundfile", "librosa", "nltk", "spacy", "transformers",
+        "tokenizers", "omegaconf", "hydra", "einops", "pyarrow", "lmdb", "requests",
     }
 )  # fmt: skip
 NUMPY = frozenset({"numpy"})
 #: Packages that draw from the state of NumPy alone.
-BY_NUMPY = frozenset({"sklearn", "pandas"})
+BY_NUMPY = frozenset({"sklearn", "pandas", "datasets", "scipy", "skimage"})
 #: Of packages that draw by some of their functions, those that do not.
 STILL = (
     "sklearn.preprocessing.", "sklearn.datasets.load_", "sklearn.datasets.fetch_",
     "sklearn.metrics.", "sklearn.feature_extraction.", "sklearn.impute.", "sklearn.pipeline.",
-    "sklearn.compose.",
+    "sklearn.compose.", "scipy.io.", "scipy.signal.", "scipy.ndimage.", "skimage.io.",
+    "skimage.transform.", "joblib.load", "datasets.load_",
 )  # fmt: skip
-#: Methods of data frames that draw; all their others do not.
-OF_FRAMES = frozenset({"sample"})
+#: Methods of tables that draw, by their packages; all their others do not.
+OF_TABLES = {
+    "pandas": frozenset({"sample"}),
+    "datasets": frozenset({"shuffle", "train_test_split"}),
+}
 GIVEN_SEEDS = ("random_state", "seed", "rng", "generator")
 
 
@@ -69,7 +72,7 @@ def may_draw(plan: Plan, value: Value) -> bool:
     if any(draws(plan, name) for name in called_names(value)):
         return True
     return any(
-        method in OF_FRAMES if package == "pandas" else draws(plan, f"{package}.")
+        method in OF_TABLES[package] if package in OF_TABLES else draws(plan, f"{package}.")
         for method, receivers in method_calls(value)
         for receiver in receivers
         for package in packages_of(receiver)
