@@ -31,9 +31,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.backends.backend import Backend
+from transpile.facts.events import Event
 from transpile.plan.data.collation import leaves_padding_out, pads
-from transpile.plan.data.sources import sites
+from transpile.plan.data.sources import Site, sites
 from transpile.plan.model import Plan
+from transpile.quantity.paddings import padded_by_hand
 from transpile.rule import Remark
 
 #: Where calls are sharded, every rank has the whole batch.
@@ -42,9 +44,11 @@ CODES = {"217": "each process pads its batches to the longest sample of its own 
 
 
 def decide(backend: Backend, plan: Plan) -> Iterator[Remark]:
-    """One remark for each place that makes a padding loader."""
-    for site in sites(plan):
-        if pads(plan, site.loader, backend.padding):
+    """One remark for each place that makes a padding loader, or the first that pads by itself."""
+    places: list[Site | Event] = [
+        site for site in sites(plan) if pads(plan, site.loader, backend.padding)
+    ]
+    for site in places or list(padded_by_hand(plan, backend.padding))[:1]:
             known = leaves_padding_out(plan, backend.padding)
             yield (Remark.note if known else Remark.warn)(
                 f"{backend.prefix}217",

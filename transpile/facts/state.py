@@ -154,6 +154,14 @@ class State(ABC):
         #: What the script puts into the environment of its process, or sets in modules outside.
         self.environment: dict[str, Values] = {}
         self.values: dict[int, Values] = {}
+        #: By place and context, the computed indexes by which an expression picks from containers.
+        self.picks: dict[tuple[int, tuple[int, ...]], Values] = {}
+        #: The functions of the project that pick so.
+        self.picking: set[int] = set()
+        #: By scope and name, what the value of the name was picked by.
+        self.picked_names: dict[tuple[int, str], Values] = {}
+        #: By scope and name, what a loop goes over whose elements the name is bound to.
+        self.gone_over: dict[tuple[int, str], Values] = {}
         self.context: tuple[int, ...] = ()
         self.stack: Stack = ()
         self.activation: Activation

@@ -122,7 +122,8 @@ class Sequence:
     """A list, tuple or set whose elements are known as far as `elements` goes.
 
     `rest` stands for elements of unknown position or number, such as those appended in a loop.
-    Those of a named tuple are attributes, too, by their `names`.
+    Those of a named tuple are attributes, too, by their `names`. What they were `picked` by are
+    the indexes and keys that took them out of other containers, where those are computed.
     """
 
     kind: str
@@ -130,6 +131,7 @@ class Sequence:
     elements: list[Values]
     rest: Values = ()
     names: tuple[str, ...] = ()
+    picked: Values = ()
 
     def every(self) -> Values:
         """All elements as alternatives of one value."""

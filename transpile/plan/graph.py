@@ -37,6 +37,7 @@ def parents(value: Value) -> Iterator[Values]:
     elif isinstance(value, Sequence):
         yield from value.elements
         yield value.rest
+        yield value.picked
     elif isinstance(value, Mapping):
         for entry in value.entries.values():
             yield entry.values

@@ -259,7 +259,16 @@ class Supposing(Settling):
         found = NOTHING
         for group in groups:
             found = algebra.join(found, self.look(group))
+        if found.kind is Kind.EQUAL and self.is_picked_by_samples(value):
+            return domain.sample()
         return found
+
+    def is_picked_by_samples(self, value: Value) -> bool:
+        """Whether samples of a batch decide which elements of others a list holds."""
+        if not isinstance(value, Sequence) or not value.picked:
+            return False
+        by = self.look(value.picked)
+        return by.kind is Kind.SAMPLE or (by.kind is Kind.UNKNOWN and by.sampled)
 
     def in_model(self, value: Opaque) -> bool:
         """Whether a value is made by the code of a model."""

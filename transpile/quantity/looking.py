@@ -74,6 +74,10 @@ class Looking(ABC):
         """A container whose contents samples decide on; None for others."""
 
     @abstractmethod
+    def is_picked_by_samples(self, value: Value) -> bool:
+        """Whether samples of a batch decide which elements of others a list holds."""
+
+    @abstractmethod
     def known_models(self) -> Set[int]:
         """The class definitions of models."""
 

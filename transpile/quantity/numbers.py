@@ -34,6 +34,8 @@ class Numbers(Models):
             if picked is not None:
                 # How many there are to add up is the samples' choice.
                 found = algebra.add(found, picked)
+            elif self.is_picked_by_samples(value):
+                found = algebra.add(found, algebra.total(self.look((value,))))
             elif isinstance(value, Sequence):
                 for element in (*value.elements, value.rest):
                     found = algebra.add(found, self.look(element))

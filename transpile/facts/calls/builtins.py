@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.calls.named_attributes import NamedAttributes
+from transpile.facts.picking import picked_from
 from transpile.facts.state import call_frames, external, unknown
 from transpile.facts.values import (
     Argument,
@@ -141,6 +142,8 @@ class BuiltinCalls(NamedAttributes):
             made = Sequence("tuple", node, [])
             self.nodes[key] = made
         made.rest = join(made.rest, values)
+        for arg in node.args if isinstance(node, cst.Call) else ():
+            self.pick_into(made, picked_from(self.values.get(id(arg.value), ())))
         return made
 
     def builtin_iter(self, arguments: Arguments, node: cst.CSTNode) -> Values:
@@ -198,8 +201,11 @@ class BuiltinCalls(NamedAttributes):
             return (self.builtin_sequence(node, kind, []),)
         known = self.known_elements(first.values)
         if known is not None and keep_order:
-            return (self.builtin_sequence(node, kind, known),)
+            made = self.builtin_sequence(node, kind, known)
+            self.pick_into(made, picked_from(first.values))
+            return (made,)
         made = self.builtin_sequence(node, kind, [], self.elements(first.values, node))
+        self.pick_into(made, picked_from(first.values))
         self.record("iterate", node, first.values, name="copy")
         return (made,)
 
@@ -212,7 +218,11 @@ class BuiltinCalls(NamedAttributes):
         rest = self.elements(arguments.rest, node)
         spread = Arguments(given, arguments.unknown_because, rest)
         result = self.invoke(ordered[0].values, spread, node)
-        return (self.builtin_sequence(node, "generator", [], result),)
+        made = self.builtin_sequence(node, "generator", [], result)
+        self.pick_into(made, join(*(picked_from(each.values) for each in ordered[1:])))
+        if (id(node), self.context) in self.picks or self.does_pick(ordered[0].values):
+            self.pick_into(made, join(*(each.values for each in ordered[1:])))
+        return (made,)
 
     def builtin_filter(self, arguments: Arguments, node: cst.CSTNode) -> Values:
         """``filter(function, iterable)``: the elements of the iterable."""

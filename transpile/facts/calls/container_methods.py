@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.calls.builtins import BuiltinCalls
+from transpile.facts.picking import picked_from
 from transpile.facts.state import external, unknown
 from transpile.facts.values import (
     Argument,
@@ -66,6 +67,8 @@ class ContainerMethods(BuiltinCalls):
         if name == "__setitem__" and len(ordered) == 2:
             self.store_item(mapping, ordered[0].values, ordered[1].values, ordered[1].node)
             return (Constant(None),)
+        if name in ("get", "__getitem__") and ordered:
+            self.note_pick((mapping,), ordered[0].values, node)
         if name == "__getitem__" and ordered:
             return self.item((mapping,), ordered[0].values, node)
         if name in ("update", "__init__"):
@@ -143,13 +146,17 @@ class ContainerMethods(BuiltinCalls):
             if new != sequence.rest:
                 sequence.rest = new
                 self.heap_version += 1
+            if isinstance(node, cst.Call) and node.args:
+                self.pick_into(sequence, self.picked_in(node.args[-1].value))
             return (Constant(None),)
         if name == "__setitem__" and len(ordered) == 2:
             self.store_element(sequence, ordered[0].values, ordered[1].values)
             return (Constant(None),)
         if name == "__getitem__" and ordered:
+            self.note_pick((sequence,), ordered[0].values, node)
             return self.item((sequence,), ordered[0].values, node)
         if name in ("extend", "extendleft", "__init__") and ordered:
+            self.pick_into(sequence, picked_from(ordered[0].values))
             new = join(sequence.rest, self.elements(ordered[0].values, node))
             if new != sequence.rest:
                 sequence.rest = new

@@ -8,6 +8,7 @@ import libcst as cst
 
 from transpile.facts.events import Branch, Loop
 from transpile.facts.inherited import Inherited
+from transpile.facts.picking import picked_from
 from transpile.facts.values import Constant, Scope, Sequence, Values, join
 
 #: Loops over literal sequences of up to so many elements are followed element by element.
@@ -37,6 +38,7 @@ class Comprehensions(Inherited):
                 self.record("iterate", part, iterated)
                 self.stack = self.pushed(Loop(node, self.module))
                 self.bind_target(part.target, self.elements(iterated, part))
+                self.note_picked(part.target, picked_from(iterated), iterated)
                 for condition in part.ifs:
                     self.evaluate(condition.test)
                     self.stack = self.pushed(Branch(condition, "then"))
@@ -48,6 +50,7 @@ class Comprehensions(Inherited):
                 made.open_because = made.open_because or "it is built by a comprehension"
                 return (made,)
             values = self.evaluate(node.elt)
+            picked = self.picked_in(node.elt, frozenset(scope.names))
         finally:
             self.activation.scope, self.stack = before_scope, before_stack
         key = ("sequence", id(node), self.context)
@@ -58,6 +61,7 @@ class Comprehensions(Inherited):
             )
             self.nodes[key] = found
         found.rest = join(found.rest, values)
+        self.pick_into(found, picked)
         return (found,)
 
     def few_elements(self, iterated: Values) -> list[Values] | None:

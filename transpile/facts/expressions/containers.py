@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from transpile.facts.state import State
+from transpile.facts.picking import Picking, picked_from
 from transpile.facts.values import (
     Arguments,
     Constant,
@@ -21,7 +21,7 @@ from transpile.facts.values import (
 )
 
 
-class Containers(State):
+class Containers(Picking):
     """The part of the interpreter that knows containers."""
 
     def new_mapping(self, node: cst.CSTNode) -> Mapping:
@@ -183,6 +183,7 @@ class Containers(State):
             made.rest = known[1].rest
         if before != (made.elements, made.rest):
             self.heap_version += 1
+        self.pick_into(made, picked_from(added))
         return (made,)
 
     def sequence_item(

@@ -131,6 +131,7 @@ class Expressions(Operators):
         if len(indices) != 1 or is_slice:
             return self.item(base, (), node)
         found = self.item(base, indices[0], node)
+        self.note_pick(base, indices[0], node)
         index = node.slice[0].slice
         counted = isinstance(self.module.source.parent(node), cst.AugAssign)
         if only_constant(indices[0]) is None and not counted and is_choice(base):
@@ -154,6 +155,7 @@ class Expressions(Operators):
                     made.rest = join(made.rest, value.every())
                 else:
                     made.elements = value.elements[written]
+                self.pick_into(made, value.picked)
                 found.append(made)
         return tuple(found)
 

@@ -8,6 +8,7 @@ from typing import Any
 import libcst as cst
 
 from transpile.facts.events import Branch, Loop, Within
+from transpile.facts.picking import picked_from
 from transpile.facts.state import truth, unknown
 from transpile.facts.statements.small import SmallStatements
 from transpile.facts.values import (
@@ -110,6 +111,7 @@ class Statements(SmallStatements):
 
         def start() -> None:
             self.bind_target(node.target, self.elements(iterated, node))
+            self.note_picked(node.target, picked_from(iterated), iterated)
 
         return self.loop(node, start)
 

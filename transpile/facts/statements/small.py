@@ -7,6 +7,7 @@ from typing import Any
 
 import libcst as cst
 
+from transpile.facts.picking import picked_from
 from transpile.facts.state import truth
 from transpile.facts.statements.definitions import Definitions
 from transpile.facts.values import (
@@ -48,8 +49,10 @@ class SmallStatements(Definitions):
     def assign(self, node: cst.Assign) -> None:
         """``target = other = value``."""
         values = self.evaluate(node.value)
+        picked = self.picked_in(node.value)
         for target in node.targets:
             self.bind_target(target.target, values)
+            self.note_picked(target.target, picked)
 
     def annotated_assign(self, node: cst.AnnAssign) -> None:
         """``target: type = value``."""
@@ -63,6 +66,7 @@ class SmallStatements(Definitions):
         word = type(node.operator).__name__.replace("Assign", "")
         if word == "Add" and len(old) == 1 and isinstance(old[0], Sequence):
             old[0].rest = join(old[0].rest, self.elements(added, node))
+            self.pick_into(old[0], join(picked_from(added), self.picked_in(node.value)))
             self.record("operate", node, old, result=added, name="extend")
             return
         if word == "Add" and len(old) == 1 and isinstance(old[0], Instance):

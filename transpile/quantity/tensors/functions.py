@@ -143,7 +143,10 @@ class Tensors(Numbers, Places):
         if plain in CONCATENATIONS:
             if not any(isinstance(one, Sequence) for one in handed(value)) and others:
                 return self.joined(plain, [tensor, *others], given)
-            listed = [id(one) in self.plan.samples for one in handed(value)]
+            listed = [
+                id(one) in self.plan.samples or self.is_picked_by_samples(one)
+                for one in handed(value)
+            ]
             if plain == "stack" and listed and all(listed):
                 return laid_side_by_side(tensor, given)
             parts = [

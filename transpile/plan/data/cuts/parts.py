@@ -7,6 +7,7 @@ import libcst as cst
 from transpile.facts.events import Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import Instance, Opaque, Value, Values
+from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, is_instance_of, method_calls
 from transpile.plan.model import Plan
 from transpile.plan.table import Table
@@ -108,3 +109,25 @@ def is_drawn_ahead(plan: Plan, event: Event, loops: list[Loop]) -> bool:
         other.node is event.node and any(loop.node is loops[-1].node for loop in other.loops())
         for other in plan.facts.calls
     )
+
+
+def is_told_apart(module: Module, node: cst.Call) -> bool:
+    """Whether each of what a call gives gets a name of its own: ``i, j = sample(rows, 2)``."""
+    statement = module.source.parent(node)
+    return isinstance(statement, cst.Assign) and any(
+        isinstance(target.target, (cst.Tuple, cst.List)) for target in statement.targets
+    )
+
+
+def is_repeated(event: Event | None, loops: list[Loop]) -> bool:
+    """Whether each round of the innermost loop draws in a loop of its own, sample by sample."""
+    frames = [frame for frame in event.stack if isinstance(frame, Loop)] if event else []
+    places = [id(frame.node) for frame in frames]
+    innermost = id(loops[-1].node)
+    inner = frames[places.index(innermost) + 1 :] if innermost in places else []
+    return any(not hands_on(frame.node) for frame in inner)
+
+
+def hands_on(loop: cst.CSTNode) -> bool:
+    """Whether the rounds of a loop are those of who asks for them: it yields."""
+    return any(isinstance(node, cst.Yield) for node in descendants(loop))

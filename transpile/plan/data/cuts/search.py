@@ -31,6 +31,8 @@ from transpile.plan.data.cuts.parts import (
     index_values,
     is_drawn_ahead,
     is_order,
+    is_repeated,
+    is_told_apart,
     later_indices,
     module_of,
 )
@@ -195,10 +197,13 @@ class CutSearch:
 
     def draw_of(self, value: Opaque, node: cst.Call) -> bool:
         """``randint(n, (size,))`` in a step: the positions of a batch."""
+        event = self.happening.get(id(value))
         if not self.in_innermost(value):
-            event = self.happening.get(id(value))
             if event is None or not is_drawn_ahead(self.plan, event, self.loops):
                 return False
+        if is_told_apart(value.module, node) or is_repeated(event, self.loops):
+            self.fail("what is drawn at once is single samples, not the positions of a batch")
+            return False
         size = drawn_size(self.table, node, called_names(value))
         if size is None or not isinstance(size, (cst.Name, cst.Attribute, cst.Integer)):
             # As many as there are samples already: len(batch), x.size(0).
