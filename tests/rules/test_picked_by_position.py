@@ -132,7 +132,7 @@ def test_lists_of_picked_rows_stay_those_of_a_share(collected: str) -> None:
 
 
 PADDED = (
-    "        chosen = [tokens[i] for i in picked]\n        longest = max(len(one) for one in chosen)\n",
+    "        chosen = [tokens[i] for i in picked]\n        longest = max(len(t) for t in chosen)\n",
     "        chosen = [tokens[i] for i in picked]\n        longest = max(map(len, chosen))\n",
     "        chosen = [tokens[i] for i in picked]\n        longest = len(max(chosen, key=len))\n",
     "        chosen = [tokens[i] for i in picked]\n"
