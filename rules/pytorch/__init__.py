@@ -171,6 +171,7 @@ TABLE = Table(
         instance_call={"torch.nn.Module": (Dispatch("forward"),)},
         returns_receiver={"torch.nn.Module": SAME_MODULE},
         keeps_by_name={"torch.nn.Module": KEPT_BY_NAME},
+        holds_parts=frozenset({"torch.nn.ModuleList", "torch.nn.Sequential"}),
         iterates_argument=frozenset(
             {"tqdm.tqdm", "rich.progress.track", "itertools.islice", "itertools.cycle"}
         ),

@@ -7,7 +7,7 @@ from collections import Counter
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.facts.expressions.access import Access
+from transpile.facts.expressions.held_parts import HeldParts
 from transpile.facts.values import (
     Argument,
     Arguments,
@@ -42,7 +42,7 @@ BASES: dict[str, type] = {
 OTHERS = frozenset({"appendleft", "popleft", "extendleft", "rotate", "move_to_end"})
 
 
-class Inherited(Access):
+class Inherited(HeldParts):
     """The part of the interpreter that knows what is inherited from containers."""
 
     def give_items(self, made: Instance, arguments: Arguments, node: cst.CSTNode) -> None:

@@ -85,6 +85,8 @@ class Dialect:
             same name, to its position.
         keeps_by_name: base class to methods that keep their second argument as the attribute that
             their first names.
+        holds_parts: classes whose objects hold the parts of models that they are given, and give
+            them where they are iterated over or indexed.
         base_of: the class outside the project that an outside class derives from, as far as it
             matters; empty for others.
         loads_class: class methods of libraries that make an object of the class they are called on,
@@ -111,6 +113,7 @@ class Dialect:
     hands_back: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     keeps_argument: Mapping[tuple[str, str], int] = field(default_factory=dict)
     keeps_by_name: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    holds_parts: frozenset[str] = frozenset()
     base_of: Callable[[str], str] = lambda name: ""
     loads_class: Mapping[str, str] = field(default_factory=dict)
     called_iterables: frozenset[str] = frozenset()
@@ -154,6 +157,8 @@ class State(ABC):
         #: What the script puts into the environment of its process, or sets in modules outside.
         self.environment: dict[str, Values] = {}
         self.values: dict[int, Values] = {}
+        #: By the identity of a framework's container of parts, what methods put into it.
+        self.parts: dict[int, Values] = {}
         #: By place and context, the computed indexes by which an expression picks from containers.
         self.picks: dict[tuple[int, tuple[int, ...]], Values] = {}
         #: The functions of the project that pick so.

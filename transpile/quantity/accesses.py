@@ -162,7 +162,7 @@ class Accesses(Calls):
             return domain.equal()
         if any(self.is_layer(origin(one)) and self.is_object(one) for one in base):
             if not any(self.is_tensor(one) for one in base):
-                return domain.equal(gradient=True)
+                return self.of_parts(value) or domain.equal(gradient=True)
         inner = inner_entries(base, name)
         if inner:
             return self.look(inner)

@@ -31,6 +31,7 @@ from .accesses import inner_entries, key_of
 from .contents import COUNTED, index_nodes, places
 from .domain import NOTHING, Kind, Quantity
 from .models.classes import model_classes, model_code
+from .models.parts import said_by_parts
 from .operators import holds_places
 from .row_sizes.reader import rows_of_view
 from .sample_axis.axes import CROSSED, crossed
@@ -117,6 +118,7 @@ class Supposing(Settling):
         yield from parents(value)
         yield self.stored.get(id(value), ())
         yield from (placed.by for placed in self.places.get(id(value), ()))
+        yield said_by_parts(self.plan, value)
         if isinstance(value, Opaque) and value.kind in ("attribute", "item"):
             yield inner_entries(value.operands[0], key_of(value))
         if isinstance(value, Opaque) and type(value.node) is cst.Subscript:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.calls.builtins import BuiltinCalls
+from transpile.facts.expressions.held_parts import PUTTING
 from transpile.facts.picking import picked_from
 from transpile.facts.state import external, unknown
 from transpile.facts.values import (
@@ -48,6 +49,9 @@ class ContainerMethods(BuiltinCalls):
         if len(receivers) != 1:
             return None
         receiver = receivers[0]
+        if callee.name in PUTTING and self.holds_parts(receiver):
+            self.put_parts(receiver, join(*(item.values for item in arguments.items)))
+            return None
         if isinstance(receiver, Mapping):
             return self.mapping_method(receiver, callee.name, arguments, node)
         if isinstance(receiver, Sequence):

@@ -13,6 +13,7 @@ from .. import algebra, domain
 from ..domain import Kind, Quantity
 from ..looking import Looking
 from ..operations import SPLITS
+from .parts import said_by_parts
 
 #: Attributes of layers that are tensors.
 TENSOR_ATTRIBUTES = frozenset({"weight", "bias", "data", "grad", "pos_weight"})
@@ -120,7 +121,13 @@ class Models(Looking):
             "children",
         ):
             return domain.equal(gradient=word not in ("state_dict", "buffers", "named_buffers"))
-        return self.from_model(domain.NOTHING, value)
+        kept = self.of_parts(value.callee[0]) if len(value.callee) == 1 else None
+        return kept or self.from_model(domain.NOTHING, value)
+
+    def of_parts(self, value: Value) -> Quantity | None:
+        """What a part of a model keeps or gives whose class is not known; None if nothing is."""
+        known = said_by_parts(self.plan, value)
+        return self.look(known) if known else None
 
     def is_layer(self, value: Value) -> bool:
         """Whether an object is a model, or a part of one."""
