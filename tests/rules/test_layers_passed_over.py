@@ -69,6 +69,48 @@ CASES = {
         True,
     ),
     "one by chance": (LAYERS, "return self.fc(random.choice(self.layers)(x))", ONE, True),
+    "as many as are active": (
+        LAYERS + "\n        self.active = 4",
+        "for layer in self.layers[: self.active]:\n            x = layer(x)\n"
+        "        return self.fc(x)",
+        ONE,
+        True,
+    ),
+    "the first two": (
+        LAYERS,
+        "for layer in self.layers[:2]:\n            x = layer(x)\n        return self.fc(x)",
+        ONE,
+        True,
+    ),
+    "the first ones and the rest": (
+        LAYERS,
+        "for layer in self.layers[:2]:\n            x = layer(x)\n"
+        "        for layer in self.layers[2:]:\n            x = x + layer(x)\n"
+        "        return self.fc(x)",
+        ONE,
+        False,
+    ),
+    "all but the last, and the last": (
+        LAYERS,
+        "for layer in self.layers[:-1]:\n            x = layer(x).relu()\n"
+        "        return self.layers[-1](self.fc(x))",
+        ONE,
+        False,
+    ),
+    "the first, and all behind it": (
+        LAYERS,
+        "x = self.layers[0](x)\n        for layer in self.layers[1:]:\n"
+        "            x = layer(x).relu()\n        return self.fc(x)",
+        ONE,
+        False,
+    ),
+    "pairs along the list": (
+        LAYERS,
+        "for k in range(0, 4, 2):\n            for layer in self.layers[k : k + 2]:\n"
+        "                x = layer(x)\n        return self.fc(x)",
+        ONE,
+        False,
+    ),
     "one at a random place": (
         LAYERS,
         "return self.fc(self.layers[torch.randint(4, (1,)).item()](x))",
@@ -155,6 +197,8 @@ def test_wrap_looks_for_layers_that_a_pass_does_without(name: str) -> None:
 VARYING = {name for name, (_, _, _, left_out) in CASES.items() if left_out} - {
     "way around",
     "one of several",
+    "as many as are active",
+    "the first two",
 }
 
 

@@ -71,7 +71,9 @@ def put(event: Event) -> list[cst.BaseExpression]:
     return found
 
 
-def counts_samples(divergence: Divergence, node: cst.BaseExpression) -> bool:
+def counts_samples(
+    divergence: Divergence, node: cst.BaseExpression, within: frozenset[int] = frozenset()
+) -> bool:
     """Whether a number grows or shrinks with how many samples a process has of a batch.
 
     A gradient that a count is a factor of goes back into itself in the next round, so that nothing
@@ -80,8 +82,9 @@ def counts_samples(divergence: Divergence, node: cst.BaseExpression) -> bool:
     Args:
         divergence: what knows which numbers become those of the global batch.
         node: the number.
+        within: the identities of the expressions that it is a part of.
     """
-    plan = divergence.plan
+    plan, within = divergence.plan, within | {id(node)}
     values = plan.facts.values_of(node)
     found = quantity(plan, values)
     if found.kind is Kind.EQUAL:
@@ -94,12 +97,24 @@ def counts_samples(divergence: Divergence, node: cst.BaseExpression) -> bool:
     elif isinstance(node, cst.Call):
         inner = [argument.value for argument in node.args]
         inner += [node.func.value] if isinstance(node.func, cst.Attribute) else []
-    return found.kind is Kind.UNKNOWN and any(counts_samples(divergence, one) for one in inner)
+    elif isinstance(node, (cst.Name, cst.Attribute)) and found.kind is Kind.UNKNOWN:
+        made = (value.node for value in values if isinstance(value, Opaque))
+        inner = [one for one in made if isinstance(one, (cst.BinaryOperation, cst.Call))]
+    return found.kind is Kind.UNKNOWN and any(
+        counts_samples(divergence, one, within) for one in inner if id(one) not in within
+    )
 
 
 def is_own_count(found: Quantity) -> bool:
     """Whether something grows or shrinks with the number of samples of a process, or may."""
     return found.kind is Kind.EQUAL and found.degree != 0 and not found.agreed
+
+
+def is_mean_of_sums(divergence: Divergence, value: Value) -> bool:
+    """Whether a sum over each process's samples is averaged: one of all of them is larger."""
+    found = quantity(divergence.plan, (value,))
+    averaged = id(getattr(value, "node", None)) in divergence.reductions.averaged
+    return averaged and any(degree != 0 for degree in found.degrees)
 
 
 def own_counts(divergence: Divergence, values: Values) -> Iterator[Value]:
@@ -109,7 +124,11 @@ def own_counts(divergence: Divergence, values: Values) -> Iterator[Value]:
     pending = list(values)
     while pending:
         value = pending.pop()
-        if id(value) in seen | reduced.values or id(getattr(value, "node", None)) in reduced.nodes:
+        if id(value) in seen | reduced.values:
+            continue
+        if id(getattr(value, "node", None)) in reduced.nodes:
+            if is_mean_of_sums(divergence, value):
+                yield value
             continue
         seen.add(id(value))
         made_of = behind(value)

@@ -56,7 +56,8 @@ class HeldParts(Access):
                 given = (item.values for item in value.arguments.items)
                 put = self.parts.get(id(value), ())
                 held = join(*given, value.arguments.rest, put)
-                parts = join(*(one.every() if isinstance(one, Sequence) else (one,) for one in held))
+                every = (one.every() if isinstance(one, Sequence) else (one,) for one in held)
+                parts = join(*every)
                 found = tuple(one for one in parts if isinstance(one, Instance))
                 own, only = join(own, found), only and len(found) == len(parts)
             else:

@@ -21,11 +21,13 @@ class Reduced:
         nodes: expressions, by their identity, methods on the way to a plain number included.
         shared: those among them that stay each process's own in evaluations.
         values: what is given to others after it was reduced.
+        averaged: those among the expressions of which the mean over the processes is taken.
     """
 
     nodes: frozenset[int]
     shared: frozenset[int]
     values: frozenset[int]
+    averaged: frozenset[int] = frozenset()
 
     def causes(self, node: cst.CSTNode) -> set[Cause]:
         """Why a reduced expression may differ all the same."""
@@ -41,6 +43,7 @@ def reductions(plan: Plan) -> Reduced:
     nodes: set[int] = set()
     shared: set[int] = set()
     values: set[int] = set()
+    averaged: set[int] = set()
     found = reported(plan, VOCABULARY)
     together = found.together()
     for leaf in found.leaves.values():
@@ -60,7 +63,9 @@ def reductions(plan: Plan) -> Reduced:
         nodes |= kept
         if leaf.change is Change.SHARED_SUM:
             shared |= kept
-    return Reduced(frozenset(nodes), frozenset(shared), frozenset(values))
+        if leaf.change is Change.MEAN:
+            averaged |= kept
+    return Reduced(*map(frozenset, (nodes, shared, values, averaged)))
 
 
 def enters_project(plan: Plan, call: cst.CSTNode | None) -> bool:

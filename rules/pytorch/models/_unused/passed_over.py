@@ -9,7 +9,6 @@ import libcst as cst
 from transpile.facts.events import Loop
 from transpile.facts.module import Module
 from transpile.facts.values import (
-    Class,
     Constant,
     External,
     Function,
@@ -24,7 +23,8 @@ from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.parts import walk_parts
 from transpile.plan.models.reaches import accessed
 from transpile.plan.query import query
-from transpile.records import dataclass
+from transpile.rules.pytorch.models._unused.slices import leave_some
+from transpile.rules.pytorch.models._unused.uses import NO_USES, Uses, own_attribute
 from transpile.rules.pytorch.models._unused.varying_tests import (
     Arm,
     covers,
@@ -112,58 +112,6 @@ def is_reached_from_outside(plan: Plan, part: Instance, name: str) -> bool:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Uses:
-    """Where the methods of a module's class name one of its attributes.
-
-    Args:
-        made: the assignments to it in ``__init__``.
-        used: the places in other methods.
-    """
-
-    made: list[tuple[Function, cst.Assign | cst.AnnAssign]]
-    used: list[tuple[Function, cst.Attribute]]
-
-    @staticmethod
-    def of(part: Instance) -> dict[str, Uses]:
-        """The uses of all attributes of a module, from one walk through its methods."""
-        found: dict[str, Uses] = {}
-        for ancestor in part.cls.ancestry():
-            held = ancestor.scope.names.values() if isinstance(ancestor, Class) else ()
-            for function in (value for values in held for value in values):
-                if not isinstance(function, Function) or isinstance(function.node, cst.Lambda):
-                    continue
-                for node in descendants(function.node):
-                    # By its exact kind: to ask for subclasses costs ten times as much.
-                    if type(node) not in (cst.Assign, cst.AnnAssign, cst.Attribute):
-                        continue
-                    if isinstance(node, cst.Attribute):
-                        if function.name != "__init__" and (name := own_attribute(node)):
-                            found.setdefault(name, Uses([], [])).used.append((function, node))
-                    elif isinstance(node, (cst.Assign, cst.AnnAssign)):
-                        if function.name == "__init__":
-                            for made in filter(None, map(own_attribute, targets_of(node))):
-                                found.setdefault(made, Uses([], [])).made.append((function, node))
-        return found
-
-
-NO_USES = Uses([], [])
-
-
-def targets_of(node: cst.CSTNode) -> list[cst.BaseExpression]:
-    """What an assignment assigns to."""
-    if isinstance(node, cst.Assign):
-        return [target.target for target in node.targets]
-    return [node.target] if isinstance(node, cst.AnnAssign) else []
-
-
-def own_attribute(node: cst.CSTNode) -> str | None:
-    """The name of an attribute of the module itself; None for anything else."""
-    if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name):
-        return node.attr.value if node.value.value == "self" else None
-    return None
-
-
 class Passes:
     """Whether passes of a module come by one of its attributes.
 
@@ -204,7 +152,7 @@ class Passes:
                 continue
             whole = True
             paths.extend(self.paths(function.module, node))
-        if picked and not whole and self.leaves_some(picked):
+        if picked and not whole and (self.leaves_some(picked) or self.slices_leave_some()):
             return True
         return bool(paths) and all(paths) and not covers(paths)
 
@@ -304,6 +252,16 @@ class Passes:
                 if getattr(held, "rest", ()) or len(elements) > len(picked):
                     return True
         return False
+
+    def slices_leave_some(self) -> bool:
+        """Whether slices of a container do not come by all that is in it, for all that is known."""
+        taken = [
+            (function.module, parent)
+            for function, node in self.uses.used
+            if isinstance(parent := function.module.source.parent(node), cst.Subscript)
+            and parent.value is node
+        ]
+        return bool(leave_some(taken))
 
     def paths(self, module: Module, node: cst.CSTNode) -> Iterator[tuple[Arm, ...]]:
         """The arms around a use; of a loop over a container, those around what it goes through."""
