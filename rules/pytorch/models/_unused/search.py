@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 import libcst as cst
 
@@ -66,13 +66,13 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     if passes_over(plan, model, layers):
         return True
     reached = reached_by_losses(plan)
-    used = [layer for layer in layers if id(layer) in reached]
+    used = [layer for layer in layers if is_among(reached, layer)]
     if not used:
         # Its forward could not be followed: nothing is known of what it uses.
         return False
     inner = inside_others(layers)
     top = [layer for layer in layers if id(layer) not in inner]
-    if any(id(layer) not in reached for layer in top):
+    if not all(is_among(reached, layer) for layer in top):
         return True
     if any(
         leaves_out(backward, model, top) or chooses_outputs(plan, backward, model, layers)
@@ -231,8 +231,16 @@ def leaves_out(backward: Backward, model: Model, layers: list[Value]) -> bool:
     if backward.event.detached or model not in backward.models:
         return False
     reached = made_of(backward.loss)
-    used = [layer for layer in layers if id(layer) in reached]
+    used = [layer for layer in layers if is_among(reached, layer)]
     return 0 < len(used) < len(layers)
+
+
+def is_among(reached: Set[int], layer: Value) -> bool:
+    """Whether a layer is among what a loss comes from, or all that it holds is."""
+    if id(layer) in reached:
+        return True
+    held = [one for one in walk_parts(layer) if one is not layer and has_parameters(one)]
+    return bool(held) and all(id(one) in reached for one in held)
 
 
 def checkpoints_reentrantly(plan: Plan) -> bool:
