@@ -25,6 +25,7 @@ from torch.utils.data.dataloader import default_collate
 torch.manual_seed(0)
 X, Y = torch.randn(48, 6), torch.randn(48, 1)
 scores = [1.0] * 48
+history, table = torch.zeros(48), torch.ones(48)
 rng = np.random.default_rng(0)
 """
 LOOP = """
@@ -51,7 +52,7 @@ class Pool(Dataset):
 
     def __getitem__(self, i):
         if i not in self.cache:
-            self.cache[i] = X[i] * self.epoch
+            self.cache[i] = X[i] * self.epoch * table[i]
         return i, self.cache[i] * self.weights[i] * scores[i], Y[i]
 
     def add(self, more):
@@ -72,11 +73,24 @@ CHANGES = {
     "level rises": ("12 * self.level", "", "pool.level += 1", True),
     "weights by sample": ("48", "pool.weights[index] = losses.detach()", "", True),
     "weights in a method": ("48", "pool.update(index, losses.detach())", "", True),
+    "weights by what was kept": (
+        "48",
+        "history[index] = losses.detach()",
+        "pool.weights[history > history.median()] = 2.0",
+        True,
+    ),
+    "a table bound anew": (
+        "48", "history[index] = losses.detach()", "table = (history > 1).double()", True,
+    ),
+    "weights by a table that is fixed": ("48", "", "pool.weights[history > 1] = 2.0", False),
+    "a table bound by epoch": (
+        "48", "history[index] = losses.detach()", "table = torch.ones(48) / (epoch + 1)", False,
+    ),
     "list beside": ("48", "scores[index[0].item()] = losses[0].item()", "", True),
     "epoch is told": ("len(self.keep)", "", "pool.epoch = epoch", False),
     "sorted in place": ("len(self.keep)", "", "pool.keep.sort()", False),
     "weights by epoch": ("48", "", "pool.weights.fill_(1 / (epoch + 1))", False),
-}
+}  # fmt: skip
 SAMPLERS = {
     "weights": "sampler.weights[index] = losses.detach()",
     "weights set anew": "sampler.weights = losses.detach()",

@@ -230,6 +230,9 @@ class Access(Namespaces):
                     found.extend(join(value.entries[constant.value].values, value.rest))
                 elif constant is None and index:
                     found.extend(value.every() or unknown("an entry of a dict"))
+                elif constant is not None and value.rest:
+                    # It was put there under a key that is computed.
+                    found.extend(value.rest)
                 else:
                     found.append(self.opaque("item", node, "", ((value,),), index=index))
             elif isinstance(value, Sequence):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from transpile.facts.events import Event, Loop
 from transpile.facts.values import Instance, Mapping, Opaque, Sequence, Value, Values
+from transpile.facts.walk import descendants
 from transpile.plan.data.data_code import DRAWING, Reads, given_to, held_by, methods, reached_by
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Loader, Plan
@@ -62,11 +65,59 @@ def changes_while_drawn(plan: Plan, loader: Loader) -> Iterator[Changing]:
         if not length:
             if batches is None:
                 batches = elements_of_training(plan)
-            given = (*event.result, *(v for item in event.arguments.items for v in item.values))
-            indices = event.callee if event.kind == "operate" else ()
-            if not any(id(value) in batches for value in walk_back((*given, *indices))):
+            if not any(id(value) in batches for value in behind_writes(plan, put(plan, event))):
                 continue
         yield Changing(event, length)
+    for event in bound_anew(plan, data):
+        if lives(loader, event):
+            batches = elements_of_training(plan) if batches is None else batches
+            if any(id(value) in batches for value in behind_writes(plan, event.result)):
+                yield Changing(event, length=False)
+
+
+def bound_anew(plan: Plan, data: Drawn) -> Iterator[Event]:
+    """The calls outside of a data set that make what its samples read, under whatever name."""
+    for event in plan.facts.reached_calls:
+        if any(id(value) in data.samples.values for value in event.result):
+            if not any(id(one) in data.held for call in event.calls() for one in call.receiver):
+                yield event
+
+
+def put(plan: Plan, event: Event) -> Values:
+    """What an event changes something by, and what says where it is changed."""
+    given = [*event.result, *(v for item in event.arguments.items for v in item.values)]
+    if event.kind == "operate":
+        given.extend(event.callee)
+    for element in event.node.slice if isinstance(event.node, cst.Subscript) else ():
+        for place in descendants(element) if event.kind == "store" else ():
+            given.extend(plan.facts.values_of(place))
+    return tuple(given)
+
+
+def behind_writes(plan: Plan, values: Values) -> Iterator[Value]:
+    """What values come from, what was written into any of it before included."""
+    writes = written_into(plan)
+    pending, seen = [values], set[int]()
+    while pending:
+        for value in walk_back(pending.pop()):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield value
+                pending.extend(writes.get(id(value), ()))
+
+
+@query
+def written_into(plan: Plan) -> dict[int, list[Values]]:
+    """What is written into each array or container in place, by its identity."""
+    found: dict[int, list[Values]] = {}
+    for event in plan.facts.events:
+        by_index = event.kind == "store" and event.name == "[]"
+        if event.detached or not (by_index or (event.kind == "call" and changed_by_call(event))):
+            continue
+        for value in changed(event):
+            if isinstance(value, Opaque):
+                found.setdefault(id(value), []).append(put(plan, event))
+    return found
 
 
 class Drawn:
