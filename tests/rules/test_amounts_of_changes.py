@@ -85,3 +85,46 @@ def test_a_batch_for_each_process_is_counted_as_the_script_counts_it() -> None:
     source = SCRIPT.format(change=f"{EACH}p.grad /= a.size(0)")
     found = convert(source, Options(batch_size="per-device")).findings
     assert "PT712" not in {finding.code for finding in found}
+
+
+TOKENS = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+words = torch.randint(0, 6, (64, 5))
+model = nn.Sequential(nn.Embedding(6, 4), nn.Linear(4, 6))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+seen, total, count = 0, 0.0, 0
+for (s,) in DataLoader(TensorDataset(words), batch_size=8):
+    n = (s != 0).sum().item()
+    seen += n
+    rate = {rate}
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    loss = nn.functional.cross_entropy(
+        model(s).reshape(-1, 6), s.reshape(-1), ignore_index=0, reduction="sum"
+    )
+    optimizer.zero_grad()
+    (loss / n).backward()
+    optimizer.step()
+    total += loss.item()
+    count += n
+{shown}
+"""
+RATES = (
+    "0.5 * min(1.0, seen / 150)",
+    "0.1 * min((seen / 80 + 1) ** -0.5, seen / 80 * 30**-1.5)",
+    "seen / 1000",
+)
+SHOWN = ("", "print(total / count)", "print(total / seen)")
+
+
+@pytest.mark.parametrize("rate", RATES)
+@pytest.mark.parametrize("shown", SHOWN)
+def test_a_rate_by_what_was_seen_is_that_of_all_processes(rate: str, shown: str) -> None:
+    result = convert(TOKENS.format(rate=rate, shown=shown))
+    assert "PT712" in {finding.code for finding in result.findings}
+    steps = rate.replace("seen", "optimizer.state_dict()['state'].get('step', 1)")
+    result = convert(TOKENS.format(rate=steps, shown=shown))
+    assert "PT712" not in {finding.code for finding in result.findings}

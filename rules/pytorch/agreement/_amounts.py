@@ -100,7 +100,8 @@ def counts_samples(
     elif isinstance(node, (cst.Name, cst.Attribute)) and found.kind is Kind.UNKNOWN:
         made = (value.node for value in values if isinstance(value, Opaque))
         inner = [one for one in made if isinstance(one, (cst.BinaryOperation, cst.Call))]
-    return found.kind is Kind.UNKNOWN and any(
+    # The inner parts of a chain of operators have no values of their own.
+    return found.kind in (Kind.UNKNOWN, Kind.NOTHING) and any(
         counts_samples(divergence, one, within) for one in inner if id(one) not in within
     )
 
