@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from transpile.facts.values import Constant, External, Function, Instance, Opaque, Sequence, Values
+import libcst as cst
+
+from transpile.facts.values import (
+    Class,
+    Constant,
+    External,
+    Function,
+    Instance,
+    Opaque,
+    Sequence,
+    Values,
+)
+from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names
 
 #: Metrics that are more than a sum over a count, by their names in lower case.
@@ -16,9 +28,58 @@ METRICS = "mxnet.metric."
 BASE = "mxnet.metric.EvalMetric"
 
 
+#: The attributes of a metric that are added up over the workers.
+ADDED_UP = frozenset({"sum_metric", "num_inst", "global_sum_metric", "global_num_inst"})
+#: Methods of a metric that say what it counts, not what is reported of it.
+COUNTING = frozenset({"__init__", "update", "update_dict", "reset", "reset_local"})
+
+
 def is_metric(value: object) -> bool:
-    """Whether a value is a metric of MXNet."""
+    """Whether a value is a metric of MXNet, or of a class of the script that derives from one."""
+    if isinstance(value, Instance):
+        return is_own_metric(value)
     return isinstance(value, Opaque) and any(n.startswith(METRICS) for n in called_names(value))
+
+
+def is_own_metric(value: Instance) -> bool:
+    """Whether an object is of a class of the script that derives from a metric of MXNet."""
+    return any(name.startswith(METRICS) for name in value.cls.external_bases())
+
+
+def is_own_sum(value: Instance) -> bool:
+    """Whether a metric of the script is the base's sum over a count, however it counts."""
+    if set(value.cls.external_bases()) != {BASE}:
+        return False
+    for cls in value.cls.ancestry():
+        for name, held in cls.scope.names.items() if isinstance(cls, Class) else ():
+            for method in held:
+                if not isinstance(method, Function) or isinstance(method.node, cst.Lambda):
+                    continue
+                if name not in COUNTING:
+                    return False
+                if name != "__init__" and not stored(method.node) <= ADDED_UP:
+                    return False
+    return True
+
+
+def stored(method: cst.FunctionDef) -> set[str]:
+    """The attributes of its object that a method changes."""
+    found: set[str] = set()
+    for node in descendants(method):
+        targets: list[cst.BaseExpression] = []
+        if isinstance(node, cst.Assign):
+            targets = [target.target for target in node.targets]
+        elif isinstance(node, (cst.AugAssign, cst.AnnAssign)):
+            targets = [node.target]
+        elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+            # What is called on an attribute may change it.
+            targets = [node.func.value]
+        for target in targets:
+            for inner in descendants(target):
+                if isinstance(inner, cst.Attribute) and isinstance(inner.value, cst.Name):
+                    if inner.value.value == "self":
+                        found.add(inner.attr.value)
+    return found
 
 
 def is_shared_metric(values: Values) -> bool:
@@ -44,7 +105,9 @@ def unusual_value(value: object, depth: int) -> bool:
         return isinstance(value.value, str) and value.value.lower() in UNUSUAL
     if isinstance(value, Sequence):
         return unusual(value.every(), depth + 1)
-    if isinstance(value, (Function, Instance)):
+    if isinstance(value, Instance):
+        return not is_own_sum(value)
+    if isinstance(value, Function):
         return True
     if isinstance(value, Opaque) and value.kind == "call":
         names = called_names(value)

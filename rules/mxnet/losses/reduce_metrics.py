@@ -28,7 +28,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event, Loop
-from transpile.facts.values import Opaque, Value
+from transpile.facts.values import BoundMethod, Opaque, Value, Values
 from transpile.layout import wrap_expression
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
@@ -112,10 +112,20 @@ def foreign_readings(plan: Plan) -> Iterator[Event]:
                 yield event
 
 
+def metrics_of(event: Event, name: str) -> Values:
+    """The metrics whose method a call calls, those of the script's own classes included."""
+    own = tuple(
+        callee.receiver
+        for callee in event.callee
+        if isinstance(callee, BoundMethod) and callee.function.name == name
+    )
+    return (*receivers_of(event, name), *(one for one in own if is_metric(one)))
+
+
 def updated_by(event: Event) -> Iterator[Value]:
     """The metrics that a call may update: of its own, or of what a module has put out."""
-    yield from receivers_of(event, "update")
-    yield from receivers_of(event, "update_dict")
+    yield from metrics_of(event, "update")
+    yield from metrics_of(event, "update_dict")
     if receivers_of(event, "update_metric"):
         for argument in event.arguments.items:
             yield from argument.values
@@ -128,7 +138,7 @@ def reading(plan: Plan) -> Iterator[Event]:
     for event in plan.facts.reached_calls:
         if id(event.node) in seen:
             continue
-        receivers = [v for name in READING for v in receivers_of(event, name)]
+        receivers = [v for name in READING for v in metrics_of(event, name)]
         if any(copied(value) for value in receivers):
             continue
         if any(id(value) in trained for value in receivers):
@@ -138,7 +148,7 @@ def reading(plan: Plan) -> Iterator[Event]:
 
 def is_sum(plan: Plan, event: Event) -> bool:
     """Whether the metric that a call reads is a sum over a count."""
-    receivers = tuple(value for word in READING for value in receivers_of(event, word))
+    receivers = tuple(value for word in READING for value in metrics_of(event, word))
     held = tuple(
         value
         for added in plan.facts.calls
