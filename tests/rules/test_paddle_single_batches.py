@@ -75,3 +75,30 @@ STEP = "network(x).mean().backward()"
 def test_what_cannot_be_shared_is_refused_for_what_it_is(parts: dict[str, str], why: str) -> None:
     result = convert(script(**parts), path="train.py")
     assert any(why in one.message for one in result.findings if one.code == "PD902")
+
+
+def test_a_loader_without_batches_is_not_shared_out() -> None:
+    stream = """\
+import paddle
+from paddle.io import DataLoader, IterableDataset
+
+
+class Stream(IterableDataset):
+    def __iter__(self):
+        for size in (16, 7, 16):
+            yield paddle.randn([size, 4])
+
+
+loader = DataLoader(Stream(), batch_size={size})
+net = paddle.nn.Linear(4, 1)
+optimizer = paddle.optimizer.SGD(0.01, parameters=net.parameters())
+for x in loader:
+    loss = (net(x) ** 2).mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+"""
+    told = {one.code for one in convert(stream.format(size="None").encode()).findings}
+    assert "PD202" in told
+    told = {one.code for one in convert(stream.format(size="8").encode()).findings}
+    assert "PD202" not in told

@@ -77,7 +77,8 @@ def $check_batch(size, largest):
     """Return the largest batch so far; stop where a whole batch cannot be shared equally."""
     trainers = $get_trainer_count()
     if size >= largest and size % trainers:
-        raise SystemExit(
+        # Not SystemExit, which the thread of a loader would keep to itself.
+        raise ValueError(
             "batch size %d is not divisible by %d trainers: the nearest that is: %d"
             % (size, trainers, max(1, int(round(size / float(trainers)))) * trainers)
         )
@@ -154,12 +155,12 @@ def $shard_rows(arrays):
     if trainers == 1 or not arrays:
         return arrays
     if any(isinstance(rows, $fluid.LoDTensor) for rows in arrays.values()):
-        raise SystemExit("a LoDTensor cannot be divided: divide its samples")
+        raise ValueError("a LoDTensor cannot be divided: divide its samples")
     shared = dict((name, $numpy.asarray(rows)) for name, rows in arrays.items())
     sizes = sorted(set(len(rows) for rows in shared.values()))
     $shard_rows.largest = $check_batch(sizes[0], getattr($shard_rows, "largest", 0))
     if len(sizes) > 1 and any(size % trainers for size in sizes):
-        raise SystemExit("arrays of %s rows cannot be divided alike" % sizes)
+        raise ValueError("arrays of %s rows cannot be divided alike" % sizes)
     for name, rows in shared.items():
         share = -(-len(rows) // trainers)
         rows = $numpy.resize(rows, (share * trainers,) + rows.shape[1:])

@@ -85,6 +85,7 @@ class $SharedBatches($BatchSampler):
     def __iter__(self):
         drawn = [[[int(index) for index in batch] for batch in self.batch_sampler]]
         $dist.broadcast_object_list(drawn, src=0)
+        shares = []
         for number, batch in enumerate(drawn[0], 1):
             missing = -len(batch) % self.world_size
             if missing and number < len(drawn[0]):
@@ -93,7 +94,8 @@ class $SharedBatches($BatchSampler):
                     f"{self.world_size} processes"
                 )
             batch = batch + (batch * missing)[:missing]
-            yield batch[self.rank :: self.world_size]
+            shares.append(batch[self.rank :: self.world_size])
+        return iter(shares)
 ''',
         (DIST, BATCH_SAMPLER),
         ("split_batch",),

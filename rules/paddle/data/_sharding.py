@@ -60,6 +60,12 @@ def sharding_of(plan: Plan, site: Site) -> Sharding | str:
         why = unclear(loader.argument(name), name)
         if why:
             return why
+    size = loader.argument("batch_size")
+    if size is not None and Constant(None) in size.values and given(site, "batch_sampler") is None:
+        return (
+            "the loader makes no batches (batch_size=None): it hands on what the data set gives, "
+            "which may be one sample or a batch as a whole"
+        )
     iterable = is_iterable(plan, dataset.values)
     if iterable is None:
         return "it is not known whether the data set is indexed or iterated"

@@ -184,6 +184,43 @@ def test_a_batch_that_cannot_be_shared_stops_the_script(
         )
 
 
+LOADED = """\
+import numpy as np
+import paddle.fluid as fluid
+
+x = fluid.layers.data("x", [4])
+loss = fluid.layers.mean(fluid.layers.square(fluid.layers.fc(x, 1)))
+fluid.optimizer.SGD(0.01).minimize(loss)
+loader = fluid.io.DataLoader.from_generator(feed_list=[x], capacity=4, iterable=True)
+
+
+def batches():
+    for _ in range(3):
+        yield [np.ones((5, 4), "float32")]
+
+
+loader.set_batch_generator(batches, places=fluid.cpu_places(1))
+exe = fluid.Executor(fluid.CPUPlace())
+exe.run(fluid.default_startup_program())
+for feed in loader:
+    exe.run(feed=feed, fetch_list=[loss])
+"""
+
+
+def test_a_batch_in_the_thread_of_a_loader_stops_the_script(
+    interpreter_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    result = convert(LOADED.encode(), Options(), path="train.py")
+    assert result.outcome.value == "converted", result.findings
+    folder = tmp_path / "source"
+    folder.mkdir()
+    (folder / "train_dist.py").write_bytes(result.data)
+    cluster = Cluster(interpreter_of("fluid"), folder, tmp_path)
+    for ended in cluster.together("train_dist.py", ()):
+        assert ended.status != 0
+        assert "batch size 5 is not divisible by 2 trainers" in ended.errors
+
+
 @pytest.mark.parametrize("servers", [1, 2])
 def test_table_on_the_servers_trains(
     servers: int, interpreter_of: Callable[[str], Path], tmp_path: Path

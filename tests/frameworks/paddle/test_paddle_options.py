@@ -61,3 +61,43 @@ def test_fleet_says_that_it_trains_static_graphs_on_gpus_only(
 ) -> None:
     with pytest.raises(AssertionError, match="fleet trains static graphs on GPUs only"):
         runs("static_feed", Options(paddle_api="fleet"), interpreter_of("paddle"), tmp_path)
+
+
+UNEVEN = """\
+import numpy as np
+import paddle
+from paddle.io import BatchSampler, DataLoader, TensorDataset
+
+
+class Groups(BatchSampler):
+    def __init__(self, batches):
+        self.batches = batches
+
+    def __iter__(self):
+        return iter(self.batches)
+
+    def __len__(self):
+        return len(self.batches)
+
+
+rows = paddle.to_tensor(np.ones((12, 4), "float32"))
+data = TensorDataset([rows])
+loader = DataLoader(data, batch_sampler=Groups([[0, 1, 2, 3], [4, 5, 6], [7, 8, 9, 10]]))
+net = paddle.nn.Linear(4, 1)
+optimizer = paddle.optimizer.SGD(0.01, parameters=net.parameters())
+for (x,) in loader:
+    loss = (net(x) ** 2).mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+"""
+
+
+def test_a_batch_in_between_that_cannot_be_shared_stops_the_job(
+    interpreter_of: Interpreters, tmp_path: Path
+) -> None:
+    result = convert(UNEVEN.encode(), Options(shard="data"), path="train.py")
+    script = tmp_path / "train_dist.py"
+    script.write_bytes(result.data)
+    with pytest.raises(AssertionError, match="a batch of 3 samples is not divisible by 2"):
+        run(interpreter_of("paddle"), script, tmp_path / "work", (), 2)
