@@ -89,6 +89,16 @@ class Roles:
             )
         )
 
+    def runs_others(self, run: Run) -> bool:
+        """Whether the place of a run that trains may run something that does not, too."""
+        keys = {each.program.key for each in self.minimizes if each.program is not None}
+        return any(
+            program is not None and (program.key not in keys or program.testing)
+            for other in self.runs
+            if other.event.node is run.event.node
+            for program in other.programs
+        )
+
     @property
     def starts(self) -> tuple[Run, ...]:
         """The runs that initialise what is minimised."""

@@ -183,3 +183,20 @@ def test_noise_without_a_seed_stays_as_it_is() -> None:
     assert "vary_noise" not in written(SCRIPT.replace("x = fluid", seed + "x = fluid", 1))
     assert "vary_noise()\n" in written(noisy.replace("x = fluid", seed + "x = fluid", 1))
     assert "vary_noise()\n" in written(noisy.replace("dropout(x, 0.5)", "dropout(x, 0.5, seed=3)"))
+
+
+@pytest.mark.parametrize("chosen", ["main if training else testing", "main"])
+def test_one_call_for_training_and_testing_cannot_be_divided(chosen: str) -> None:
+    script = HEAD + (
+        "main = fluid.default_main_program()\n"
+        "testing = main.clone(for_test=True)\n"
+        "fluid.optimizer.SGD(0.1).minimize(loss)\n"
+        "exe = fluid.Executor(fluid.CPUPlace())\n"
+        "exe.run(fluid.default_startup_program())\n"
+        "def epoch(training):\n"
+        f"    program = {chosen}\n"
+        '    exe.run(program, feed={"x": [[1.0]], "y": [[2.0]]})\n'
+        "for i in range(9):\n    epoch(True)\n    epoch(False)\n"
+    )
+    told = codes(script)
+    assert ("FL202" in told) is (chosen != "main")

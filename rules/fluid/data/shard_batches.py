@@ -21,8 +21,8 @@ After:
         exe.run(main_program, feed=feeder.feed(data), fetch_list=[avg_loss])
 
 Refuses when:
-    it cannot be seen what is fed; one reader feeds the training and an evaluation; a loader draws
-    from a data set itself; nothing is fed.
+    it cannot be seen what is fed; one reader feeds the training and an evaluation; one call runs
+    the program that trains or another one; a loader draws from a data set itself; nothing is fed.
 
 Source:
     https://www.paddlepaddle.org.cn/documentation/docs/en/1.8/advanced_guide/distributed_training/cluster_howto_en.html
@@ -55,6 +55,15 @@ def decide(plan: Plan) -> Iterator[Answer]:
     seen: set[int] = set()
     for run in roles_of(plan).training:
         if run.whole:
+            continue
+        if roles_of(plan).runs_others(run):
+            yield Ruling.refuse(
+                "FL202",
+                run.event,
+                "this runs the program that trains or another one, such as one for testing, which "
+                "needs all of its batches",
+                "run each program by a call of its own",
+            )
             continue
         for answer in feeds.of(run):
             if id(answer.node) in seen:
