@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.calls.named_attributes import NamedAttributes
+from transpile.facts.calls.standing_in import never_calls
 from transpile.facts.picking import picked_from
 from transpile.facts.state import call_frames, external, unknown
 from transpile.facts.values import (
@@ -323,7 +324,8 @@ class BuiltinCalls(NamedAttributes):
                 return number
         if word in ("sum", "max", "min", "any", "all"):
             arguments = self.with_elements(arguments, node)
-        self.escape(arguments, node)
+        if not never_calls(f"builtins.{word}"):
+            self.escape(arguments, node)
         return (
             self.opaque("call", node, callee=external(f"builtins.{word}"), arguments=arguments),
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import libcst as cst
 
 from transpile.facts.calls.project import ProjectCalls
+from transpile.facts.calls.standing_in import never_calls, stood_in
 from transpile.facts.events import Branch
 from transpile.facts.expressions.namespaces import ENVIRONMENT
 from transpile.facts.fields import NAMESPACE, REPLACE
@@ -110,6 +111,9 @@ class Calls(ProjectCalls):
             return (made,)
         if name in self.dialect.returns_argument and arguments.items:
             return arguments.items[0].values
+        stands = stood_in(callee, arguments)
+        if stands:
+            return stands
         asked = self.module_called_for(name, arguments)
         if asked:
             return asked
@@ -126,7 +130,8 @@ class Calls(ProjectCalls):
                 return (Sequence("tuple", node, given),)
         if name in self.dialect.runs_commands:
             self.run_commands(arguments, node)
-        self.escape(arguments, node)
+        if not never_calls(name):
+            self.escape(arguments, node)
         made = self.opaque("call", node, callee=(callee,), arguments=arguments)
         if name == NAMESPACE:
             self.take_named(made, arguments)
@@ -176,6 +181,9 @@ class Calls(ProjectCalls):
                 for made in callee.callee
             ):
                 return (callee,)
+        stands = stood_in(callee, arguments)
+        if stands:
+            return stands
         loaded = self.load_class(callee, arguments, node)
         if loaded is not None:
             return loaded

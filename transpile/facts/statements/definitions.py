@@ -14,7 +14,9 @@ from transpile.facts.values import (
     Class,
     External,
     Function,
+    Instance,
     Opaque,
+    Partial,
     Scope,
     Value,
     Values,
@@ -101,14 +103,38 @@ class Definitions(Imports):
         for node, values in zip(reversed(nodes), reversed(decorators), strict=True):
             if self.splits(node):
                 continue
-            own = tuple(value for value in values if isinstance(value, (Function, BoundMethod)))
+            own = tuple(value for value in values if self.is_own_callable(value))
             if own:
                 given = self.invoke(own, Arguments((Argument(found, None),)), node)
-                functions = tuple(one for one in given if isinstance(one, Function))
-                found = functions if functions and len(functions) == len(given) else found
+                found = given if given and all(map(self.stands_for_functions, given)) else found
             else:
                 alone = False
         return found if alone else (made,)
+
+    def is_own_callable(self, value: Value) -> bool:
+        """Whether calling a value runs code of the project that can be followed."""
+        if isinstance(value, Partial):
+            return bool(value.callee) and all(map(self.is_own_callable, value.callee))
+        if isinstance(value, Instance):
+            return any(
+                isinstance(each, Class) and "__call__" in each.scope.names
+                for each in value.cls.ancestry()
+            )
+        return isinstance(value, (Function, BoundMethod, Class))
+
+    def stands_for_functions(self, value: Value) -> bool:
+        """Whether what a decorator gives is called where the function was.
+
+        In a class functions alone become methods: an object there is handed no ``self``, unless it
+        sees to that in a way of its own.
+        """
+        if isinstance(value, Function):
+            return True
+        return (
+            not self.activation.scope.is_class
+            and not isinstance(value, Class)
+            and self.is_own_callable(value)
+        )
 
     def splits(self, decorator: cst.Decorator) -> bool:
         """Whether processes share out the calls of what is decorated."""

@@ -1,0 +1,46 @@
+"""Functions outside the project that put one function in another's place, or only look at it."""
+
+from __future__ import annotations
+
+import builtins
+
+from transpile.facts.values import Arguments, External, Opaque, Values
+
+#: What makes a function look like another one, and gives it back.
+UPDATES = "functools.update_wrapper"
+#: What gives a decorator that does so.
+WRAPS = "functools.wraps"
+#: What says something of a function, and never calls it.
+ASKS = frozenset(
+    {
+        UPDATES,
+        WRAPS,
+        *(
+            f"builtins.{name}"
+            for name in ("callable", "hasattr", "hash", "id", "isinstance", "print", "repr", "str",
+                         "type")
+        ),
+        "asyncio.iscoroutinefunction",
+        "typing.cast",
+        "typing.get_type_hints",
+    }
+)  # fmt: skip
+ASKING_MODULES = ("inspect.",)
+
+
+def never_calls(name: str) -> bool:
+    """Whether what is outside the project leaves the functions uncalled that it is given."""
+    if name in ASKS or name.startswith(ASKING_MODULES):
+        return True
+    raised = getattr(builtins, name.removeprefix("builtins."), None)
+    return isinstance(raised, type) and issubclass(raised, BaseException)
+
+
+def stood_in(callee: External | Opaque, arguments: Arguments) -> Values | None:
+    """The function that looks like another one from now on; None where no call does that."""
+    if isinstance(callee, External):
+        given = arguments.get("wrapper", 0) if callee.name == UPDATES else None
+        return given.values if given is not None else None
+    if callee.kind != "call" or callee.callee != (External(WRAPS),):
+        return None
+    return arguments.items[0].values if arguments.items else None
