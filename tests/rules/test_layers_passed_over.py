@@ -33,6 +33,11 @@ for x, y in DataLoader(TensorDataset(torch.randn(48, 6), torch.randn(48, 6)), ba
     optimizer.step()
 """
 LAYERS = "self.layers = nn.ModuleList([nn.Linear(6, 6) for _ in range(4)])"
+#: How many of them run is changed while the model trains.
+ACTIVE = LAYERS + "\n        self.active = 4"
+COUNTED = """\
+self.depth = 3
+        self.layers = nn.ModuleList([nn.Linear(6, 6) for _ in range(self.depth)])"""
 SKIP = "self.skip = nn.Linear(inputs, outputs)"
 ONE, SEVERAL = "Block()", "nn.Sequential(*[Block() for _ in range(3)])"
 #: What is made, what the forward pass is, the model, and whether layers may be left out.
@@ -70,7 +75,7 @@ CASES = {
     ),
     "one by chance": (LAYERS, "return self.fc(random.choice(self.layers)(x))", ONE, True),
     "as many as are active": (
-        LAYERS + "\n        self.active = 4",
+        ACTIVE,
         "for layer in self.layers[: self.active]:\n            x = layer(x)\n"
         "        return self.fc(x)",
         ONE,
@@ -116,6 +121,98 @@ CASES = {
         "return self.fc(self.layers[torch.randint(4, (1,)).item()](x))",
         ONE,
         True,
+    ),
+    "by number, as many as are active": (
+        ACTIVE,
+        "for k in range(self.active):\n            x = self.layers[k](x)\n"
+        "        return self.fc(x)",
+        ONE,
+        True,
+    ),
+    "by number, fewer than there are": (
+        LAYERS,
+        "for k in range(1, 3):\n            x = self.layers[k](x)\n        return self.fc(x)",
+        ONE,
+        True,
+    ),
+    "a list of them, cut": (
+        ACTIVE,
+        "for layer in list(self.layers)[: self.active]:\n            x = layer(x)\n"
+        "        return self.fc(x)",
+        ONE,
+        True,
+    ),
+    "counted up to those active": (
+        ACTIVE,
+        "k = 0\n        while k < self.active:\n            x = self.layers[k](x)\n"
+        "            k += 1\n        return self.fc(x)",
+        ONE,
+        True,
+    ),
+    "together with a shorter range": (
+        ACTIVE,
+        "for layer, _ in zip(self.layers, range(self.active)):\n            x = layer(x)\n"
+        "        return self.fc(x)",
+        ONE,
+        True,
+    ),
+    "in a comprehension, as many as are active": (
+        ACTIVE,
+        "return self.fc(sum([self.layers[k](x) for k in range(self.active)]))",
+        ONE,
+        True,
+    ),
+    "as many as were made": (
+        COUNTED,
+        "for k in range(self.depth):\n            x = self.layers[k](x)\n"
+        "        return self.fc(x)",
+        ONE,
+        False,
+    ),
+    "all but the last by number, and the last": (
+        COUNTED,
+        "for k in range(self.depth - 1):\n            x = self.layers[k](x).relu()\n"
+        "        return self.fc(self.layers[-1](x))",
+        ONE,
+        False,
+    ),
+    "counted up to all": (
+        COUNTED,
+        "k = 0\n        while k < self.depth:\n            x = self.layers[k](x)\n"
+        "            k += 1\n        return self.fc(x)",
+        ONE,
+        False,
+    ),
+    "as many as a list of sizes says": (
+        "sizes = [6, 6, 6]\n        self.depth = len(sizes) - 1\n"
+        "        self.layers = nn.ModuleList(\n"
+        "            nn.Linear(a, b) for a, b in zip(sizes[:-1], sizes[1:])\n        )",
+        "for k in range(self.depth):\n            x = self.layers[k](x)\n"
+        "        return self.fc(x)",
+        ONE,
+        False,
+    ),
+    "as many as were put in": (
+        "self.depth = 3\n        self.layers = nn.ModuleList()\n"
+        "        for _ in range(self.depth):\n            self.layers.append(nn.Linear(6, 6))",
+        "for k in range(self.depth):\n            x = self.layers[k](x)\n"
+        "        return self.fc(x)",
+        ONE,
+        False,
+    ),
+    "together with a range as long": (
+        COUNTED,
+        "for layer, k in zip(self.layers, range(self.depth)):\n            x = layer(x) * k\n"
+        "        return self.fc(x)",
+        ONE,
+        False,
+    ),
+    "a list of all": (
+        COUNTED,
+        "for layer in list(self.layers)[::-1]:\n            x = layer(x)\n"
+        "        return self.fc(x)",
+        ONE,
+        False,
     ),
     "so many by chance": (
         LAYERS,
@@ -184,10 +281,15 @@ CASES = {
 }
 
 
+CHANGED = "    model.active = 2 if model.active == 4 else 4\n    optimizer.zero_grad()"
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_wrap_looks_for_layers_that_a_pass_does_without(name: str) -> None:
     made, forward, model, left_out = CASES[name]
     script = HEAD.format(made=made, forward=forward, model=model)
+    if made == ACTIVE:
+        script = script.replace("    optimizer.zero_grad()", CHANGED)
     text = convert(script, path="train.py").text
     assert "DistributedDataParallel(" in text
     assert ("find_unused_parameters=True" in text) is left_out
@@ -199,6 +301,12 @@ VARYING = {name for name, (_, _, _, left_out) in CASES.items() if left_out} - {
     "one of several",
     "as many as are active",
     "the first two",
+    "by number, as many as are active",
+    "by number, fewer than there are",
+    "a list of them, cut",
+    "counted up to those active",
+    "together with a shorter range",
+    "in a comprehension, as many as are active",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import libcst as cst
 
@@ -23,6 +24,7 @@ from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.parts import walk_parts
 from transpile.plan.models.reaches import accessed
 from transpile.plan.query import query
+from transpile.rules.pytorch.models._unused.lengths import Lengths
 from transpile.rules.pytorch.models._unused.slices import leave_some
 from transpile.rules.pytorch.models._unused.uses import NO_USES, Uses, own_attribute
 from transpile.rules.pytorch.models._unused.varying_tests import (
@@ -135,23 +137,29 @@ class Passes:
             return False
         paths: list[tuple[Arm, ...]] = []
         picked: set[object] = set()
-        whole = False
+        whole = short = False
         for function, node in self.uses.used:
             if self.is_counted(function.module, node):
                 continue
-            parent = function.module.source.parent(node)
-            if self.contains() and self.is_drawn_from(function.module, node):
-                return True
-            if isinstance(parent, cst.Subscript) and parent.value is node and self.contains():
-                if self.is_chosen_by_caller(function, parent):
+            if self.contains():
+                if self.is_drawn_from(function.module, node):
                     return True
-                if any(map(self.is_by_chance, self.bounds(parent))):
+                if self.lengths.cuts(function.module, node):
+                    short = True
+                    continue
+            taken = self.lengths.cut_out_of(function.module, node)
+            if taken is not None and self.contains():
+                if self.is_chosen_by_caller(function, taken):
                     return True
-                picked.add(self.index(parent))
+                if any(map(self.is_by_chance, self.bounds(taken))):
+                    return True
+                picked.add(self.index(taken))
                 paths.append(self.arms(function.module, node))
                 continue
             whole = True
             paths.extend(self.paths(function.module, node))
+        if short and not (picked or whole):
+            return True
         if picked and not whole and (self.leaves_some(picked) or self.slices_leave_some()):
             return True
         return bool(paths) and all(paths) and not covers(paths)
@@ -256,12 +264,16 @@ class Passes:
     def slices_leave_some(self) -> bool:
         """Whether slices of a container do not come by all that is in it, for all that is known."""
         taken = [
-            (function.module, parent)
+            (function.module, subscript)
             for function, node in self.uses.used
-            if isinstance(parent := function.module.source.parent(node), cst.Subscript)
-            and parent.value is node
+            if (subscript := self.lengths.cut_out_of(function.module, node)) is not None
         ]
-        return bool(leave_some(taken))
+        return leave_some(taken, self.lengths.falls_short)
+
+    @cached_property
+    def lengths(self) -> Lengths:
+        """How many layers there are."""
+        return Lengths(self.plan, self.part, self.values)
 
     def paths(self, module: Module, node: cst.CSTNode) -> Iterator[tuple[Arm, ...]]:
         """The arms around a use; of a loop over a container, those around what it goes through."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import libcst as cst
 
@@ -13,7 +13,10 @@ from transpile.facts.walk import descendants
 BEGINNING = ""
 
 
-def leave_some(taken: Iterable[tuple[Module, cst.Subscript]]) -> bool:
+def leave_some(
+    taken: Iterable[tuple[Module, cst.Subscript]],
+    falls_short: Callable[[cst.CSTNode, set[str]], bool],
+) -> bool:
     """Whether slices of a container, and the places beside them, may not reach all of it.
 
     ``layers[:n]`` alone does not, ``layers[:n]`` and ``layers[n:]`` do, and so do ``layers[0]``
@@ -21,13 +24,18 @@ def leave_some(taken: Iterable[tuple[Module, cst.Subscript]]) -> bool:
 
     Args:
         taken: all subscripts of the container in the methods of its owner, and their modules.
+        falls_short: whether a loop, by names that it moves along, may not come to all layers.
     """
     steps: dict[str, set[str | None]] = {}
     sliced = False
     for module, node in taken:
         part = node.slice[0].slice
-        if moved_by_loop(module, node):
-            return False
+        loops = list(moved_by_loops(module, node))
+        if loops:
+            if not any(falls_short(loop, names_in(node.slice[0])) for loop in loops):
+                return False
+            sliced = True
+            continue
         if isinstance(part, cst.Slice):
             lower, upper = bound(module, part.lower), bound(module, part.upper)
             if part.step is not None and not (lower or upper):
@@ -66,22 +74,21 @@ def reaches_the_end(steps: dict[str, set[str | None]]) -> bool:
     return False
 
 
-def moved_by_loop(module: Module, node: cst.Subscript) -> bool:
-    """Whether a loop around a subscript moves it along."""
+def moved_by_loops(module: Module, node: cst.Subscript) -> Iterator[cst.CSTNode]:
+    """The loops around a subscript that move it along."""
     names = names_in(node.slice[0])
     for parent in module.source.parents(node):
         if isinstance(parent, (cst.FunctionDef, cst.Lambda)):
-            return False
+            return
         if isinstance(parent, cst.While):
-            return True
+            yield parent
         clause = parent.for_in if isinstance(parent, cst.BaseComp) else None
         if isinstance(parent, cst.For) and names & names_in(parent.target):
-            return True
+            yield parent
         while clause is not None:
             if names & names_in(clause.target):
-                return True
+                yield clause
             clause = clause.inner_for_in
-    return False
 
 
 def names_in(node: cst.CSTNode) -> set[str]:

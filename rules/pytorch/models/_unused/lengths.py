@@ -1,0 +1,143 @@
+"""Loops that take layers out of a container: whether they are known to come to all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transpile.facts.module import Module
+from transpile.facts.values import Constant, External, Instance, Opaque, Sequence, Value, Values
+from transpile.facts.walk import descendants
+from transpile.plan.graph import walk_back
+from transpile.plan.model import Plan
+
+RANGE, ZIP, LEN = (External(f"builtins.{name}") for name in ("range", "zip", "len"))
+#: What gives all of a container in another form.
+WHOLE = frozenset({External("builtins.list"), External("builtins.tuple")})
+ISLICE = External("itertools.islice")
+
+
+class Lengths:
+    """What says how many layers a container has, and which loops go by that.
+
+    Args:
+        plan: the plan.
+        part: the module that holds the container.
+        containers: the values of its attribute.
+    """
+
+    def __init__(self, plan: Plan, part: Instance, containers: Values) -> None:
+        self.plan = plan
+        self.part = part
+        self.containers = containers
+        self.counts = {key(value) for held in containers for value in self.counts_of(held)}
+
+    def cuts(self, module: Module, node: cst.CSTNode) -> bool:
+        """Whether a use goes along something shorter, for all that is known: ``zip``."""
+        call = module.source.parent(module.source.parent(node) or node)
+        if not isinstance(call, cst.Call):
+            return False
+        callee = self.plan.facts.values_of(call.func)
+        if callee == (ISLICE,):
+            return len(call.args) == 2 and not self.reaches_all([call.args[1].value])
+        if callee != (ZIP,):
+            return False
+        ranges = [arg.value for arg in call.args if self.is_range(arg.value)]
+        return any(isinstance(one, cst.Call) and not self.all_in(one) for one in ranges)
+
+    def cut_out_of(self, module: Module, node: cst.CSTNode) -> cst.Subscript | None:
+        """The subscript of a container, or of a list of all that it holds."""
+        parent = module.source.parent(node)
+        call = module.source.parent(parent) if isinstance(parent, cst.Arg) else None
+        if isinstance(call, cst.Call) and WHOLE.intersection(self.plan.facts.values_of(call.func)):
+            return self.cut_out_of(module, call)
+        if isinstance(parent, cst.Subscript) and parent.value is node:
+            return parent
+        return None
+
+    def falls_short(self, loop: cst.CSTNode, names: set[str]) -> bool:
+        """Whether a loop that moves along the container may end before it does.
+
+        Args:
+            loop: the loop or the clause of a comprehension.
+            names: the names that say where in the container.
+        """
+        if isinstance(loop, (cst.For, cst.CompFor)):
+            along = loop.iter
+            return (
+                isinstance(along, cst.Call) and self.is_range(along) and not self.all_in(along)
+            )
+        if isinstance(loop, cst.While) and isinstance(loop.test, cst.Comparison):
+            sides = [loop.test.left, *(each.comparator for each in loop.test.comparisons)]
+            others = [side for side in sides if not names & set(words(side))]
+            return 0 < len(others) < len(sides) and not self.reaches_all(others)
+        return False
+
+    def is_range(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is a call of ``range``."""
+        return isinstance(node, cst.Call) and self.plan.facts.values_of(node.func) == (RANGE,)
+
+    def all_in(self, call: cst.Call) -> bool:
+        """Whether a ``range`` has as many numbers as the container has layers."""
+        return self.reaches_all([arg.value for arg in call.args])
+
+    def reaches_all(self, bounds: list[cst.BaseExpression]) -> bool:
+        """Whether the length of the container has a part in some bound."""
+        return any(self.is_length(leaf) for bound in bounds for leaf in descendants(bound))
+
+    def is_length(self, node: cst.CSTNode) -> bool:
+        """Whether an expression is what the container was made by, whatever it is."""
+        if isinstance(node, cst.Call):
+            return self.plan.facts.values_of(node.func) == (LEN,)
+        if not isinstance(node, (cst.Name, cst.Attribute, cst.Integer)):
+            return False
+        values = self.plan.facts.values_of(node)
+        if any(is_len(value) for value in walk_back(values)):
+            return True
+        return bool(values) and all(key(value) in self.counts for value in values)
+
+    def counts_of(self, container: Value) -> Iterator[Value]:
+        """The numbers that the making of a container goes by."""
+        module, node = getattr(container, "module", None), getattr(container, "node", None)
+        if module is None or node is None or not module.source.has(node):
+            return
+        for item in container.arguments.items if isinstance(container, Opaque) else ():
+            yield from lengths(item.values)
+        around: cst.CSTNode = node
+        for parent in module.source.parents(node):
+            around = parent
+            if isinstance(parent, cst.FunctionDef):
+                break
+        for inner in descendants(around):
+            if isinstance(inner, (cst.For, cst.CompFor)):
+                for leaf in descendants(inner.iter):
+                    values = self.plan.facts.values_of(leaf)
+                    yield from values
+                    yield from lengths(values)
+            elif isinstance(inner, cst.BinaryOperation):
+                # ``[layer] * depth``
+                for side in (inner.left, inner.right):
+                    yield from self.plan.facts.values_of(side)
+
+
+def lengths(values: Values) -> Iterator[Constant]:
+    """How long lists are whose entries are all known."""
+    for value in values:
+        if isinstance(value, Sequence) and not value.rest:
+            yield Constant(len(value.elements))
+
+
+def is_len(value: Value) -> bool:
+    """Whether a value is the length of something."""
+    return isinstance(value, Opaque) and value.kind == "operation" and value.name == "len"
+
+
+def key(value: Value) -> object:
+    """What two values have in common that are the same."""
+    return value if isinstance(value, Constant) else id(value)
+
+
+def words(node: cst.CSTNode) -> Iterator[str]:
+    """The names in an expression."""
+    return (inner.value for inner in descendants(node) if isinstance(inner, cst.Name))
