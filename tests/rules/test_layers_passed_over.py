@@ -200,6 +200,21 @@ CASES = {
         ONE,
         False,
     ),
+    "as many as were put in one by one": (
+        "self.depth = 2\n        self.layers = nn.ModuleList()\n"
+        "        self.layers.append(nn.Linear(6, 6))\n"
+        "        self.layers.append(nn.Linear(6, 6))",
+        "for k in range(self.depth):\n            x = self.layers[k](x)\n"
+        "        return self.fc(x)",
+        ONE,
+        False,
+    ),
+    "round and round": (
+        LAYERS,
+        "for k in range(12):\n            x = self.layers[k % 4](x)\n        return self.fc(x)",
+        ONE,
+        False,
+    ),
     "together with a range as long": (
         COUNTED,
         "for layer, k in zip(self.layers, range(self.depth)):\n            x = layer(x) * k\n"
@@ -367,4 +382,29 @@ def test_parameters_that_only_others_use_are_looked_for(
 ) -> None:
     text = convert(CARRIED.format(start=start, more=more), path="train.py").text
     assert "DistributedDataParallel(" in text
+    assert ("find_unused_parameters=True" in text) is left_out
+
+
+ATTACK = """\
+    for _ in range(2):
+        moved = x.clone().requires_grad_(True)
+        (steep,) = torch.autograd.grad(nn.functional.mse_loss(model(moved), y), moved)
+        x = x + 0.1 * steep.sign()
+    optimizer.zero_grad()"""
+
+
+@pytest.mark.parametrize(
+    ("forward", "left_out"),
+    [
+        (CASES["the first two"][1], True),
+        (CASES["by number, as many as are active"][1], True),
+        (CASES["all by their number"][1], False),
+        (CASES["all of several"][1], False),
+    ],
+)
+def test_wrap_looks_for_them_behind_an_attack_on_the_inputs(forward: str, left_out: bool) -> None:
+    script = HEAD.format(made=ACTIVE, forward=forward, model=ONE)
+    script = script.replace("    optimizer.zero_grad()", f"{CHANGED.splitlines()[0]}\n{ATTACK}")
+    text = convert(script, path="train.py").text
+    assert "DistributedDataParallel(model" in text
     assert ("find_unused_parameters=True" in text) is left_out

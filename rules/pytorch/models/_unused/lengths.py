@@ -16,6 +16,8 @@ RANGE, ZIP, LEN = (External(f"builtins.{name}") for name in ("range", "zip", "le
 #: What gives all of a container in another form.
 WHOLE = frozenset({External("builtins.list"), External("builtins.tuple")})
 ISLICE = External("itertools.islice")
+#: Methods that put one more layer into a container.
+PUTTING = frozenset({"append", "insert", "add_module"})
 
 
 class Lengths:
@@ -31,7 +33,12 @@ class Lengths:
         self.plan = plan
         self.part = part
         self.containers = containers
-        self.counts = {key(value) for held in containers for value in self.counts_of(held)}
+        self.counts = {
+            key(value)
+            for held in containers
+            for value in self.counts_of(held)
+            if not isinstance(value, External)
+        }
 
     def cuts(self, module: Module, node: cst.CSTNode) -> bool:
         """Whether a use goes along something shorter, for all that is known: ``zip``."""
@@ -95,21 +102,46 @@ class Lengths:
         values = self.plan.facts.values_of(node)
         if any(is_len(value) for value in walk_back(values)):
             return True
-        return bool(values) and all(key(value) in self.counts for value in values)
+        return bool(values) and all(
+            key(value) in self.counts or self.is_beyond(value) for value in values
+        )
+
+    def is_beyond(self, value: Value) -> bool:
+        """Whether a number is larger than any that the container was made by."""
+        known = [each.value for each in self.counts if isinstance(each, Constant)]
+        return (
+            isinstance(value, Constant)
+            and type(value.value) is int
+            and bool(known)
+            and len(known) == len(self.counts)
+            and all(value.value > each for each in known if type(each) is int)
+        )
 
     def counts_of(self, container: Value) -> Iterator[Value]:
-        """The numbers that the making of a container goes by."""
-        module, node = getattr(container, "module", None), getattr(container, "node", None)
-        if module is None or node is None or not module.source.has(node):
-            return
+        """The numbers that the making of a container goes by, and of the list that it is given."""
+        made = [container]
         for item in container.arguments.items if isinstance(container, Opaque) else ():
             yield from lengths(item.values)
-        around: cst.CSTNode = node
-        for parent in module.source.parents(node):
-            around = parent
-            if isinstance(parent, cst.FunctionDef):
-                break
-        for inner in descendants(around):
+            lists = (one for one in item.values if isinstance(one, Sequence))
+            made.extend(layer for one in lists for layer in one.every())
+        seen: set[int] = set()
+        for value in made:
+            module, node = getattr(value, "module", None), getattr(value, "node", None)
+            if module is None or node is None or not module.source.has(node):
+                continue
+            around: cst.CSTNode = node
+            for parent in module.source.parents(node):
+                around = parent
+                if isinstance(parent, cst.FunctionDef):
+                    break
+            if id(around) not in seen:
+                seen.add(id(around))
+                yield from self.counts_within(around)
+
+    def counts_within(self, function: cst.CSTNode) -> Iterator[Value]:
+        """The numbers that loops, products and appending go by in a function."""
+        put = 0
+        for inner in descendants(function):
             if isinstance(inner, (cst.For, cst.CompFor)):
                 for leaf in descendants(inner.iter):
                     values = self.plan.facts.values_of(leaf)
@@ -119,6 +151,9 @@ class Lengths:
                 # ``[layer] * depth``
                 for side in (inner.left, inner.right):
                     yield from self.plan.facts.values_of(side)
+            elif isinstance(inner, cst.Call) and isinstance(inner.func, cst.Attribute):
+                put += inner.func.attr.value in PUTTING
+        yield Constant(put)
 
 
 def lengths(values: Values) -> Iterator[Constant]:

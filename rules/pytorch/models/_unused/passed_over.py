@@ -268,7 +268,7 @@ class Passes:
             for function, node in self.uses.used
             if (subscript := self.lengths.cut_out_of(function.module, node)) is not None
         ]
-        return leave_some(taken, self.lengths.falls_short)
+        return bool(leave_some(taken, self.lengths.falls_short))
 
     @cached_property
     def lengths(self) -> Lengths:
