@@ -129,6 +129,21 @@ CASES = {
         ONE,
         True,
     ),
+    "by number from the beginning, but for one": (
+        "self.active = 3\n        self.layers = nn.ModuleList(\n"
+        "            [nn.Linear(6, 6), *(nn.Linear(6, 6) for _ in range(1, 4))]\n        )",
+        "for k in range(0, self.active - 1, 1):\n            x = self.layers[k](x)\n"
+        "        return self.fc(x)",
+        ONE,
+        True,
+    ),
+    "backwards by number": (
+        COUNTED,
+        "for k in range(self.depth - 1, -1, -1):\n            x = self.layers[k](x)\n"
+        "        return self.fc(x)",
+        ONE,
+        False,
+    ),
     "by number, fewer than there are": (
         LAYERS,
         "for k in range(1, 3):\n            x = self.layers[k](x)\n        return self.fc(x)",
@@ -317,6 +332,7 @@ VARYING = {name for name, (_, _, _, left_out) in CASES.items() if left_out} - {
     "as many as are active",
     "the first two",
     "by number, as many as are active",
+    "by number from the beginning, but for one",
     "by number, fewer than there are",
     "a list of them, cut",
     "counted up to those active",

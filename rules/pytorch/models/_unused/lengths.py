@@ -87,11 +87,20 @@ class Lengths:
 
     def all_in(self, call: cst.Call) -> bool:
         """Whether a ``range`` has as many numbers as the container has layers."""
-        return self.reaches_all([arg.value for arg in call.args])
+        start, stop, step = (*(arg.value for arg in call.args), None, None)[:3]
+        backwards = isinstance(step, cst.UnaryOperation)
+        end = start if stop is None or backwards else stop
+        return end is not None and self.reaches_all([end])
 
     def reaches_all(self, bounds: list[cst.BaseExpression]) -> bool:
         """Whether the length of the container has a part in some bound."""
-        return any(self.is_length(leaf) for bound in bounds for leaf in descendants(bound))
+        return any(
+            self.is_length(leaf)
+            for bound in bounds
+            for leaf in descendants(bound)
+            # What is only added to a bound says nothing of it.
+            if leaf is bound or not isinstance(leaf, cst.Integer)
+        )
 
     def is_length(self, node: cst.CSTNode) -> bool:
         """Whether an expression is what the container was made by, whatever it is."""
@@ -144,6 +153,8 @@ class Lengths:
         for inner in descendants(function):
             if isinstance(inner, (cst.For, cst.CompFor)):
                 for leaf in descendants(inner.iter):
+                    if isinstance(leaf, cst.Call) and self.is_range(leaf):
+                        continue
                     values = self.plan.facts.values_of(leaf)
                     yield from values
                     yield from lengths(values)
@@ -153,7 +164,8 @@ class Lengths:
                     yield from self.plan.facts.values_of(side)
             elif isinstance(inner, cst.Call) and isinstance(inner.func, cst.Attribute):
                 put += inner.func.attr.value in PUTTING
-        yield Constant(put)
+        if put:
+            yield Constant(put)
 
 
 def lengths(values: Values) -> Iterator[Constant]:
