@@ -8,7 +8,15 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
-from transpile.facts.values import Argument, Constant, External, Opaque, Values, only_constant
+from transpile.facts.values import (
+    Argument,
+    Constant,
+    External,
+    Instance,
+    Opaque,
+    Values,
+    only_constant,
+)
 from transpile.facts.walk import children
 from transpile.plan.data.batch_size.said import said_at
 from transpile.plan.graph import walk_back
@@ -28,6 +36,7 @@ from transpile.rules.mxnet.data._draws import (
     shapes,
 )
 from transpile.rules.mxnet.data._loaders import Site, counts_workers, sites
+from transpile.rules.mxnet.data._put_aside import is_put_aside
 from transpile.rules.mxnet.data._slices import cut_values
 
 
@@ -256,8 +265,15 @@ def in_models(plan: Plan, argument: Argument, text: str) -> Iterator[Answer]:
     for event in plan.facts.reached_calls:
         if not isinstance(event.node, cst.Call):
             continue
-        if any(id(value) in trained for value in event.result) and any(
-            mentions(plan, event.module, given.value, argument, text) for given in event.node.args
+        made = [value for value in event.result if id(value) in trained]
+        if any(
+            mentions(plan, event.module, given.value, argument, text)
+            and not all(
+                isinstance(value, Instance) and is_put_aside(plan, value, event.node, given)
+                for value in made
+            )
+            for given in event.node.args
+            if made
         ):
             yield Remark.error(
                 "MX214",
