@@ -87,6 +87,27 @@ CASES = {
         ONE,
         True,
     ),
+    "as many as are active, under a local name": (
+        LAYERS + "\n        self.active = 4",
+        "layers = self.layers\n        for k in range(self.active):\n"
+        "            x = layers[k](x)\n        return self.fc(x)",
+        ONE,
+        True,
+    ),
+    "all under a local name": (
+        LAYERS,
+        "layers = self.layers\n        for k in range(len(layers)):\n"
+        "            x = layers[k](x)\n        return self.fc(x)",
+        ONE,
+        False,
+    ),
+    "gone through under a local name": (
+        LAYERS,
+        "layers, fc = self.layers, self.fc\n        for layer in layers:\n"
+        "            x = layer(x)\n        return fc(x)",
+        ONE,
+        False,
+    ),
     "the first ones and the rest": (
         LAYERS,
         "for layer in self.layers[:2]:\n            x = layer(x)\n"
@@ -330,6 +351,7 @@ VARYING = {name for name, (_, _, _, left_out) in CASES.items() if left_out} - {
     "way around",
     "one of several",
     "as many as are active",
+    "as many as are active, under a local name",
     "the first two",
     "by number, as many as are active",
     "by number from the beginning, but for one",
