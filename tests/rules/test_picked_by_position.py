@@ -78,14 +78,6 @@ PLAIN = (
         xs, ys = zip(*[samples[i] for i in picked])
         x, y = torch.stack(xs), torch.tensor(ys)
 """,
-    """\
-        xs, ys = [], []
-        for i in picked:
-            a, b = samples[i]
-            xs.append(a)
-            ys.append(b)
-        x, y = torch.stack(xs), torch.tensor(ys)
-""",
 )
 
 
@@ -185,3 +177,47 @@ def test_positions_drawn_at_once_are_a_batch() -> None:
         "picked = random.sample(range(40), 8)\n        x = torch.tensor([rows[i] for i in picked])",
     )
     assert codes(batch, LOSS) == set()
+
+
+SIZES = ("len(picked)", "len(x)")
+
+
+def summed(size: str) -> str:
+    """What becomes of a total that is weighted by a number of samples."""
+    script = SCRIPT.format(batch=BATCH, loss=LOSS)
+    script = script.replace("order = list", "total = 0.0; order = list")
+    script += f"        total += loss.item() * {size}\n    print(total / 40)\n"
+    result = convert(script.encode(), Options(shard="data"))
+    assert not result.findings
+    return result.text.replace(size, "SIZE")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_how_many_rows_a_list_has_counts_as_the_size_of_a_tensor(size: str) -> None:
+    assert summed(size) == summed("x.size(0)")
+
+
+TOGETHER = {
+    "put into lists one by one": (
+        "        xs = []\n        for i in picked:\n            xs.append(samples[i][0])\n"
+        "        w = torch.stack(xs).mean()\n"
+    ),
+    "summed up": "        w = 0.0\n        for i in picked:\n            w += table[i]\n",
+    "largest": (
+        "        w = 0\n        for i in picked:\n            if labels[i] > w:\n"
+        "                w = labels[i]\n"
+    ),
+    "counted": (
+        "        counts = {}\n        for i in picked:\n"
+        "            counts[labels[i]] = counts.get(labels[i], 0) + 1\n"
+        "        w = max(counts.values())\n"
+    ),
+    "of its rows": "        w = sum(c for c in picked) / 40\n",
+}
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_rows_that_come_together_in_python_are_no_shares(name: str) -> None:
+    loss = f"{LOSS} * (1 + w)"
+    assert "PT203" in codes(BATCH + TOGETHER[name], loss)
+    assert codes(BATCH + TOGETHER[name], loss, "auto") == {"DT015"}

@@ -145,6 +145,8 @@ class Operators(Accesses):
             if is_set_of(one) and (held.kind is Kind.SAMPLE or held.sampled):
                 return domain.unknown("it counts what is different among the samples", whole=True)
         if operand and all(isinstance(one, (Sequence, Mapping)) for one in operand):
+            if any(map(self.lists_samples, operand)) and not any(map(leaves_out, operand)):
+                return domain.count()
             single = any(
                 self.look_one(one).reason == PIECES
                 for container in operand
@@ -169,6 +171,10 @@ class Operators(Accesses):
             # So many samples of the share are picked.
             return domain.part(1).number()
         return counted
+
+    def lists_samples(self, value: Value) -> bool:
+        """Whether a list is a batch that is cut out of a list, or rows that are picked by one."""
+        return id(value) in self.plan.samples or self.is_picked_by_samples(value)
 
     def holds_one_of_each(self, container: Value) -> bool:
         """Whether entries may come once for each batch: lists of its samples, or one of them."""

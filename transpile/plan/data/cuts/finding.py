@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transpile.facts.events import Event, Loop
 from transpile.facts.values import Generator, Opaque
+from transpile.plan.data.cuts.lists import why_not_apart
 from transpile.plan.data.cuts.search import CutSearch
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Backward, Plan
@@ -22,7 +23,9 @@ def find_cuts(plan: Plan, backward: Backward, happening: dict[int, Event]) -> No
         return
     search = CutSearch(plan, loops, backward.loss, happening)
     backward.cuts = tuple(search.cuts.values())
-    backward.cut_problem = search.problem
+    values = [value for cut in backward.cuts for value in cut.values]
+    reasons = (why_not_apart(plan, value) for value in values)
+    backward.cut_problem = search.problem or next(filter(None, reasons), "")
     if not backward.cuts:
         return
     moved_by = {
