@@ -28,12 +28,21 @@ for (x,) in loader:
 
 
 def test_a_call_that_cannot_be_followed_may_hide_the_training() -> None:
-    script = LAYERS.format(container="nn.ModuleList([Layer(6, 6)])", call="layer.learn(x)")
+    kept = 'nn.ModuleDict({"a": Layer(6, 6)}).values()'
+    script = LAYERS.format(container=kept, call="layer.learn(x)")
     found = convert(script)
     assert found.outcome is Outcome.REFUSED
     assert [finding.code for finding in found.findings] == ["DT021"]
     assert "layer.learn" in found.findings[0].message
     assert found.findings[0].line == 17
+
+
+def test_what_a_list_of_layers_holds_is_followed_to_the_training() -> None:
+    script = LAYERS.format(container="nn.ModuleList([Layer(6, 6)])", call="layer.learn(x)")
+    found = convert(script)
+    assert found.outcome is Outcome.REFUSED
+    assert "DT021" not in {finding.code for finding in found.findings}
+    assert "PT308" in {finding.code for finding in found.findings}
 
 
 @pytest.mark.parametrize(

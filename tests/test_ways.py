@@ -351,8 +351,10 @@ for step in range(6):
 def test_calls_with_objects_of_the_project_are_not_split() -> None:
     """The first of them would end the job: rows can be shared of tensors alone."""
     found = convert(GRAPHS, path="train.py")
-    assert found.outcome is Outcome.REFUSED
+    assert "SplitCalls" not in found.text
+    assert "chosen = share_batch(" in found.text
     assert any("objects of 'Graph'" in each.message for each in found.findings)
+    assert convert(GRAPHS, Options(shard="calls"), path="train.py").outcome is Outcome.REFUSED
 
 
 SWITCHED = """\
