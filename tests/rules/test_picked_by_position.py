@@ -221,3 +221,23 @@ def test_rows_that_come_together_in_python_are_no_shares(name: str) -> None:
     loss = f"{LOSS} * (1 + w)"
     assert "PT203" in codes(BATCH + TOGETHER[name], loss)
     assert codes(BATCH + TOGETHER[name], loss, "auto") == {"DT015"}
+
+
+PLACES = (
+    "torch.tensor(order[start : start + 8])",
+    "torch.randint(0, 40, (8,))",
+    "random.sample(range(40), 8)",
+)
+
+
+@pytest.mark.parametrize("places", PLACES)
+@pytest.mark.parametrize("name", ["summed up", "largest", "counted"])
+def test_rows_that_are_taken_by_places_of_other_kinds_are_no_shares(name: str, places: str) -> None:
+    together = TOGETHER[name].replace("[i]", "[int(i)]")
+    batch = BATCH.replace("[i]", "[int(i)]")
+    script = SCRIPT.format(batch=batch + together, loss=f"{LOSS} * (1 + w)")
+    script = script.replace("order[start : start + 8]", places)
+    found = convert(script.encode(), Options(shard="data")).findings
+    assert "PT203" in {finding.code for finding in found}
+    plain = SCRIPT.format(batch=batch, loss=LOSS).replace("order[start : start + 8]", places)
+    assert convert(plain.encode(), Options(shard="data")).findings == ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transpile.facts.events import Event, Loop
 from transpile.facts.values import Generator, Opaque
-from transpile.plan.data.cuts.lists import why_not_apart
+from transpile.plan.data.cuts.lists import picked_one_by_one, why_not_apart
 from transpile.plan.data.cuts.search import CutSearch
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Backward, Plan
@@ -25,7 +25,11 @@ def find_cuts(plan: Plan, backward: Backward, happening: dict[int, Event]) -> No
     backward.cuts = tuple(search.cuts.values())
     values = [value for cut in backward.cuts for value in cut.values]
     reasons = (why_not_apart(plan, value) for value in values)
-    backward.cut_problem = search.problem or next(filter(None, reasons), "")
+    backward.cut_problem = (
+        search.problem
+        or next(filter(None, reasons), "")
+        or picked_one_by_one(plan, set(map(id, values)))
+    )
     if not backward.cuts:
         return
     moved_by = {

@@ -10,9 +10,9 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.facts.values import External, Opaque, Sequence, Value
+from transpile.facts.values import External, Mapping, Opaque, Sequence, Value, only_constant
 from transpile.plan.data.cuts.parts import LAID
-from transpile.plan.graph import called_names
+from transpile.plan.graph import SIZE_OPERATIONS, called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 
@@ -99,3 +99,46 @@ def handed_to(plan: Plan, call: cst.Call, argument: cst.Arg) -> list[Value] | No
     if names & HANDING and len(names) == 1:
         return [one for one in made if isinstance(one, Sequence)]
     return None
+
+
+def picked_one_by_one(plan: Plan, cuts: set[int]) -> str:
+    """Why rows of lists are taken by the places of a batch, other than into lists; else empty.
+
+    Args:
+        plan: the plan.
+        cuts: the places that are the batch, by identity.
+    """
+    for module in plan.facts.modules.values():
+        for node in module.source.nodes_of(cst.Subscript):
+            part = node.slice[0].slice
+            if len(node.slice) != 1 or not isinstance(part, cst.Index):
+                continue
+            base = plan.facts.values_of(node.value)
+            if not any(isinstance(one, (Mapping, Sequence)) for one in base):
+                continue
+            index = plan.facts.values_of(part.value)
+            if only_constant(index) is None and is_taken_alone(module, node):
+                if any(id(one) in cuts for one in walk_back(index, is_no_size)):
+                    line, _ = module.source.position(module.source.span(node).start)
+                    return f"{PLACES} (line {line})"
+    return ""
+
+
+def is_no_size(value: Value) -> bool:
+    """Whether a value is more than the size of something."""
+    return not (
+        isinstance(value, Opaque) and value.kind == "operation" and value.name in SIZE_OPERATIONS
+    )
+
+
+def is_taken_alone(module: Module, node: cst.CSTNode) -> bool:
+    """Whether an element is taken by itself, and not into a list of such elements."""
+    for parent in module.source.parents(node):
+        if isinstance(parent, cst.BaseComp):
+            return False
+        if isinstance(parent, cst.Call) and isinstance(parent.func, cst.Attribute):
+            if parent.func.attr.value == "append":
+                return False
+        if isinstance(parent, (cst.BaseStatement, cst.BaseSmallStatement)):
+            return True
+    return True
