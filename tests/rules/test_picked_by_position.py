@@ -11,6 +11,7 @@ from transpile import Options, convert
 SCRIPT = """\
 import random
 
+import elsewhere
 import torch
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
@@ -198,6 +199,12 @@ def test_how_many_rows_a_list_has_counts_as_the_size_of_a_tensor(size: str) -> N
 
 
 TOGETHER = {
+    "looked up": (
+        "        w = 0.0\n        for i in picked:\n            w += table.get(i, 0.0)\n"
+    ),
+    "by a function": (
+        "        w = 0.0\n        for i in picked:\n            w += label_of(i)\n"
+    ),
     "put into lists one by one": (
         "        xs = []\n        for i in picked:\n            xs.append(samples[i][0])\n"
         "        w = torch.stack(xs).mean()\n"
@@ -211,6 +218,19 @@ TOGETHER = {
         "        counts = {}\n        for i in picked:\n"
         "            counts[labels[i]] = counts.get(labels[i], 0) + 1\n"
         "        w = max(counts.values())\n"
+    ),
+    "counted through": (
+        "        w = 0.0\n        for k, i in enumerate(picked):\n            w += table[i]\n"
+    ),
+    "beside another": (
+        "        w = 0.0\n        for i, k in zip(picked, order):\n            w += table[i]\n"
+    ),
+    "for its effect": (
+        "        kept = []\n        [kept.append(table[i]) for i in picked]\n"
+        "        w = len(kept)\n"
+    ),
+    "laid into something of a library": (
+        "        w = elsewhere.array([table[i] for i in picked])\n"
     ),
     "of its rows": "        w = sum(c for c in picked) / 40\n",
 }
@@ -231,9 +251,9 @@ PLACES = (
 
 
 @pytest.mark.parametrize("places", PLACES)
-@pytest.mark.parametrize("name", ["summed up", "largest", "counted"])
+@pytest.mark.parametrize("name", ["summed up", "largest", "counted", "looked up", "by a function"])
 def test_rows_that_are_taken_by_places_of_other_kinds_are_no_shares(name: str, places: str) -> None:
-    together = TOGETHER[name].replace("[i]", "[int(i)]")
+    together = TOGETHER[name].replace("[i]", "[int(i)]").replace("(i", "(int(i)")
     batch = BATCH.replace("[i]", "[int(i)]")
     script = SCRIPT.format(batch=batch + together, loss=f"{LOSS} * (1 + w)")
     script = script.replace("order[start : start + 8]", places)

@@ -11,6 +11,7 @@ from transpile.facts.values import Constant, External, Instance, Opaque, Sequenc
 from transpile.facts.walk import descendants
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
+from transpile.rules.pytorch.models._unused.slices import names_in
 
 RANGE, ZIP, LEN = (External(f"builtins.{name}") for name in ("range", "zip", "len"))
 #: What gives all of a container in another form.
@@ -77,7 +78,7 @@ class Lengths:
             )
         if isinstance(loop, cst.While) and isinstance(loop.test, cst.Comparison):
             sides = [loop.test.left, *(each.comparator for each in loop.test.comparisons)]
-            others = [side for side in sides if not names & set(words(side))]
+            others = [side for side in sides if not names & names_in(side)]
             return 0 < len(others) < len(sides) and not self.reaches_all(others)
         return False
 
@@ -184,7 +185,3 @@ def key(value: Value) -> object:
     """What two values have in common that are the same."""
     return value if isinstance(value, Constant) else id(value)
 
-
-def words(node: cst.CSTNode) -> Iterator[str]:
-    """The names in an expression."""
-    return (inner.value for inner in descendants(node) if isinstance(inner, cst.Name))

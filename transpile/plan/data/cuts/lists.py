@@ -7,19 +7,33 @@ that a number, a table or a decision is made of a share.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.facts.values import External, Mapping, Opaque, Sequence, Value, only_constant
+from transpile.facts.values import (
+    External,
+    Mapping,
+    Opaque,
+    Sequence,
+    Value,
+    Values,
+    only_constant,
+)
 from transpile.plan.data.cuts.parts import LAID
-from transpile.plan.graph import SIZE_OPERATIONS, called_names, walk_back
+from transpile.plan.graph import SIZE_OPERATIONS, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 
-#: Other functions that lay rows side by side.
-LAYING = LAID | {"pad_sequence", "from_numpy", "DoubleTensor", "IntTensor", "tensor", "concatenate"}
-#: Builtins that hand rows on as they are, and their number.
-HANDING = frozenset({"len", "list", "tuple", "zip", "enumerate", "iter", "tqdm"})
+#: Functions of frameworks and arrays that lay rows side by side.
+LAYING = LAID | {"pad_sequence", "from_numpy", "DoubleTensor", "IntTensor", "concatenate"}
+#: Builtins that say how many rows there are, or make a list of them.
+HANDING = frozenset(f"builtins.{word}" for word in ("len", "list", "tuple", "reversed"))
+#: What goes through rows for whoever goes through it.
+PASSING = frozenset({"enumerate", "iterate", "zip"})
+#: Methods that take an entry by its place or key.
+TAKING = frozenset({"__getitem__", "get", "pop", "setdefault"})
 PLACES = "the rows of a batch are objects of Python that the script goes through by itself"
 
 
@@ -61,19 +75,22 @@ def laid(plan: Plan, module: Module, node: cst.BaseExpression) -> list[Value] | 
     parent = module.source.parent(node)
     if isinstance(parent, cst.Arg):
         call = module.source.parent(parent)
-        return handed_to(plan, call, parent) if isinstance(call, cst.Call) else None
+        return handed_to(plan, module, call) if isinstance(call, cst.Call) else None
     if isinstance(parent, cst.CompFor):
         around = next(
             (one for one in module.source.parents(node) if isinstance(one, cst.BaseComp)), None
         )
-        if around is None or parent.ifs or isinstance(around, (cst.SetComp, cst.DictComp)):
+        if not isinstance(around, (cst.ListComp, cst.GeneratorExp)):
+            return None
+        if parent.ifs or parent.inner_for_in is not None or parent is not around.for_in:
             return None
         outer = module.source.parent(around)
-        if isinstance(around, cst.GeneratorExp) and not isinstance(outer, cst.Arg):
+        named = isinstance(around, cst.ListComp) and not isinstance(outer, cst.Expr)
+        if not named and not isinstance(outer, cst.Arg):
             return None
         if isinstance(outer, cst.Arg):
             call = module.source.parent(outer)
-            return handed_to(plan, call, outer) if isinstance(call, cst.Call) else None
+            return handed_to(plan, module, call) if isinstance(call, cst.Call) else None
         return [one for one in plan.facts.values_of(around) if isinstance(one, Sequence)]
     if isinstance(parent, cst.Index):
         # Rows of an array by their places.
@@ -85,20 +102,28 @@ def laid(plan: Plan, module: Module, node: cst.BaseExpression) -> list[Value] | 
     return [] if isinstance(parent, passing) else None
 
 
-def handed_to(plan: Plan, call: cst.Call, argument: cst.Arg) -> list[Value] | None:
+def handed_to(plan: Plan, module: Module, call: cst.Call) -> list[Value] | None:
     """What a call makes of rows that it is given; None where it may do something with them."""
     made = plan.facts.values_of(call)
     callees = plan.facts.values_of(call.func)
-    names = {one.name.rpartition(".")[2] for one in callees if isinstance(one, External)}
-    names |= {name.rpartition(".")[2] for one in made for name in called_names(one)}
-    if names & LAYING:
-        return []
+    if made and all(
+        isinstance(one, Opaque) and one.kind == "operation" and one.name in PASSING for one in made
+    ):
+        return laid(plan, module, call)
     if callees and not any(isinstance(one, (External, Opaque)) for one in callees):
         # Code of the project, whose own uses are looked at.
         return []
-    if names & HANDING and len(names) == 1:
+    names = {one.name for one in callees if isinstance(one, External)}
+    if len(names) != len(callees):
+        return None
+    if names <= HANDING or names <= {"builtins.zip"}:
+        # What ``zip`` makes of rows that are unpacked are lists again.
         return [one for one in made if isinstance(one, Sequence)]
-    return None
+    known = {"numpy", *plan.table.packages}
+    lays = all(
+        name.partition(".")[0] in known and name.rpartition(".")[2] in LAYING for name in names
+    )
+    return [] if lays else None
 
 
 def picked_one_by_one(plan: Plan, cuts: set[int]) -> str:
@@ -109,19 +134,26 @@ def picked_one_by_one(plan: Plan, cuts: set[int]) -> str:
         cuts: the places that are the batch, by identity.
     """
     for module in plan.facts.modules.values():
-        for node in module.source.nodes_of(cst.Subscript):
-            part = node.slice[0].slice
-            if len(node.slice) != 1 or not isinstance(part, cst.Index):
-                continue
-            base = plan.facts.values_of(node.value)
+        for node, base, index in taken(plan, module):
             if not any(isinstance(one, (Mapping, Sequence)) for one in base):
                 continue
-            index = plan.facts.values_of(part.value)
             if only_constant(index) is None and is_taken_alone(module, node):
                 if any(id(one) in cuts for one in walk_back(index, is_no_size)):
                     line, _ = module.source.position(module.source.span(node).start)
                     return f"{PLACES} (line {line})"
     return ""
+
+
+def taken(plan: Plan, module: Module) -> Iterator[tuple[cst.CSTNode, Values, Values]]:
+    """Where something is taken out of something, from what, and by which place or key."""
+    values_of = plan.facts.values_of
+    for item in module.source.nodes_of(cst.Subscript):
+        part = item.slice[0].slice
+        if len(item.slice) == 1 and isinstance(part, cst.Index):
+            yield item, values_of(item.value), values_of(part.value)
+    for call in module.source.nodes_of(cst.Call):
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value in TAKING and call.args:
+            yield call, values_of(call.func.value), values_of(call.args[0].value)
 
 
 def is_no_size(value: Value) -> bool:
