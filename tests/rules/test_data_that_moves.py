@@ -82,6 +82,12 @@ CHANGES = {
     "a table bound anew": (
         "48", "history[index] = losses.detach()", "table = (history > 1).double()", True,
     ),
+    "a table bound anew by an operator": (
+        "48", "history[index] = losses.detach()", "table = 1 + history", True,
+    ),
+    "a table bound by an operator from elsewhere": (
+        "48", "history[index] = losses.detach()", "table = 1 + X[:, 0] * epoch", False,
+    ),
     "weights by a table that is fixed": ("48", "", "pool.weights[history > 1] = 2.0", False),
     "a table bound by epoch": (
         "48", "history[index] = losses.detach()", "table = torch.ones(48) / (epoch + 1)", False,

@@ -73,6 +73,23 @@ def changes_while_drawn(plan: Plan, loader: Loader) -> Iterator[Changing]:
             batches = elements_of_training(plan) if batches is None else batches
             if any(id(value) in batches for value in behind_writes(plan, event.result)):
                 yield Changing(event, length=False)
+    for event, value in computed_anew(loader, data):
+        batches = elements_of_training(plan) if batches is None else batches
+        if any(id(one) in batches for one in behind_writes(plan, (value,))):
+            yield Changing(event, length=False)
+
+
+def computed_anew(loader: Loader, data: Drawn) -> Iterator[tuple[Event, Value]]:
+    """What samples read that operators in a loop around the loader's batches make, and those."""
+    for value in data.samples.values.values():
+        if not isinstance(value, Opaque) or value.kind != "operation":
+            continue
+        if not value.module.source.has(value.node):
+            continue
+        around = {id(one) for one in value.module.source.parents(value.node)}
+        for iteration in loader.iterations:
+            if any(id(loop.node) in around for loop in iteration.loops()):
+                yield iteration, value
 
 
 def bound_anew(plan: Plan, data: Drawn) -> Iterator[Event]:
