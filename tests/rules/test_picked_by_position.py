@@ -202,9 +202,7 @@ TOGETHER = {
     "looked up": (
         "        w = 0.0\n        for i in picked:\n            w += table.get(i, 0.0)\n"
     ),
-    "by a function": (
-        "        w = 0.0\n        for i in picked:\n            w += label_of(i)\n"
-    ),
+    "by a function": ("        w = 0.0\n        for i in picked:\n            w += label_of(i)\n"),
     "put into lists one by one": (
         "        xs = []\n        for i in picked:\n            xs.append(samples[i][0])\n"
         "        w = torch.stack(xs).mean()\n"

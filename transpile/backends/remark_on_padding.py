@@ -49,12 +49,12 @@ def decide(backend: Backend, plan: Plan) -> Iterator[Remark]:
         site for site in sites(plan) if pads(plan, site.loader, backend.padding)
     ]
     for site in places or list(padded_by_hand(plan, backend.padding))[:1]:
-            known = leaves_padding_out(plan, backend.padding)
-            yield (Remark.note if known else Remark.warn)(
-                f"{backend.prefix}217",
-                site,
-                "each process pads its share of a batch to the longest sample in that share: what "
-                "a model computes without a mask over the padding differs a little from one "
-                "process",
-                "mask the padding, pack the sequences, or pad all batches to one length",
-            )
+        known = leaves_padding_out(plan, backend.padding)
+        yield (Remark.note if known else Remark.warn)(
+            f"{backend.prefix}217",
+            site,
+            "each process pads its share of a batch to the longest sample in that share: what "
+            "a model computes without a mask over the padding differs a little from one "
+            "process",
+            "mask the padding, pack the sequences, or pad all batches to one length",
+        )

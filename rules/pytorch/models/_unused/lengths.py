@@ -73,9 +73,7 @@ class Lengths:
         """
         if isinstance(loop, (cst.For, cst.CompFor)):
             along = loop.iter
-            return (
-                isinstance(along, cst.Call) and self.is_range(along) and not self.all_in(along)
-            )
+            return isinstance(along, cst.Call) and self.is_range(along) and not self.all_in(along)
         if isinstance(loop, cst.While) and isinstance(loop.test, cst.Comparison):
             sides = [loop.test.left, *(each.comparator for each in loop.test.comparisons)]
             others = [side for side in sides if not names & names_in(side)]
@@ -184,4 +182,3 @@ def is_len(value: Value) -> bool:
 def key(value: Value) -> object:
     """What two values have in common that are the same."""
     return value if isinstance(value, Constant) else id(value)
-
