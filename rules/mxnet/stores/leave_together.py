@@ -1,8 +1,9 @@
 """Let the workers end together, once all that they have sent has arrived.
 
 What:
-    At the end of a script that trains with a ``Trainer``, each worker waits for its own pushes and
-    then for the other workers.
+    At the end of a script that trains with a ``Trainer`` or steps a ``Module`` itself, each worker
+    waits for its own pushes and then for the other workers. ``fit`` waits for its pushes itself, when
+    it reads the parameters back after each epoch.
 
 Why:
     A worker whose process ends with pushes on their way may hang in them for ever, and with it
@@ -33,16 +34,16 @@ from transpile.plan.flow.places import Statement
 from transpile.plan.flow.start import find_start, is_main_guard
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.mxnet._roles import receivers_of, trainers, updates
+from transpile.rules.mxnet._roles import receivers_of, updates
 
 CODES = {"MX106": "the workers end together"}
 ENDING = frozenset({"builtins.exit", "builtins.quit", "sys.exit", "os._exit"})
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
-    """One answer for a script with trainers."""
-    steps = [update.event for update in updates(plan) if update.trainer is not None]
-    if not trainers(plan) or not steps:
+    """One answer for a script that takes its steps itself."""
+    steps = [update.event for update in updates(plan)]
+    if not steps:
         return
     last = max(event.order for event in steps)
     waits = any(
