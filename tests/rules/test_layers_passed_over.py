@@ -165,6 +165,35 @@ CASES = {
         ONE,
         False,
     ),
+    "by number, half of them": (
+        COUNTED,
+        "for k in range(self.depth // 2):\n            x = self.layers[k](x)\n"
+        "        return self.fc(x)",
+        ONE,
+        True,
+    ),
+    "by number, at most two": (
+        LAYERS,
+        "for k in range(min(2, len(self.layers))):\n            x = self.layers[k](x)\n"
+        "        return self.fc(x)",
+        ONE,
+        True,
+    ),
+    "by number, a share of them": (
+        LAYERS,
+        "for k in range(int(0.5 * len(self.layers))):\n            x = self.layers[k](x)\n"
+        "        return self.fc(x)",
+        ONE,
+        True,
+    ),
+    "by number, half as many as numbers, all that there are": (
+        "self.width = 6\n        self.layers = nn.ModuleList(\n"
+        "            nn.Linear(6, 6) for _ in range(self.width // 2)\n        )",
+        "for k in range(self.width // 2):\n            x = self.layers[k](x)\n"
+        "        return self.fc(x)",
+        ONE,
+        False,
+    ),
     "by number, fewer than there are": (
         LAYERS,
         "for k in range(1, 3):\n            x = self.layers[k](x)\n        return self.fc(x)",
@@ -356,6 +385,9 @@ VARYING = {name for name, (_, _, _, left_out) in CASES.items() if left_out} - {
     "by number, as many as are active",
     "by number from the beginning, but for one",
     "by number, fewer than there are",
+    "by number, half of them",
+    "by number, at most two",
+    "by number, a share of them",
     "a list of them, cut",
     "counted up to those active",
     "together with a shorter range",

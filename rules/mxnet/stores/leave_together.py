@@ -2,8 +2,8 @@
 
 What:
     At the end of a script that trains with a ``Trainer`` or steps a ``Module`` itself, each worker
-    waits for its own pushes and then for the other workers. ``fit`` waits for its pushes itself, when
-    it reads the parameters back after each epoch.
+    waits for its own pushes and then for the other workers. ``fit`` does so itself: it reads the
+    parameters back after each epoch.
 
 Why:
     A worker whose process ends with pushes on their way may hang in them for ever, and with it

@@ -13,7 +13,9 @@ from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
 from transpile.rules.pytorch.models._unused.slices import names_in
 
-RANGE, ZIP, LEN = (External(f"builtins.{name}") for name in ("range", "zip", "len"))
+RANGE, ZIP, LEN, MIN = (External(f"builtins.{name}") for name in ("range", "zip", "len", "min"))
+#: Operators that give a part of what they are given.
+PARTING = (cst.Divide, cst.FloorDivide, cst.Modulo, cst.RightShift)
 #: What gives all of a container in another form.
 WHOLE = frozenset({External("builtins.list"), External("builtins.tuple")})
 ISLICE = External("itertools.islice")
@@ -34,6 +36,8 @@ class Lengths:
         self.plan = plan
         self.part = part
         self.containers = containers
+        #: Expressions that a length may be a part by, in what makes the container.
+        self.smaller: set[str] = set()
         self.counts = {
             key(value)
             for held in containers
@@ -92,14 +96,30 @@ class Lengths:
         return end is not None and self.reaches_all([end])
 
     def reaches_all(self, bounds: list[cst.BaseExpression]) -> bool:
-        """Whether the length of the container has a part in some bound."""
+        """Whether the length of the container has a part in some bound that is not made smaller."""
         return any(
-            self.is_length(leaf)
-            for bound in bounds
-            for leaf in descendants(bound)
             # What is only added to a bound says nothing of it.
-            if leaf is bound or not isinstance(leaf, cst.Integer)
+            self.is_length(bound) or self.has_length(bound)
+            for bound in bounds
         )
+
+    def has_length(self, node: cst.CSTNode) -> bool:
+        """Whether an expression is the length, or is made of it by what keeps it as large."""
+        if not isinstance(node, cst.Integer) and self.is_length(node):
+            return True
+        if self.makes_smaller(node) and code(node) not in self.smaller:
+            return False
+        return any(self.has_length(child) for child in node.children)
+
+    def makes_smaller(self, node: cst.CSTNode) -> bool:
+        """Whether an expression is a part of what stands in it: ``depth // 2``."""
+        if isinstance(node, cst.Call):
+            return self.plan.facts.values_of(node.func) == (MIN,)
+        if not isinstance(node, cst.BinaryOperation):
+            return False
+        if isinstance(node.operator, cst.Multiply):
+            return any(isinstance(side, cst.Float) for side in (node.left, node.right))
+        return isinstance(node.operator, PARTING)
 
     def is_length(self, node: cst.CSTNode) -> bool:
         """Whether an expression is what the container was made by, whatever it is."""
@@ -158,6 +178,7 @@ class Lengths:
                     yield from values
                     yield from lengths(values)
             elif isinstance(inner, cst.BinaryOperation):
+                self.smaller.add(code(inner))
                 # ``[layer] * depth``
                 for side in (inner.left, inner.right):
                     yield from self.plan.facts.values_of(side)
@@ -172,6 +193,11 @@ def lengths(values: Values) -> Iterator[Constant]:
     for value in values:
         if isinstance(value, Sequence) and not value.rest:
             yield Constant(len(value.elements))
+
+
+def code(node: cst.CSTNode) -> str:
+    """The text of an expression, the same for a parameter and for the attribute that keeps it."""
+    return cst.Module([]).code_for_node(node).replace("self.", "").replace(" ", "")
 
 
 def is_len(value: Value) -> bool:
