@@ -52,7 +52,10 @@ FILES = (
     ("sharding", ("shard_model", "gathered", "whole_norm", "own_parts", "own_shards")),
     ("split_calls", ("rows_of_ranks", "ShareRows", "GatherRows", "each_tensor")),
     ("norms", ("plain_norm", "synchronise_norms", "own_statistics")),
-    ("split_calls", ("SplitRows", "SplitCalls", "axes_of", "CheckedRows", "CheckedSplitCalls")),
+    (
+        "split_calls",
+        ("SplitRows", "SplitCalls", "is_same", "axes_of", "CheckedRows", "CheckedSplitCalls"),
+    ),
     ("split_calls", ("SplitMethod", "CheckedSplitMethod", "split_method")),
     ("distributions", ("TakenApart", "take_apart", "put_together", "DistributionRows")),
     ("distributions", ("SplitDistributionCalls", "CheckedSplitDistributionCalls")),

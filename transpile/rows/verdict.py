@@ -14,8 +14,10 @@ from transpile.facts.walk import children
 from transpile.records import dataclass, replace
 
 from .domain import (
+    ONE,
     Choice,
     Coupled,
+    Dim,
     Group,
     Known,
     Problem,
@@ -26,8 +28,12 @@ from .domain import (
 )
 from .run import TOO_MANY, Outcome, Run
 
+#: The first axis of an output that has several rows of each sample: next to each other, or one in
+#: each round of all samples.
+NEXT_TO_EACH_OTHER, IN_ROUNDS = "samples*steps", "steps*samples"
 #: The axis of an output, nested as the outputs are; None for what is whole.
-Axes = Union[int, None, "tuple[Axes, ...]", "dict[str, Axes]"]
+Axes = Union[int, str, None, "tuple[Axes, ...]", "dict[str, Axes]"]
+NO_SINGLE_ROW = "an output has no single row for each sample"
 NOTHING_FITS = Unknown("no shape of its inputs is found that it takes", cause="layout")
 
 
@@ -199,9 +205,7 @@ def axes_of_one(run: Run, value: Known) -> Axes:
         assert value.dims is not None
         if value.places:
             raise ValueError("its outputs tell where in the batch a sample stands")
-        if not value.dims[at].plain:
-            raise ValueError("an output has no single row for each sample")
-        return at
+        return at if value.dims[at].plain else several_rows(at, value.dims[at])
     if isinstance(value, Group):
         if value.rest is not None:
             rest = axes_of(run, value.rest)
@@ -222,6 +226,25 @@ def axes_of_one(run: Run, value: Known) -> Axes:
     if isinstance(value, Choice):
         return axes_of(run, value)
     return None
+
+
+def several_rows(at: int, dim: Dim) -> str:
+    """How an axis holds several rows of each sample.
+
+    Raises:
+        ValueError: it does so in a way that no call can be split along.
+    """
+    if at == 0 and dim.outer == ONE and dim.size is not None and not dim.doubt:
+        return NEXT_TO_EACH_OTHER
+    if at == 0 and dim.outer is not None and dim.size == ONE:
+        return IN_ROUNDS
+    raise ValueError(NO_SINGLE_ROW)
+
+
+def has_several_rows(axes: Axes) -> bool:
+    """Whether some output has several rows of each sample."""
+    inside = axes.values() if isinstance(axes, dict) else axes if isinstance(axes, tuple) else ()
+    return isinstance(axes, str) or any(map(has_several_rows, inside))
 
 
 def state_problems(run: Run) -> list[Problem]:

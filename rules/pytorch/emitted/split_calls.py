@@ -99,8 +99,9 @@ class SplitRows:
     """Compute this rank's rows of each call of a model, and return the rows of all ranks.
 
     All ranks call it with the same whole batch. `inputs`, `keywords` and `outputs` say along which
-    axis samples are counted, None for what has no samples. What is no batch like those of the
-    training is computed whole by every rank.
+    axis samples are counted, None for what has no samples; the first axis of an output may count
+    "samples*steps" or "steps*samples". What is no batch like those of the training is computed
+    whole by every rank.
     """
 
     module: Any
@@ -161,10 +162,16 @@ class SplitRows:
         def share_rows(tensor: torch.Tensor, axis: int) -> Any:
             return ShareRows.apply(tensor, axis, 1) if tensor.dim() else tensor
 
-        def gather_rows(tensor: Any, axis: int) -> Any:
+        def gather_rows(tensor: Any, axis: Any) -> Any:
             rows = rows_of_ranks(total)[dist.get_rank()]
             if not isinstance(tensor, torch.Tensor):
                 raise TypeError(f"the rows of {type(tensor)} cannot be put together")
+            if isinstance(axis, str):
+                # Several rows of each sample lie next to each other, or one in each round.
+                inside = int(axis == "steps*samples")
+                shape = (-1, rows) if inside else (rows, -1)
+                folded = GatherRows.apply(tensor.unflatten(0, shape), inside, total, 1)
+                return folded.flatten(0, 1)
             lacks_rows = tensor.dim() <= axis or tensor.size(axis) != rows
             if lacks_rows and rows == 1 < total:
                 tensor = tensor.unsqueeze(axis)  # squeezed away, with a single row
@@ -226,7 +233,9 @@ class SplitCalls(SplitRows, DistributedDataParallel):
         return self.module(*args, **kwargs)
 
 
-def axes_of(rows: Any, whole: Any, start: int, differences: List[bool]) -> Any:
+def axes_of(
+    rows: Any, whole: Any, start: int, total: int, differences: List[bool]
+) -> Any:
     """Return along which axes the outputs of some rows are rows of the outputs of all.
 
     Whether they differ from those is appended to `differences`, for each of the outputs.
@@ -235,11 +244,12 @@ def axes_of(rows: Any, whole: Any, start: int, differences: List[bool]) -> Any:
         rows, whole = vars(rows), vars(whole)
     if isinstance(whole, dict):
         return {
-            key: axes_of(rows[key], whole[key], start, differences) for key in whole
+            key: axes_of(rows[key], whole[key], start, total, differences)
+            for key in whole
         }
     if isinstance(whole, (list, tuple)):
         pairs = zip(rows, whole)
-        return tuple(axes_of(one, other, start, differences) for one, other in pairs)
+        return tuple(axes_of(*pair, start, total, differences) for pair in pairs)
     if not isinstance(whole, torch.Tensor):
         differences.append(rows != whole)
         return None
@@ -248,12 +258,25 @@ def axes_of(rows: Any, whole: Any, start: int, differences: List[bool]) -> Any:
         # A mean over the rows is nearly the same, what is made without them the very same.
         differences.append(not torch.equal(rows, whole))
         return None
+    steps, rest = divmod(whole.size(0), total)
+    if axes == [0] and steps > 1 and not rest and rows.size(0) % steps == 0:
+        count = rows.size(0) // steps
+        beside = whole.narrow(0, start * steps, rows.size(0))
+        rounds = whole.unflatten(0, (steps, total)).narrow(1, start, count)
+        same = [is_same(part, rows) for part in (beside, rounds.flatten(0, 1))]
+        # Where both fit, as where all rows are alike, neither is known to be right.
+        differences.append(sum(same) != 1)
+        return "samples*steps" if same[0] else "steps*samples"
     part = whole.narrow(axes[0], start, rows.size(axes[0]))
-    same = part.shape == rows.shape and torch.allclose(
+    differences.append(not is_same(part, rows))
+    return axes[0]
+
+
+def is_same(part: torch.Tensor, rows: torch.Tensor) -> bool:
+    """Tell whether some rows are those that they should be, but for rounding."""
+    return part.shape == rows.shape and torch.allclose(
         part.double(), rows.double(), rtol=1e-3, atol=1e-5
     )
-    differences.append(not same)
-    return axes[0]
 
 
 class CheckedRows(SplitRows):
@@ -304,7 +327,7 @@ class CheckedRows(SplitRows):
                         *each_tensor(own_rows, args, self.inputs),
                         **each_tensor(own_rows, kwargs, self.keywords),
                     )
-                self.outputs = axes_of(rows, whole, start, differences)
+                self.outputs = axes_of(rows, whole, start, total, differences)
             except Exception as error:
                 differences, cause = [True], error
         # The first rows may be right where the last are not: all ranks stop, or none.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import libcst as cst
 
@@ -11,32 +10,38 @@ from transpile.facts.events import Event
 from transpile.facts.interpreter import Facts
 from transpile.facts.module import Module
 from transpile.facts.values import (
-    Arguments,
-    Constant,
     Instance,
-    Mapping,
-    Opaque,
-    Sequence,
     Value,
-    Values,
 )
 from transpile.plan.graph import called_names
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.learning import reached_by_losses
 from transpile.plan.query import query
-from transpile.quantity.domain import Kind
 from transpile.records import dataclass, field, replace
-from transpile.rows.domain import LENGTH, Group, Held, Input, Known, Record, Tensor
 from transpile.rows.run import outcomes
 from transpile.rows.state import Given
-from transpile.rows.verdict import Axes, Judgement, judged
+from transpile.rows.verdict import (
+    NO_SINGLE_ROW,
+    Axes,
+    Judgement,
+    has_several_rows,
+    judged,
+)
 from transpile.rules.pytorch.models._split.axis_counts import known_ranks
+from transpile.rules.pytorch.models._split.input_axes import (
+    Axis,
+    along_streams,
+    axes_of,
+    each_whole,
+    seeded,
+    trials,
+    without_constants,
+)
 from transpile.rules.pytorch.models._split.left_behind import left_behind
 from transpile.rules.pytorch.models._split.patched import (
     PATCHED,
     is_expression,
     patched_forward,
-    supposing,
 )
 from transpile.rules.pytorch.operations.library import TorchLibrary
 
@@ -143,14 +148,16 @@ def rows_of_call(plan: Plan, model: Value, event: Event) -> CallRows:
     constant = without_constants(inputs)
     ways = [*([constant] if constant and plan.way == "data" else ()), *trials(inputs)]
     ranks = known_ranks(plan, event.arguments)
-    supposed = [*([constant] if constant else ()), *each_whole(inputs, ranks)]
+    streams = list(along_streams(inputs))
+    supposed = [*([constant] if constant else ()), *each_whole(inputs, ranks), *streams]
     for axes in [*ways, *(supposed if plan.way == "calls" else ())]:
         found, taken = rows_along(plan, model, event, axes)
         if found.verdict == "apart" and (axes is constant or axes in supposed):
             # Of a whole batch it may have the rows, too: the first batch tells.
             if plan.way == "data":
                 return found
-            found = replace(found, verdict="check", reason=CONSTANT, cause="layout")
+            reason = OTHER_AXIS if axes in streams else CONSTANT
+            found = replace(found, verdict="check", reason=reason, cause="layout")
         elif found.verdict == "apart":
             # What it takes along the first axis alone may be what it is given.
             if shapes <= taken:
@@ -177,35 +184,6 @@ def is_said_apart(plan: Plan, model: Value) -> bool:
     return any(map(plan.table.is_apart, called_names(model)))
 
 
-def trials(inputs: dict[str, Axis]) -> Iterator[dict[str, int]]:
-    """The axes of the inputs that are tried: those that are known, then the second ones."""
-    axes = {name: one.place for name, one in inputs.items() if one.place is not None}
-    yield axes
-    open_axes = [name for name, one in inputs.items() if one.place is not None and not one.certain]
-    if open_axes:
-        yield {**axes, **dict.fromkeys(open_axes, 1)}
-    if len(open_axes) > 1:
-        yield {**axes, **dict.fromkeys(open_axes[1:], 1)}
-
-
-def each_whole(inputs: dict[str, Axis], ranks: dict[str, int]) -> Iterator[dict[str, int]]:
-    """The axes of the inputs that are samples where one that need not be is given whole.
-
-    Inputs of any number of axes could be batches of batches.
-    """
-    axes = {name: one.place for name, one in inputs.items() if one.place is not None}
-    for name in axes if len(axes) > 1 and axes.keys() <= ranks.keys() else ():
-        if not inputs[name].certain:
-            yield {other: place for other, place in axes.items() if other != name}
-
-
-def without_constants(inputs: dict[str, Axis]) -> dict[str, int] | None:
-    """The axes of the inputs that are samples, others being given whole; None where all are."""
-    axes = {name: one.place for name, one in inputs.items() if one.place is not None}
-    samples = {name: place for name, place in axes.items() if not inputs[name].constant}
-    return samples if samples and len(samples) < len(axes) else None
-
-
 def rows_along(plan: Plan, model: Value, event: Event, axes: dict[str, int]) -> Along:
     """What a call does, its inputs having their samples along these axes; and of which ranks."""
     known = known_ranks(plan, event.arguments)
@@ -215,7 +193,7 @@ def rows_along(plan: Plan, model: Value, event: Event, axes: dict[str, int]) -> 
     site = (event.module, event.node)
     for inputs, where, told in followed:
         if inputs == (axes, given, ranks) and where in (None, event.node):
-            return told
+            return for_way(plan, told, event)
     found = outcomes(plan.facts, TorchLibrary(), "forward", model, given, site, ranks)
     judgement = judged(found)
     positional = tuple(axes.get(str(place)) for place, _ in enumerate(event.arguments.positional()))
@@ -226,7 +204,16 @@ def rows_along(plan: Plan, model: Value, event: Event, axes: dict[str, int]) -> 
     # Whatever else than that samples are apart names the place of the call.
     where = None if judgement.verdict == "apart" else event.node
     followed.append(((axes, given, ranks), where, along))
-    return along
+    return for_way(plan, along, event)
+
+
+def for_way(plan: Plan, along: Along, event: Event) -> Along:
+    """What was told of a call, as it is where batches are shared: with one row for each sample."""
+    rows, taken = along
+    if plan.way == "calls" or rows.verdict != "apart" or not has_several_rows(rows.outputs):
+        return along
+    shown = replace(rows, verdict="coupled", outputs=0, reason=NO_SINGLE_ROW, cause="layout")
+    return replace(shown, module=event.module, node=event.node), taken
 
 
 @query
@@ -281,119 +268,7 @@ def described(judgement: Judgement, rows: CallRows) -> CallRows:
     )
 
 
-class Axis(NamedTuple):
-    """The axis of the samples of an argument; None for one that is given whole.
-
-    A constant is made of no samples, though it may have a row for each.
-    """
-
-    place: int | None
-    certain: bool = True
-    constant: bool = False
-
-
-def axes_of(plan: Plan, arguments: Arguments) -> dict[str, Axis]:
-    """The axis of the samples of each argument, as far as the training loop tells."""
-    found: dict[str, Axis] = {}
-    for place, one in enumerate(arguments.positional()):
-        found[str(place)] = axis_of(plan, one.values)
-    for one in arguments.items:
-        if one.keyword is not None:
-            found[one.keyword] = axis_of(plan, one.values)
-    return found
-
-
 @query
 def are_apart(plan: Plan) -> bool:
     """Whether all models are shown to keep the samples of a batch apart."""
     return all(rows_of(plan, model).verdict == "apart" for model in plan.models if model.forwards)
-
-
-def axis_of(plan: Plan, values: Values) -> Axis:
-    """The axis of the samples of an argument; None for one that is given whole."""
-    if not any(is_input(value) for value in values):
-        return Axis(None)
-    found = supposing(plan).of(values)
-    equal = found.kind in (Kind.EQUAL, Kind.NOTHING)
-    if equal and plan.way == "calls":
-        # On whole batches nothing is a share: what is no plain number may have rows.
-        return Axis(0, certain=False, constant=is_made_before(plan, values))
-    if equal and not found.tensor:
-        return Axis(None)
-    constant = equal and is_made_before(plan, values)
-    return Axis(found.dim or 0, found.kind is Kind.SAMPLE and found.dim is not None, constant)
-
-
-def is_made_before(plan: Plan, values: Values) -> bool:
-    """Whether values are made outside of the loops that train."""
-    made = _made_in_loops(plan)
-    return made is not None and made.isdisjoint(map(id, values))
-
-
-@query
-def _made_in_loops(plan: Plan) -> set[int] | None:
-    """The identities of what calls in loops that train give; None where there are no such loops."""
-    loops = {id(b.batch_loop.node) for b in plan.backwards if b.batch_loop is not None}
-    if not loops:
-        return None
-    return {
-        id(value)
-        for event in plan.facts.calls
-        if any(id(loop.node) in loops for loop in event.loops())
-        for value in event.result
-    }
-
-
-def is_input(value: Value) -> bool:
-    """Whether a value may be a tensor of samples, or hold one."""
-    if isinstance(value, (Sequence, Mapping)):
-        return any(is_input(one) for one in value.every())
-    return not isinstance(value, Constant)
-
-
-def seeded(
-    arguments: Arguments, axes: dict[str, int], ranks: dict[str, int] | None = None
-) -> Given:
-    """The arguments of a call as the run of a model begins with them."""
-
-    def one_seed(values: Values, name: str) -> Known:
-        rank = (ranks or {}).get(name)
-        if rank is not None and name not in axes:
-            return Tensor((LENGTH,) * rank)
-        return seed(values, name, axes.get(name))
-
-    items = tuple(
-        one_seed(one.values, str(place)) for place, one in enumerate(arguments.positional())
-    )
-    keywords = {
-        one.keyword: one_seed(one.values, one.keyword)
-        for one in arguments.items
-        if one.keyword is not None
-    }
-    if arguments.unknown_because is not None:
-        # Whatever else it is given may be of the samples, too.
-        keywords["**"] = Input("**", 0)
-    return Given(items, keywords, arguments.unknown_because is not None)
-
-
-def seed(values: Values, name: str, axis: int | None) -> Known:
-    """One argument."""
-    if len(values) == 1:
-        value = values[0]
-        if isinstance(value, Constant):
-            return Constant(value.value)
-        if isinstance(value, Sequence) and not value.rest and value.elements:
-            return Group(
-                tuple(seed(one, f"{name}.{at}", axis) for at, one in enumerate(value.elements))
-            )
-        if isinstance(value, Mapping) and not value.open_because and not value.rest:
-            return Record(
-                tuple((key, seed(one.values, f"{name}.{key}", axis))
-                      for key, one in value.entries.items())
-            )  # fmt: skip
-    return Held(values) if axis is None else Input(name, axis)
-
-
-def made_by(value: Value) -> tuple[str, ...]:
-    """The names of what made a value."""
-    return called_names(value) if isinstance(value, Opaque) else ()
