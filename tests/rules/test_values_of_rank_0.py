@@ -32,3 +32,15 @@ def test_what_is_trained_is_handed_out_without_its_graph(monkeypatch: Any) -> No
     monkeypatch.setattr(helper.dist, "broadcast_object_list", lambda values: None)
     loss = (torch.ones(1, requires_grad=True) * 2).sum()
     assert not helper.from_main_process(loss).requires_grad
+
+
+@pytest.mark.parametrize(("own", "drawn"), [(False, torch.tensor(True)), (torch.tensor(0), 3)])
+def test_what_is_a_tensor_on_one_rank_alone(monkeypatch: Any, own: Any, drawn: Any) -> None:
+    """What ``and`` gives is either of its operands."""
+
+    def send(values: list[Any]) -> None:
+        values[:] = [drawn]
+
+    monkeypatch.setattr(helper, "get_world_size", lambda: 2)
+    monkeypatch.setattr(helper.dist, "broadcast_object_list", send)
+    assert helper.from_main_process(own) == drawn

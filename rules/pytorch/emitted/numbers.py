@@ -12,13 +12,11 @@ def from_main_process(value: Any) -> Any:
     """Return what rank 0 has, so that every process decides alike."""
     if get_world_size() == 1:
         return value
-    if torch.is_tensor(value):
-        device = value.device
-        value = value.detach().cpu()
-    values = [value]
+    # What decides may be a tensor on one process and a plain number on another.
+    device = getattr(value, "device", "cpu")
+    values = [value.detach().cpu() if torch.is_tensor(value) else value]
     dist.broadcast_object_list(values)
-    value = values[0]
-    return value.to(device) if torch.is_tensor(value) else value
+    return values[0].to(device) if torch.is_tensor(values[0]) else values[0]
 
 
 def any_rank(flag: bool) -> bool:

@@ -108,6 +108,8 @@ class Divergence:
     def find(self, module: Module, node: cst.CSTNode) -> Look:
         """See :meth:`look`."""
         found = Look()
+        if id(node) in self.reductions.nodes:
+            return Look(self.reductions.causes(node))
         if isinstance(node, COMPOSITE):
             if asks_for_none(node):
                 return self.absence(module, node)  # type: ignore[arg-type]
@@ -118,8 +120,6 @@ class Divergence:
             return found
         if self.asks_for_class(node):
             return found
-        if id(node) in self.reductions.nodes:
-            return Look(self.reductions.causes(node))
         if self.is_taken_over_all(node):
             return found
         absences = self.absences_named(module, node)

@@ -9,7 +9,7 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import BoundMethod, Constant, Instance, Opaque, Value, Values
-from transpile.plan.graph import is_instance_of, method_calls, walk_back
+from transpile.plan.graph import called_names, is_instance_of, method_calls, walk_back
 from transpile.quantity.asking import Duty, Kind, Pending, Quantity
 from transpile.rules.pytorch.losses._multiples import tensor_behind
 from transpile.rules.pytorch.losses._reductions import obstacle
@@ -32,10 +32,26 @@ CHANCE = "a number of the batch is multiplied by one that each process draws for
 ALONG_AXES = frozenset({"mean", "sum"})
 
 
+#: Functions of NumPy that give an array of several numbers.
+ARRAYS = frozenset(
+    {
+        "zeros", "ones", "empty", "full", "array", "asarray", "zeros_like", "ones_like",
+        "empty_like", "full_like", "concatenate", "stack", "vstack", "hstack", "append",
+    }
+)  # fmt: skip
+
+
 def is_array(value: Value) -> bool:
-    """Whether a value has a number for each place that is left beside an axis: ``x.mean(0)``."""
+    """Whether a value has a number for each place that is left beside an axis: ``x.mean(0)``.
+
+    So has what NumPy makes an array of.
+    """
     if not isinstance(value, Opaque) or value.kind != "call":
         return False
+    for name in called_names(value):
+        package, _, word = name.rpartition(".")
+        if package == "numpy" and word in ARRAYS:
+            return True
     axis = value.arguments.get("axis", 0)
     return any(word in ALONG_AXES for word, _ in method_calls(value)) and (
         axis is not None and axis.values != (Constant(None),)

@@ -21,6 +21,7 @@ from .collected import Collected
 from .inquiry import Inquiry
 from .leaves import CHANCE, Leaves
 from .model import Group, Leaf, Part, Reported
+from .overlaps import reduced_once
 from .settlement import Settlement, connected
 from .shown import Shown
 from .tallies import Tallies
@@ -64,7 +65,7 @@ def find(plan: Plan, vocabulary: Vocabulary) -> Reported:
             # A quotient of counts stays what it is as long as all of them are changed, or none.
             counts = tuple(leaves.counts.of(None, part.values, part.event))
             groups.append(Group(part, inquiry.analysis.of(part.values), counts))
-    for together in connected(groups):
+    for together in connected(reduced_once(inquiry, groups)):
         settlement.settle(together)
     for node in leaves.held & inquiry.found.leaves.keys():
         # Reduced by itself it would be that of all processes when it meets chance.

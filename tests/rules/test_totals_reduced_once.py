@@ -1,0 +1,113 @@
+"""A total that decides and is printed is taken over all processes once, wherever that is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from data_way import convert
+
+from transpile.verify import Auditor
+from transpile.verify.table import format_report
+
+SCRIPT = """\
+import torch
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.set_default_dtype(torch.float64)
+torch.manual_seed(0)
+x = torch.randn(48, 4)
+data = TensorDataset(x, (x[:, 0] + x[:, 1] > 0).long() + (x[:, 2] > 0.5).long())
+loader = DataLoader(data, batch_size=6)
+model = torch.nn.Linear(4, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+{before}
+for epoch in range(4):
+    {start}
+    for a, b in loader:
+        out = model(a)
+        loss = F.cross_entropy(out, b)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        {body}
+    {after}
+torch.save(model.state_dict(), "model.pt")
+"""
+HITS = "(out.argmax(1) == b).sum()"
+DECIDED = 'if {} > 20:\n        optimizer.param_groups[0]["lr"] = 0.05'
+COUNTED = {"start": "right = torch.zeros(())", "body": f"right += {HITS}"}
+SUMMED = {"start": "total = torch.zeros(())", "body": "total += loss.detach() * len(b)"}
+#: What is kept batch by batch, and what becomes of it behind the loop.
+TOTALS = {
+    "compared and in a quotient": {
+        **COUNTED,
+        "after": 'print(f"{right / len(data):.8f}")\n    ' + DECIDED.format("right"),
+    },
+    "compared and as a number": {
+        **COUNTED,
+        "after": DECIDED.format("right") + "\n    print(epoch, float(right) / 48)",
+    },
+    "a sum of losses": {
+        **SUMMED,
+        "after": 'print(f"{total / len(data):.8f}")\n    ' + DECIDED.format("total"),
+    },
+    "a quotient that decides, too": {
+        "start": "hits = torch.zeros((), dtype=torch.long)",
+        "body": f"hits += {HITS}",
+        "after": "share = hits / len(data)\n    print(share.item())\n    "
+        'if share > 0.7:\n        torch.save(model.state_dict(), f"at_{share:.3f}.pt")\n    '
+        "if hits >= 40:\n        break",
+    },
+    "a quotient that sets the rate": {
+        **COUNTED,
+        "after": "print((right / 48).item())\n    " + DECIDED.format("32 * (right / 48)"),
+    },
+    "a mean that a scheduler is given": {
+        "before": "plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(\n"
+        "    optimizer, patience=0, threshold=0.1\n)",
+        "start": "total = torch.zeros(())",
+        "body": "total += loss.detach()",
+        "after": "plateau.step(total / len(loader))\n    "
+        'print(f"{total / len(loader):.8f}", optimizer.param_groups[0]["lr"])',
+    },
+}
+
+
+@pytest.mark.parametrize("name", TOTALS)
+def test_what_is_printed_and_decided_is_that_of_one_process(
+    name: str, tmp_path: Path, auditor: Auditor
+) -> None:
+    original, output = tmp_path / "train.py", tmp_path / "train_dist.py"
+    original.write_text(SCRIPT.format(**{"before": "", **TOTALS[name]}), "utf-8")
+    result = convert(original.read_text("utf-8"))
+    assert not result.findings
+    output.write_bytes(result.data)
+    report = auditor.audit(
+        original, output, world_sizes=(1, 2), tolerance=1e-9, printed_numbers=True
+    )
+    assert report.passed, format_report(report)
+
+
+def test_a_quotient_of_a_reduced_number_and_an_own_one_is_told() -> None:
+    """One of the counts is that of all processes when it meets the other."""
+    text = SCRIPT.format(
+        before="",
+        start="first = others = 0",
+        body="first += (b == 1).sum()\n        others += len(b) - (b == 1).sum().item()",
+        after="print(first / (first + others), others)",
+    )
+    (found,) = [one for one in convert(text).findings if one.code == "PT603"]
+    assert "some are not" in found.message
+
+
+def test_an_array_of_losses_is_told() -> None:
+    text = SCRIPT.format(
+        before="import numpy as np\n\nlosses = np.zeros(32)\nstep = 0",
+        start="pass",
+        body="losses[step] = loss\n        step += 1",
+        after='np.save("losses.npy", losses)',
+    )
+    (found,) = [one for one in convert(text).findings if one.code == "PT603"]
+    assert "an array of numbers" in found.message
