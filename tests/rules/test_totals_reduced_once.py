@@ -111,3 +111,35 @@ def test_an_array_of_losses_is_told() -> None:
     )
     (found,) = [one for one in convert(text).findings if one.code == "PT603"]
     assert "an array of numbers" in found.message
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("best = None", "if best is None or share > best:\n        best = share\n        {print}"),
+        ("best = 0", "if share > best:\n        best = share\n    {print}"),
+    ],
+    ids=["None at first", "0 at first"],
+)
+def test_what_is_no_tensor_at_first_is_told(before: str, after: str) -> None:
+    """The helpers reduce tensors, or numbers, and a branch that ranks enter apart is no place."""
+    text = SCRIPT.format(
+        before=before,
+        start="hits = torch.zeros((), dtype=torch.long)",
+        body=f"hits += {HITS}",
+        after="share = hits / len(data)\n    "
+        + after.format(print='print(f"best {best:.8f} in {epoch}")'),
+    )
+    found = {one.code for one in convert(text).findings}
+    assert "PT603" in found
+
+
+def test_counts_beside_tensors_in_a_dict_are_told() -> None:
+    text = SCRIPT.format(
+        before="",
+        start='sums = {"right": torch.zeros(()), "n": 0}',
+        body=f'sums["right"] += {HITS}\n        sums["n"] += len(b)',
+        after='print({key: float(value) / sums["n"] for key, value in sums.items()})',
+    )
+    (found,) = [one for one in convert(text).findings if one.code == "PT603"]
+    assert "a plain number at times" in found.message

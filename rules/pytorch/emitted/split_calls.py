@@ -197,7 +197,11 @@ class SplitRows:
         if not tensors:
             return
         device = next(self.module.parameters()).device
-        flat = [each.detach().double().flatten().to(device) for each in tensors]
+        whole = [
+            each if each.layout == torch.strided else each.to_sparse().coalesce().values()
+            for each in tensors
+        ]
+        flat = [each.detach().double().flatten().to(device) for each in whole]
         # Places count, too: the same rows in another order are another batch.
         found = [torch.linspace(1, 2, each.numel()).to(each) @ each for each in flat]
         sums = torch.nan_to_num(torch.stack(found))

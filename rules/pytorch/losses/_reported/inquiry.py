@@ -31,6 +31,8 @@ class Inquiry:
         #: What is rewritten for the sake of a loss.
         self.settled = rewritten(plan)
         self.found = Reported()
+        #: What decides and cannot be turned into a number of the global batch, by its identity.
+        self.undecided: set[int] = set()
         losses = tuple(value for backward in plan.backwards for value in backward.loss)
         #: The values that losses are made of; what their data sets and models keep is none of it.
         self.trained = {id(value) for value in walk_back(losses, is_computed)}
@@ -38,6 +40,7 @@ class Inquiry:
     def doubt(self, part: Part, reason: str, samples: bool = False) -> None:
         """Note something that must be looked at; decisions are taken care of elsewhere."""
         if part.decides:
+            self.undecided.add(id(part.node))
             return
         node = part.node or part.event.node
         module = part.module if part.node is not None else part.event.module

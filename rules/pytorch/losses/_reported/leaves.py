@@ -165,7 +165,8 @@ class Leaves:
                 part, "it is a mean over some of the samples, and how many differs by process"
             )
             return
-        if own and self.is_number_at_times(values):
+        counted = any(one.kind is Kind.EQUAL and one.degrees - {0} for one in known)
+        if own and ((counted and own[0].tensor) or self.is_number_at_times(values)):
             self.inquiry.doubt(part, "it is a plain number at times, and a tensor at others")
             return
         if own and not any(one.tensor for one in own) and any(map(is_array, values)):
@@ -218,11 +219,10 @@ class Leaves:
         for value in values:
             if not isinstance(value, Opaque) or self.analysis.of((value,)).kind is not Kind.PART:
                 continue
-            if value.kind == "operation":
-                if isinstance(value.node, cst.AugAssign) and len(value.operands) == 2:
-                    if self.is_number_at_times(value.operands[1]):
-                        return True
-            elif plain and self.analysis.of((value,)).tensor:
+            if value.kind == "operation" and isinstance(value.node, cst.AugAssign):
+                if len(value.operands) == 2 and self.is_number_at_times(value.operands[1]):
+                    return True
+            elif plain and not adds_to(value, values) and self.analysis.of((value,)).tensor:
                 return True
         return False
 
@@ -327,6 +327,13 @@ class Leaves:
             if isinstance(callee, Opaque) and callee.kind == "attribute":
                 return callee.name in FILLING
         return False
+
+
+def adds_to(value: Opaque, values: Values) -> bool:
+    """Whether a total is added up from what it is at first: ``total = total + loss``."""
+    first = {id(one) for one in values if isinstance(one, Constant)}
+    operands = value.operands if value.kind == "operation" else ()
+    return any(id(one) in first for operand in operands for one in operand)
 
 
 def place_of(pending: Pending) -> tuple[str, int]:

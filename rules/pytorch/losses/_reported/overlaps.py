@@ -58,10 +58,11 @@ class Overlaps:
         kept: list[Leaf] = []
         for leaf in group.leaves:
             before, own = self.behind(leaf) if is_reduced(leaf) else ([], False)
-            if before and own:
+            if own and any(one.degree for one in before):
                 self.inquiry.doubt(replace(group.part, decides=False), MIXED)
                 return replace(group, leaves=())
-            kept.extend(before or [leaf])
+            # Means over all processes may stay beside what is of one, in what is averaged then.
+            kept.extend(before if before and not own else [leaf])
         return replace(group, leaves=tuple({id(leaf.node): leaf for leaf in kept}.values()))
 
     def behind(self, leaf: Leaf) -> tuple[list[Leaf], bool]:

@@ -162,7 +162,7 @@ class Settlement:
             return False
         inner: cst.CSTNode = leaf.node
         for around in (leaf.node, *leaf.module.source.parents(leaf.node)):
-            if isinstance(around, cst.IfExp) and inner is not around.test:
+            if isinstance(around, (cst.IfExp, cst.If)) and inner is not around.test:
                 if self.is_doubted(around.test):
                     return True
             inner = around
@@ -174,8 +174,9 @@ class Settlement:
         return False
 
     def is_doubted(self, test: cst.BaseExpression) -> bool:
-        """Whether the processes may answer differently what a conditional expression asks."""
-        return any(id(node) in self.inquiry.found.doubts for node in descendants(test))
+        """Whether the processes may answer differently what a condition asks."""
+        doubtful = self.inquiry.found.doubts.keys() | self.inquiry.undecided
+        return any(id(node) in doubtful for node in descendants(test))
 
 
 def connected(groups: list[Group]) -> list[list[Group]]:
