@@ -52,6 +52,7 @@ FILES = (
     ("sharding", ("shard_model", "gathered", "whole_norm", "own_parts", "own_shards")),
     ("split_calls", ("rows_of_ranks", "ShareRows", "GatherRows", "each_tensor")),
     ("norms", ("plain_norm", "synchronise_norms", "own_statistics")),
+    ("noise", ("same_noise",)),
     (
         "split_calls",
         ("SplitRows", "SplitCalls", "is_same", "axes_of", "CheckedRows", "CheckedSplitCalls"),

@@ -38,5 +38,5 @@ def test_a_mean_that_is_nearly_that_of_all_rows_has_no_rows() -> None:
     differences: list[bool] = []
     whole = {"loss": torch.tensor(1.0986), "scale": torch.tensor(0.07)}
     rows = {"loss": torch.tensor(1.0987), "scale": torch.tensor(0.07)}
-    assert helper.axes_of(rows, whole, 0, differences) == {"loss": None, "scale": None}
+    assert helper.axes_of(rows, whole, 0, 8, differences) == {"loss": None, "scale": None}
     assert differences == [True, False]

@@ -8,6 +8,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
+from transpile.rules.pytorch.emitted.noise import same_noise
 from transpile.rules.pytorch.emitted.norms import own_statistics
 from transpile.rules.pytorch.emitted.processes import get_world_size
 from transpile.rules.pytorch.emitted.randomness import unchanged_randomness
@@ -315,18 +316,18 @@ class CheckedRows(SplitRows):
         cause = None
         takes_gradients = False
         try:
-            with torch.no_grad(), unchanged_randomness():
+            with torch.no_grad(), unchanged_randomness(), same_noise():
                 whole = self.compute_whole(*args, **kwargs)
         except RuntimeError:
             # It takes gradients of what it computes itself.
             takes_gradients = True
         with torch.set_grad_enabled(takes_gradients):
             if takes_gradients:
-                with unchanged_randomness():
+                with unchanged_randomness(), same_noise():
                     whole = self.compute_whole(*args, **kwargs)
             restore()
             try:
-                with unchanged_randomness():
+                with unchanged_randomness(), same_noise():
                     rows = self.compute_whole(
                         *each_tensor(own_rows, args, self.inputs),
                         **each_tensor(own_rows, kwargs, self.keywords),
