@@ -85,7 +85,9 @@ def test_models_that_stay_on_the_cpu() -> None:
 
 def test_models_that_may_go_to_a_gpu() -> None:
     device = '.to("cuda" if torch.cuda.is_available() else "cpu")'
-    assert remarks("nn.BatchNorm1d(3)", device) == []
+    assert remarks("nn.BatchNorm1d(3)", device) == [Level.NOTE]
+    assert remarks("nn.BatchNorm1d(3)", ".cuda()") == []
+    assert remarks("nn.Linear(3, 4)", device) == []
 
 
 def test_batches_of_each_process_are_those_of_the_script() -> None:
@@ -100,7 +102,7 @@ def test_batches_of_each_process_are_those_of_the_script() -> None:
         (f"{NET}.to('cuda' if os.environ.get('GPU') else 'cpu')", Level.NOTE),
         (f"{NET}.to(os.environ['PLACE'])", Level.NOTE),
         (f"{NET}.cuda()", None),
-        (f"{NET}.to('cuda' if torch.cuda.is_available() else 'cpu')", None),
+        (f"{NET}.to('cuda' if torch.cuda.is_available() else 'cpu')", Level.NOTE),
     ],
 )
 def test_models_that_may_stay_on_the_cpu_are_told(model: str, level: Level | None) -> None:
@@ -173,3 +175,21 @@ def test_models_that_an_argument_may_leave_on_the_cpu(body: str, levels: list[Le
     text = SCRIPT.format(body=body, model=f"{NET}.to(sys.argv[1])")
     found = convert(text.replace("import networks", "import sys").encode()).findings
     assert [finding.level for finding in found if finding.code == "PT307"] == levels
+
+
+def test_where_every_process_computes_all_rows_statistics_are_those_of_one_process() -> None:
+    """Synchronised, each row would count as often as there are processes."""
+    whole = SCRIPT.replace("import networks\n", "").replace(
+        "return self.head(self.body(x))", "h = self.body(x)\n        return self.head(h - h[0])"
+    )
+    whole = whole.replace("{model}", "{model}\nother = nn.Linear(3, 1).cuda()").replace(
+        "SGD(model.parameters()", "SGD([*model.parameters(), *other.parameters()]"
+    )
+    whole = whole.replace("mse_loss(model(x), y)", "mse_loss(model(x) + other(x), y)")
+    text = whole.format(
+        body="nn.Sequential(nn.BatchNorm1d(3), nn.Linear(3, 4))", model=f"{NET}.cuda()"
+    )
+    result = convert_on_any_way(text.encode())
+    assert "SplitCalls(other)" in result.text
+    assert "convert_sync_batchnorm" not in result.text and "synchronise_norms" not in result.text
+    assert "PT307" not in {finding.code for finding in result.findings}

@@ -74,6 +74,7 @@ from transpile.rules.pytorch.models._batch_norm import has_batch_norm
 from transpile.rules.pytorch.models._bypasses import bypasses
 from transpile.rules.pytorch.models._data_parallel import replaces_data_parallel
 from transpile.rules.pytorch.models._split.calls import split_arguments, split_kind, split_of
+from transpile.rules.pytorch.models._split.methods import splits_methods
 from transpile.rules.pytorch.models._unused.search import (
     learns_by_several_passes,
     may_leave_parameters_out,
@@ -206,7 +207,7 @@ def trains_itself(plan: Plan, backward: Backward) -> str:
 def batch_norm_remarks(plan: Plan, wrap: Wrap) -> Iterator[Remark]:
     """A word on batch norm where its statistics stay those of one process."""
     has_it = [has_batch_norm(plan, model) for model in models_held(plan, wrap)]
-    if plan.options.leave != "none":
+    if plan.options.leave != "none" or computed_whole(plan, wrap):
         return
     if plan.options.sync_batch_norm != "off":
         place = model_place(plan)
@@ -221,6 +222,13 @@ def batch_norm_remarks(plan: Plan, wrap: Wrap) -> Iterator[Remark]:
                 f"{what} takes its statistics from the rows of each process: PyTorch synchronises "
                 f"it on GPUs alone, and {stays} on the CPU",
                 "train on GPUs, or use a norm that looks at one sample, such as GroupNorm",
+            )
+        elif synchronises(plan, wrap) and any(has_it) and asks_for_gpu(plan):
+            yield Remark.note(
+                "PT307",
+                wrap,
+                "where there is no GPU, batch norm takes its statistics from the rows of each "
+                "process: PyTorch synchronises it on GPUs alone",
             )
         return
     if any(has_it):
@@ -302,7 +310,23 @@ def synchronises(plan: Plan, wrap: Wrap) -> bool:
         return False
     if plan.options.sync_batch_norm == "auto" and plan.options.batch_size == "per-device":
         return False
+    if computed_whole(plan, wrap):
+        return False
     return any(has_batch_norm(plan, model) is not False for model in models_held(plan, wrap))
+
+
+def asks_for_gpu(plan: Plan) -> bool:
+    """Whether the script goes on without a GPU where there is none."""
+    return bool(plan.facts.calls_to("torch.cuda.is_available"))
+
+
+def computed_whole(plan: Plan, wrap: Wrap) -> bool:
+    """Whether every process computes all rows of the calls of what is wrapped."""
+    return (
+        plan.way == "calls"
+        and split_arguments_of(plan, wrap) is None
+        and not any(splits_methods(plan, model) for model in models_held(plan, wrap))
+    )
 
 
 @query
