@@ -10,7 +10,7 @@ from typing import Any
 import libcst as cst
 
 from transpile import asking, catalog
-from transpile.checks.astray import astray
+from transpile.checks.astray import astray, training_above
 from transpile.checks.self_audit import checked
 from transpile.checks.unclaimed import among_imports, met_by_some, too_early, unclaimed
 from transpile.checks.unreached import unreached
@@ -68,6 +68,7 @@ from transpile.ways import (
     whole_evaluations,
 )
 
+NO_FRAMEWORK = "no framework that has rules is imported here"
 #: Codes of findings that belong to no framework.
 CODES = {
     "DT001": "the script is too complex to follow",
@@ -126,12 +127,11 @@ def converted(source: bytes | str, options: Options, path: str, folder: Path | N
     project = Project(read, folder)
     names = {name for one in catalog.frameworks() for name in catalog.packages(one)}
     if options.framework == "auto" and names_none(project, names):
-        why = "no framework that has rules is imported here"
-        return unchanged(project, "DT002", why, is_read=False)
+        notes = training_above(project, names)
+        return unchanged(project, "DT002", NO_FRAMEWORK, notes=notes, is_read=False)
     framework = framework_of(read, options, project)
     if framework is None:
-        why = "no framework that has rules is imported here"
-        return unchanged(project, "DT002", why, is_read=False)
+        return unchanged(project, "DT002", NO_FRAMEWORK, is_read=False)
     result = of_framework(framework, project, read, options)
     if options.framework == "auto" and trains_not(result):
         for other in others_of(project, framework):

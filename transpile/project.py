@@ -103,7 +103,7 @@ class Project:
         if name not in self._found:
             self._found[name] = self._load(name)
             if self._found[name] is None:
-                self._note_astray(name)
+                self.note_astray(name)
         return self._found[name]
 
     def text_of(self, name: str) -> Text | None:
@@ -260,7 +260,7 @@ class Project:
             ]
         return self._above[package]
 
-    def _note_astray(self, name: str) -> None:
+    def note_astray(self, name: str) -> None:
         """Remember a module that is not found, but stands in a folder above the script."""
         assert self.folder is not None
         package = name.partition(".")[0]

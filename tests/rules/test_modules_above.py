@@ -45,3 +45,30 @@ def test_modules_beside_the_folder_of_a_script(tmp_path: Path, packaged: bool, t
     named = [each.message for each in found.findings if each.code == "DT007"]
     assert bool(named) is (there and not packaged)
     assert all("'networks' stands at" in message for message in named)
+
+
+ENTRY = """\
+import json
+from tracker import Tracker
+
+if __name__ == "__main__":
+    Tracker().train()
+"""
+
+
+@pytest.mark.parametrize(("trains", "runs"), [(True, True), (False, True), (True, False)])
+def test_a_script_that_trains_through_a_package_above_it_alone(
+    tmp_path: Path, trains: bool, runs: bool
+) -> None:
+    """Nothing in the script itself names a framework."""
+    (tmp_path / "tools").mkdir()
+    script = tmp_path / "tools" / "train.py"
+    text = ENTRY if runs else ENTRY.replace("__main__", "tools.train")
+    script.write_text(text)
+    (tmp_path / "tracker").mkdir()
+    (tmp_path / "tracker" / "__init__.py").write_text(
+        TRAIN.replace("networks.net", "x") if trains else "import csv\n"
+    )
+    found = convert(text, path=str(script), folder=tmp_path / "tools")
+    codes = [each.code for each in found.findings]
+    assert codes == (["DT007", "DT002"] if trains and runs else ["DT002"])

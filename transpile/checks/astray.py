@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from transpile.finding import Finding, Level
-from transpile.project import Project
+from transpile.project import HIGHEST, Project
+from transpile.project_files import names_none
+from transpile.text.import_words import imported_words
 
 
 def astray(project: Project) -> Iterator[Finding]:
@@ -22,3 +24,16 @@ def astray(project: Project) -> Iterator[Finding]:
             "add that folder to the search path, or put an __init__.py beside the script where it "
             "is run with python -m",
         )
+
+
+def training_above(project: Project, packages: Collection[str]) -> Iterator[Finding]:
+    """The same for a script that imports a framework through such packages alone, if at all."""
+    entry = project.entry.source
+    if project.folder is None or "__main__" not in entry.text:
+        return
+    for name in imported_words(entry.text):
+        if not name.startswith(".") and project.text_of(name) is None:
+            project.note_astray(name)
+    above = list(project.folder.parents)[:HIGHEST] if project.astray else []
+    if not all(names_none(Project(entry, folder), packages) for folder in above):
+        yield from astray(project)
