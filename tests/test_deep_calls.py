@@ -74,3 +74,44 @@ def test_a_trainer_that_calls_itself_is_followed() -> None:
     script = HEAD.replace("optimizer):\n", "optimizer):\n" + again)
     result = convert(script + TAIL.format(number=0))
     assert result.outcome is Outcome.CONVERTED
+
+
+@pytest.mark.parametrize("index", ["order", "1"])
+def test_what_a_method_picks_out_of_itself_is_followed(index: str) -> None:
+    """``self.rows = self.rows[order]`` makes an item whose base it is itself."""
+    result = convert(f"""\
+import numpy as np
+import torch
+from torch import nn
+
+
+class Data:
+    def __init__(self, rows):
+        self.rows = np.asarray(rows)
+
+    def shuffle(self):
+        order = np.random.permutation(len(self.rows))
+        self.rows = self.rows[{index}]
+
+    def part(self, places):
+        rows = []
+        for row in self.rows[places]:
+            rows.append(row)
+        return rows
+
+
+data = Data(np.random.rand(32, 6))
+model = nn.Linear(6, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(2):
+    data.shuffle()
+    for places in np.split(np.arange(32), 4):
+        rows = data.part(places)
+        loss = model(torch.tensor(rows).float()).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    print(loss.item())
+""")
+    assert "DT001" not in {one.code for one in result.findings}
+    assert result.outcome is Outcome.CONVERTED

@@ -29,16 +29,23 @@ class RecurrentPart(NamedTuple):
 class Models(Looking):
     """The part of the analysis that knows models and their layers."""
 
-    def recurrent_part(self, value: Opaque) -> RecurrentPart:
-        """What an item is of the result of a recurrent layer; neither for others."""
+    def recurrent_part(self, value: Opaque, seen: frozenset[int] = frozenset()) -> RecurrentPart:
+        """What an item is of the result of a recurrent layer; neither for others.
+
+        Args:
+            value: the item.
+            seen: the items of it that led here, by their identities.
+        """
         constant = value.index[0] if len(value.index) == 1 else None
         position = constant.value if isinstance(constant, Constant) else None
         found = RecurrentPart()
         for behind in value.operands[0]:
             if not isinstance(behind, Opaque):
                 continue
-            if behind.kind == "item" and self.recurrent_part(behind) == (False, True):
-                return RecurrentPart(is_tensor=True, is_state=True)
+            second = behind.kind == "item" and behind.index == (Constant(1),)
+            if second and id(behind) not in seen:
+                if self.recurrent_part(behind, seen | {id(value)}) == (False, True):
+                    return RecurrentPart(is_tensor=True, is_state=True)
             for callee in behind.callee:
                 for name in called_names(origin(callee)):
                     pairs = self.vocabulary.layers.recurrent.get(name)
