@@ -29,6 +29,7 @@ import libcst as cst
 from transpile.facts.values import Constant
 from transpile.layout import add_argument, replace_argument_value
 from transpile.once.shared import argument_of, main_process, once_of, only_here, surround
+from transpile.plan.effects.effect_names import ALWAYS_SHOWN
 from transpile.plan.effects.effects import Effect, Kind
 from transpile.plan.effects.treatment import Once
 from transpile.plan.model import Plan
@@ -39,6 +40,10 @@ CODES = {
     "531": "a progress bar shows in one process",
     "532": "a progress bar shows in every process",
 }
+
+
+SWITCH_OFF = "pass disable= where the rank is not 0"
+SHOW_ONE = "show the bar where the rank is 0, or take one of tqdm"
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -54,6 +59,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "the bar shows on one rank alone",
                 claims=(effect.node,),
             )
+        elif any(getattr(c, "name", "") in ALWAYS_SHOWN for c in effect.event.callee):
+            yield everywhere(plan, effect, "no argument of it switches it off", SHOW_ONE)
         elif effect.event.arguments.unknown_because:
             yield everywhere(plan, effect, "its arguments are not known")
         else:
@@ -66,13 +73,13 @@ def decide(plan: Plan) -> Iterator[Answer]:
             )
 
 
-def everywhere(plan: Plan, effect: Effect, why: str) -> Remark:
+def everywhere(plan: Plan, effect: Effect, why: str, advice: str = SWITCH_OFF) -> Remark:
     """The warning about a bar that stays as it is."""
     return Remark.warn(
         f"{plan.table.prefix}532",
         effect,
         f"this progress bar shows in every process: {why}",
-        "pass disable= where the rank is not 0",
+        advice,
     )
 
 

@@ -122,12 +122,24 @@ SWITCHED_TRACKERS = {
     "comet_ml.OfflineExperiment": ("disabled", "True", "False"),
 }
 SWITCHED_PREFIXES = ("wandb.", "neptune.", "comet_ml.")
-PROGRESS = frozenset(
+#: Progress bars that no argument switches off.
+ALWAYS_SHOWN = frozenset(
     {
-        "tqdm.tqdm", "tqdm.trange", "tqdm.contrib.tenumerate", "alive_progress.alive_bar",
-        "alive_progress.alive_it", "rich.progress.track", "rich.progress.Progress",
+        *(f"progress.bar.{kind}" for kind in (
+            "Bar", "ChargingBar", "FillingSquaresBar", "FillingCirclesBar", "IncrementalBar",
+            "PixelBar", "ShadyBar",
+        )),
+        *(f"progress.spinner.{kind}" for kind in (
+            "Spinner", "PieSpinner", "MoonSpinner", "LineSpinner", "PixelSpinner",
+        )),
+        *(f"progress.counter.{kind}" for kind in ("Counter", "Countdown", "Stack", "Pie")),
+        "progressbar.ProgressBar", "progressbar.progressbar", "progressbar.DataTransferBar",
     }
 )  # fmt: skip
+PROGRESS = ALWAYS_SHOWN | {
+    "tqdm.tqdm", "tqdm.trange", "tqdm.contrib.tenumerate", "alive_progress.alive_bar",
+    "alive_progress.alive_it", "rich.progress.track", "rich.progress.Progress",
+}  # fmt: skip
 DOWNLOADS = frozenset(
     {
         "urllib.request.urlretrieve", "wget.download", "gdown.download", "gdown.download_folder",

@@ -14,6 +14,7 @@ from transpile.plan.effects.effect_names import PROGRESS
 from transpile.plan.effects.effect_search import find_effects
 from transpile.plan.effects.effects import Effect, Vocabulary
 from transpile.plan.effects.effects import Kind as EffectKind
+from transpile.plan.flow.conditions import assigned
 from transpile.plan.graph import called_names, is_instance_of, method_calls
 from transpile.quantity.asking import Kind
 from transpile.rules.pytorch.agreement._together import conditions_of
@@ -81,6 +82,9 @@ class Shown:
                 yield from self.split(event.arguments.rest, None, event.module, event)
             elif event.kind == "call":
                 yield from self.closures(event)
+            elif event.kind == "store" and any(map(self.is_bar, event.callee)):
+                # ``bar.suffix = f"loss {loss}"`` shows it with the next round.
+                yield from self.split(event.result, assigned(event), event.module, event)
 
     def on_which_is_shown(self, effects: dict[int, Effect]) -> set[int]:
         """The conditions on which something is shown at all, by identity."""
