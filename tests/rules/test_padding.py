@@ -335,3 +335,27 @@ def test_a_mask_over_the_loss_does_not_help_layers_that_read_to_the_end(
 ) -> None:
     found = convert(TAGGED.format(layer=layer, forward=forward, width=8)).findings
     assert {one.level for one in found if one.code == "PT217"} == {level}
+
+
+def test_the_largest_entry_of_a_table_is_no_length() -> None:
+    """The table has a row for each sample of the data, and is made of that number."""
+    script = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+data = TensorDataset(torch.arange(24), torch.randn(24, 4))
+loader = DataLoader(data, batch_size=6)
+model = nn.Linear(4, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+table = torch.zeros(len(data), 3)
+for rows, x in loader:
+    out = model(x)
+    loss = out.pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    table[rows] = out.detach()
+print(table.max(1).values.mean())
+"""
+    assert "PT217" not in {finding.code for finding in convert(script).findings}

@@ -17,6 +17,8 @@ from .asking import analysis
 from .domain import Kind
 
 LEN = External("builtins.len")
+#: Functions that are given the size of what they make, not what is in it.
+OF_A_SIZE = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "randint", "eye"})
 
 
 def padded_by_hand(plan: Plan, padding: Padding) -> Iterator[Event]:
@@ -60,11 +62,17 @@ def measures(values: Values) -> bool:
     """Whether values are lengths, or an array of them: ``len(row) for row in rows``."""
     for value in values:
         listed = [value]
-        if isinstance(value, Opaque) and value.kind == "call" and value.arguments.items:
+        made = isinstance(value, Opaque) and value.kind == "call" and not is_of_a_size(value)
+        if isinstance(value, Opaque) and made and value.arguments.items:
             listed.extend(value.arguments.items[0].values)
         if any(is_length(one) for each in listed for one in entries(each)):
             return True
     return False
+
+
+def is_of_a_size(value: Opaque) -> bool:
+    """Whether a call makes a tensor or an array of the size that it is given."""
+    return any(name.rpartition(".")[2] in OF_A_SIZE for name in called_names(value))
 
 
 def entries(value: Value) -> Values:

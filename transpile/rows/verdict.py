@@ -85,10 +85,10 @@ def judged_together(found: list[Outcome]) -> Judgement:
     unknown = [one for one in several if one.verdict == "check"]
     if len(coupled) == len(several):
         agreed = len({one.problem for one in coupled}) == 1
-        last = coupled[-1]
+        first = coupled[0]
         mixing = tuple(nodes for one in coupled for nodes in one.mixing)
         return Judgement(
-            "coupled", last.outputs, last.problem, noise, batch_norm, agreed, mixing=mixing
+            "coupled", first.outputs, first.problem, noise, batch_norm, agreed, mixing=mixing
         )
     if coupled or unknown:
         first = (unknown or coupled)[0]

@@ -28,6 +28,7 @@ from .layers import (
     TRANSFORMERS,
 )
 
+OTHER_TIME = "'{}' takes the samples for time"
 TIME = "batch_first is not set, so that the layer takes the samples for time"
 
 
@@ -47,6 +48,11 @@ def batch_axis(word: str, made: Given) -> int:
     raise Unclear("whether 'batch_first' is set is not known")
 
 
+def samples_for_time(word: str) -> str:
+    """What a layer does with an input of two axes, whatever ``batch_first`` says."""
+    return f"'{word}' takes the samples of an input of two axes for time"
+
+
 def along_time(tensor: Tensor, batch: int, word: str) -> Dims:
     """The axes of a tensor of sequences, the samples where the layer wants them."""
     dims = tensor.dims
@@ -60,7 +66,7 @@ def along_time(tensor: Tensor, batch: int, word: str) -> Dims:
     if at is not None and (len(dims) == 2 or at != batch):
         if len(dims) == 3 and batch == 1:
             raise Mixed(TIME)
-        raise Mixed(f"'{word}' takes the samples for time")
+        raise Mixed(samples_for_time(word) if len(dims) == 2 else OTHER_TIME.format(word))
     return dims
 
 
@@ -101,7 +107,7 @@ def unbatched(run: Running, word: str, given: Given) -> Known:
         for part in run.deep(state):
             if isinstance(part, Tensor) and part.dims is not None and len(part.dims) != 2:
                 raise Impossible
-    reason = f"'{word}' takes the samples for time"
+    reason = samples_for_time(word)
     made = Coupled(reason, *run.site, "samples", 2)
     state_of = Group((made, made)) if RECURRENT[word] else made
     return Group((made, state_of))
