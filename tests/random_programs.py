@@ -6,7 +6,7 @@
 Each program runs as one process and, converted, as one, two and three. One that goes wrong without
 a warning is made smaller while it still does, and kept in the folder. Ends with the table of
 outcomes by construct; the status is 1 if a program went wrong. `--without loss.classes=focal`
-leaves a construct out. With `--scripts` these are taken in place of random programs.
+leaves a construct out, `--with template=tensor_totals` gives all the same choice. With `--scripts` these are taken in place of random programs.
 
 With `--pretend-cuda` the programs put their models onto GPUs, by flags or without, with mixed
 precision or without, and run on two pretended ones; converted, as one process and as two. Those
@@ -54,8 +54,14 @@ def main(arguments: list[str]) -> int:
     ]
     table = Table()
     count = wrong = 0
+    fixed = tuple((name, given) for name, _, given in (one.partition("=") for one in options.fixed))
     how = How(
-        options.shard, tuple(options.without), gpus_of(options), options.seconds, options.methods
+        options.shard,
+        tuple(options.without),
+        gpus_of(options),
+        options.seconds,
+        options.methods,
+        fixed,
     )
     for made, checked in results(seeds, how):
         count += 1
@@ -102,6 +108,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--shard", default="data", choices=("data", "calls", "auto"))
     parser.add_argument("--without", action="append", default=[], metavar="CONSTRUCT")
+    parser.add_argument(
+        "--with", action="append", default=[], dest="fixed", metavar="CHOICE=OPTION"
+    )
     parser.add_argument("--scripts", nargs="+", type=Path)
     parser.add_argument("--methods", action="store_true", help="call models by a method")
     parser.add_argument("--keep", type=Path, help="folder for what goes wrong, made small")
@@ -145,6 +154,7 @@ class How:
         gpus: the GPUs that they run on; None for the CPU.
         seconds: after how long no program is begun any more.
         methods: models of classes are called by a method of their own.
+        fixed: choices that all programs have in common, by name.
     """
 
     way: str
@@ -152,6 +162,7 @@ class How:
     gpus: Gpus | None = None
     seconds: float = float("inf")
     methods: bool = False
+    fixed: tuple[tuple[str, str], ...] = ()
 
 
 def results(seeds: list[range], how: How) -> Iterator[tuple[Program, Checked]]:
@@ -177,7 +188,7 @@ def _examined(task: tuple[int, How, float]) -> tuple[Program, Checked] | None:
 
 def examined(seed: int, how: How) -> tuple[Program, Checked]:
     """The program of a seed and what comes of it."""
-    made = program(seed, without=how.without, gpus=how.gpus is not None)
+    made = program(seed, dict(how.fixed), without=how.without, gpus=how.gpus is not None)
     return made, outcome_of(made, how)
 
 

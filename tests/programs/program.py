@@ -21,6 +21,7 @@ from .styles import STYLES
 from .tasks import Task, task_of
 from .template import from_template
 from .templates import TEMPLATES
+from .tensor_templates import TENSORS
 from .text import finished, marked
 
 #: On CPUs the statistics of batch norm are those of each process, which a note says.
@@ -28,7 +29,7 @@ LOCAL_STATISTICS = "batch norm"
 
 
 #: Programs of other shapes than one model, one loss, one loop.
-SHAPES = {**TEMPLATES, **SPELLED, **STATES, **DATA_SETS, **DRAWN}
+SHAPES = {**TEMPLATES, **SPELLED, **STATES, **DATA_SETS, **DRAWN, **TENSORS}
 
 
 @dataclass(frozen=True)

@@ -196,8 +196,8 @@ class Leaves:
         inner: frozenset[int] = frozenset()
         if not any(id(value) in self.inquiry.trained for value in own_values):
             found = self.inquiry.whole.of(tuple(own_values))
-            if found.kind is Kind.PART and found.degree not in (None, degree):
-                whole = found.degree or 0
+            if found.kind is Kind.PART and found.degree is not None:
+                whole = found.degree
                 inner = frozenset(
                     id(leaf.node) for leaf in self.counts.of(None, tuple(own_values), part.event)
                 )
@@ -241,6 +241,7 @@ class Leaves:
         places = list(self.entries(set(sources)))
         if not places:
             self.inquiry.doubt(part, "it has no place in the text at which it could be reduced")
+            return
         self.entered |= sources.keys()
         for module, node in places:
             yield from self.leaf_at(part, module, node)

@@ -16,6 +16,7 @@ from transpile.plan.graph import method_calls
 from transpile.quantity.asking import Kind
 from transpile.records import replace
 
+from .counts import Counts
 from .inquiry import Inquiry
 from .leaves import CONVERTS
 from .model import Change, Group, Leaf
@@ -44,6 +45,7 @@ class Overlaps:
 
     def __init__(self, inquiry: Inquiry, groups: list[Group]) -> None:
         self.inquiry = inquiry
+        self.counts = Counts(inquiry)
         leaves = [leaf for group in groups for leaf in group.leaves]
         #: The places that are reduced, by the expressions and statements around each.
         self.around: dict[int, list[Leaf]] = {}
@@ -61,8 +63,12 @@ class Overlaps:
             if own and any(one.degree for one in before):
                 self.inquiry.doubt(replace(group.part, decides=False), MIXED)
                 return replace(group, leaves=())
-            # Means over all processes may stay beside what is of one, in what is averaged then.
-            kept.extend(before if before and not own else [leaf])
+            if own or not before:
+                # Means over all processes may stay beside what is of one, in what is averaged then.
+                kept.append(leaf)
+            else:
+                values = self.inquiry.plan.facts.values_of(leaf.node)
+                kept.extend([*before, *self.counts.of(None, values, leaf.event)])
         return replace(group, leaves=tuple({id(leaf.node): leaf for leaf in kept}.values()))
 
     def behind(self, leaf: Leaf) -> tuple[list[Leaf], bool]:
