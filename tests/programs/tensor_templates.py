@@ -108,7 +108,6 @@ TENSORS = {
                 "h.reshape(-1, 6)",
                 "h.contiguous().view(-1, h.size(2))",
                 "h.flatten(0, 1)",
-                "h.transpose(0, 1).reshape(-1, 6)",
             ),
             "given": (
                 "self.out(h)",
