@@ -6,7 +6,8 @@
 Each program runs as one process and, converted, as one, two and three. One that goes wrong without
 a warning is made smaller while it still does, and kept in the folder. Ends with the table of
 outcomes by construct; the status is 1 if a program went wrong. `--without loss.classes=focal`
-leaves a construct out, `--with template=tensor_totals` gives all the same choice. With `--scripts` these are taken in place of random programs.
+leaves a construct out, `--with template=tensor_totals` gives all the same choice. With `--scripts`
+these are taken in place of random programs.
 
 With `--pretend-cuda` the programs put their models onto GPUs, by flags or without, with mixed
 precision or without, and run on two pretended ones; converted, as one process and as two. Those

@@ -466,6 +466,29 @@ def test_metrics_of_a_share_are_said() -> None:
     assert "FL305" in codes(counted + "    mean.add(value[0], 1)\nprint(mean.eval())\n")
 
 
+@pytest.mark.parametrize(
+    "counted",
+    [
+        "seen += len(batch)",
+        "seen += sum(row[1] for row in batch)",
+        "seen += loss_value[0] * len(batch)",
+        "seen = max(seen, max(len(row) for row in batch))",
+    ],
+)
+@pytest.mark.parametrize("shown", ["print(seen)", 'numpy.savetxt("seen.txt", [seen])'])
+def test_what_a_batch_itself_tells_is_of_a_share(counted: str, shown: str) -> None:
+    """Whatever the fetched numbers are: those beside them are of trainer 0's rows."""
+    run = "exe.run(feed=feeder.feed(batch))\n"
+    fetched = run.replace("(batch))", "(batch), fetch_list=[loss])")
+    assert run in SCRIPT
+    script = "import numpy\n" + SCRIPT.replace(run, f"loss_value, = {fetched}    {counted}\n")
+    script = script.replace("feeder =", "seen = 0\nfeeder =") + f"{shown}\n"
+    (found,) = [one for one in convert(script, Options()).findings if one.code == "FL305"]
+    assert "trainer 0 has a share" in found.message
+    plain = script.replace(counted, "seen += 1")
+    assert "FL305" not in codes(plain)
+
+
 GUARDED = """\
 import sys
 import paddle

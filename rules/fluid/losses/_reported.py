@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+
+import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.values import Constant, Function, Opaque, Value
+from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.rules.fluid._events import names_of
@@ -38,12 +41,17 @@ DECIDED = (
 )
 PRINTED = "what is fetched and printed here is of trainer 0's share of each batch"
 SHOWN = "this shows what is fetched in line %d: it is of trainer 0's share of the batch"
+DECIDED_BY_BATCH = (
+    "this is decided on the batch that line %d is fed: each trainer sees its own share of it"
+)
+SHOWN_OF_BATCH = "this shows what the batch that line %d is fed tells: trainer 0 has a share of it"
 
 
 def reported(plan: Plan) -> Iterator[tuple[Event, str]]:
     """Where numbers of a training batch are used that do not mean the whole of it any more."""
     seen: set[int] = set()
     shared = {id(each.event.node) for each in averaged(plan)}
+    yield from read_off_batches(plan, seen)
     for run in roles_of(plan).training:
         if run.whole:
             if shows_itself(run):
@@ -51,7 +59,8 @@ def reported(plan: Plan) -> Iterator[tuple[Event, str]]:
             continue
         if run.event.arguments.get("fetch_list", 2) is None or id(run.event.node) in shared:
             continue
-        for event, what in uses(plan, {id(value) for value in run.event.result}):
+        results = {id(value) for value in run.event.result}
+        for event, what in uses(plan, results, DECIDED, SHOWN, enter_all):
             if id(event.node) not in seen:
                 seen.add(id(event.node))
                 source = run.event.module.source
@@ -68,22 +77,83 @@ def shows_itself(run: Run) -> bool:
     return False
 
 
-def uses(plan: Plan, results: set[int]) -> Iterator[tuple[Event, str]]:
-    """What shows, keeps or compares what a run gives, and what is to say about it."""
+def read_off_batches(plan: Plan, seen: set[int]) -> Iterator[tuple[Event, str]]:
+    """Where something is made of the batches themselves that training is fed with.
+
+    Args:
+        plan: the plan.
+        seen: what is told already, by the identity of the nodes; what is told here is added.
+    """
+    runs = [run for run in roles_of(plan).training if not run.whole and run.feed is not None]
+    fetched = {id(value) for run in runs for value in run.event.result}
+
+    def enter(value: Value) -> bool:
+        # What a program makes of a batch is told by what fetches it.
+        return id(value) not in fetched
+
+    for run in runs:
+        batches = drawn(run)
+        if not batches:
+            continue
+        source = run.event.module.source
+        line, _ = source.position(source.span(run.event.node).start)
+        loops = {id(frame.node) for frame in run.event.loops()}
+        for event, what in uses(plan, batches, DECIDED_BY_BATCH, SHOWN_OF_BATCH, enter):
+            beside = any(id(frame.node) in loops for frame in event.loops())
+            if not (beside or event.order > run.event.order) or makes_batches(event):
+                continue
+            if id(event.node) not in seen:
+                seen.add(id(event.node))
+                yield event, what % line
+
+
+def makes_batches(event: Event) -> bool:
+    """Whether something happens in a function that yields: before any batch is there."""
+    for around in event.module.source.parents(event.node):
+        if isinstance(around, (cst.FunctionDef, cst.Lambda)):
+            return any(isinstance(inner, cst.Yield) for inner in descendants(around))
+    return False
+
+
+def drawn(run: Run) -> set[int]:
+    """What the loop around a run draws and the run is fed, by identity."""
+    assert run.feed is not None
+    return {
+        id(value)
+        for value in walk_back(run.feed.values, lambda value: not is_element(value))
+        if is_element(value)
+    }
+
+
+def is_element(value: Value) -> bool:
+    """Whether a value is what a loop draws."""
+    return isinstance(value, Opaque) and value.kind == "element"
+
+
+def enter_all(value: Value) -> bool:
+    """Everything that a value is made of is looked at."""
+    return True
+
+
+def uses(
+    plan: Plan, results: set[int], decided: str, shown: str, enter: Callable[[Value], bool]
+) -> Iterator[tuple[Event, str]]:
+    """What shows, keeps or compares some values, and what is to say about it."""
     for event in plan.facts.events:
         if event.detached:
             continue
         if event.kind == "test":
-            behind = list(walk_back(plan.facts.values_of(event.node)))
+            behind = list(walk_back(plan.facts.values_of(event.node), enter))
             if any(id(value) in results for value in behind) and not asks_for_failure(behind):
-                yield event, DECIDED
+                yield event, decided
         elif event.kind == "call" and shows(event):
+            given = [*(argument.values for argument in event.arguments.items)]
             if any(
                 id(value) in results
-                for argument in event.arguments.items
-                for value in walk_back(argument.values)
+                for values in (*given, event.arguments.rest)
+                for value in walk_back(values, enter)
             ):
-                yield event, SHOWN
+                yield event, shown
 
 
 def asks_for_failure(behind: list[Value]) -> bool:

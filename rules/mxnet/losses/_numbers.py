@@ -27,8 +27,11 @@ from transpile.rules.mxnet.losses._settings import settings
 #: Methods that read a number, or numbers, off a device.
 READING = ("asscalar", "asnumpy", "item")
 REPORTING = frozenset(
-    {Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.TRACK, Kind.SWITCHED_TRACK, Kind.PLOT}
-)
+    {
+        Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.TRACK, Kind.SWITCHED_TRACK, Kind.PLOT,
+        Kind.HANDLE, Kind.WRITE,
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,12 +245,13 @@ def is_batch(plan: Plan, value: Value) -> bool:
 
 
 def reports(plan: Plan, vocabulary: Vocabulary) -> Iterator[tuple[Effect, Values]]:
-    """What is printed, logged, tracked or plotted, and comes from training data."""
+    """What is printed, logged, tracked, plotted or written, and comes from training data."""
     for effect in find_effects(plan, vocabulary):
         if effect.kind not in REPORTING:
             continue
         for event in effect.events:
-            values = tuple(v for each in event.arguments.items for v in each.values)
+            items = (*(each.values for each in event.arguments.items), event.arguments.rest)
+            values = tuple(value for each in items for value in each)
             if not event.detached and in_training(plan, values):
                 yield effect, values
                 break
