@@ -37,6 +37,8 @@ TENSORS = {
                 "total += out.argmax(1).eq(y).double().mean()",
                 "total = total + loss.detach()",
                 "total += F.cross_entropy(out.detach(), y, reduction='sum')",
+                "total += loss.detach() * int((y > 0).sum())",
+                "total = total + (y > 0).sum() - int((y == 0).sum())",
             ),
             "within": (
                 "pass",
@@ -52,6 +54,8 @@ TENSORS = {
                 "total.double() / len(loader.dataset)",
                 "(total / seen).item()",
                 "float(total) / seen",
+                "torch.div(total, seen)",
+                "total.div(36.0)",
             ),
             "decide": (
                 "if share > 0.5: opt.param_groups[0]['lr'] *= 0.5",

@@ -53,6 +53,11 @@ TOTALS = {
         **SUMMED,
         "after": 'print(f"{total / len(data):.8f}")\n    ' + DECIDED.format("total"),
     },
+    "losses weighted by a count": {
+        "start": "total, n = torch.zeros(()), 0",
+        "body": "total += loss.detach() * int((b > 0).sum())\n        n += int((b > 0).sum())",
+        "after": "print(total / n)",
+    },
     "a quotient that decides, too": {
         "start": "hits = torch.zeros((), dtype=torch.long)",
         "body": f"hits += {HITS}",
@@ -98,6 +103,13 @@ def test_a_quotient_of_a_reduced_number_and_an_own_one_is_told() -> None:
         body="first += (b == 1).sum()\n        others += len(b) - (b == 1).sum().item()",
         after="print(first / (first + others), others)",
     )
+    (found,) = [one for one in convert(text).findings if one.code == "PT603"]
+    assert "some are not" in found.message
+
+
+def test_a_quotient_by_a_method_is_told() -> None:
+    after = 'print(f"{right.div(48):.8f}")\n    ' + DECIDED.format("right")
+    text = SCRIPT.format(**{"before": "", **COUNTED, "after": after})
     (found,) = [one for one in convert(text).findings if one.code == "PT603"]
     assert "some are not" in found.message
 

@@ -23,6 +23,14 @@ ARITHMETIC = frozenset(
         "sub", "double", "mean", "sum", "to", "clone", "exp", "sqrt", "tolist",
     }
 )  # fmt: skip
+#: Functions of tensors that do the same.
+FUNCTIONS = frozenset(
+    f"torch.{word}"
+    for word in (
+        "div", "divide", "true_divide", "mul", "multiply", "add", "sub", "subtract", "neg", "sqrt",
+        "exp", "log",
+    )
+)  # fmt: skip
 
 
 class Counts:
@@ -168,7 +176,8 @@ def computes(value: Opaque, quantity: Quantity | None = None) -> bool:
             # Whatever a library makes of numbers, it is given those of all processes.
             return True
         return any(
-            name.startswith(("builtins.", "math.", "numpy.")) for name in called_names(value)
+            name.startswith(("builtins.", "math.", "numpy.")) or name in FUNCTIONS
+            for name in called_names(value)
         ) or any(name in ARITHMETIC for name, _ in method_calls(value))
     return value.kind in ("item", "attribute")
 

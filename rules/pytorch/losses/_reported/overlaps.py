@@ -6,13 +6,14 @@ total in a quotient that is printed would be reduced once more, as the quotient 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from enum import Enum
 
 import libcst as cst
 
 from transpile.facts.values import Opaque, Value, Values
 from transpile.facts.walk import children
-from transpile.plan.graph import method_calls
+from transpile.plan.graph import method_calls, parents
 from transpile.quantity.asking import Kind
 from transpile.records import replace
 
@@ -23,6 +24,9 @@ from .model import Change, Group, Leaf
 
 #: What gives a number of a tensor, or a tensor of another type.
 HANDED_ON = CONVERTS | {"item", "numpy", "clone", "tolist"}
+#: Expressions that pass on the number in them, or another form of it.
+PASSING = (cst.Call, cst.Attribute, cst.Arg, cst.UnaryOperation)
+DEEPEST_WAY = 100
 MIXED = "some of the numbers in it are those of all processes already, some are not"
 
 
@@ -33,6 +37,15 @@ def reduced_once(inquiry: Inquiry, groups: list[Group]) -> list[Group]:
     """
     overlaps = Overlaps(inquiry, groups)
     return [overlaps.settled(group) for group in groups]
+
+
+class Share(Enum):
+    """Of whose batches a number is."""
+
+    NONE = "of none"
+    OWN = "of this process's"
+    ALL = "of those of all processes"
+    MIXED = "of some of both"
 
 
 class Overlaps:
@@ -47,11 +60,12 @@ class Overlaps:
         self.inquiry = inquiry
         self.counts = Counts(inquiry)
         leaves = [leaf for group in groups for leaf in group.leaves]
-        #: The places that are reduced, by the expressions and statements around each.
+        #: The places that are reduced, by the expressions that are made of nothing else.
         self.around: dict[int, list[Leaf]] = {}
         for leaf in {id(leaf.node): leaf for leaf in leaves if is_reduced(leaf)}.values():
-            for outer in (leaf.node, *leaf.module.source.parents(leaf.node)):
-                if isinstance(outer, cst.BaseSmallStatement):
+            self.around.setdefault(id(leaf.node), []).append(leaf)
+            for outer in leaf.module.source.parents(leaf.node):
+                if not isinstance(outer, PASSING):
                     break
                 self.around.setdefault(id(outer), []).append(leaf)
 
@@ -59,44 +73,95 @@ class Overlaps:
         """A group without what is reduced before."""
         kept: list[Leaf] = []
         for leaf in group.leaves:
-            before, own = self.behind(leaf) if is_reduced(leaf) else ([], False)
-            if own and any(one.degree for one in before):
+            before, share = self.behind(leaf) if is_reduced(leaf) else ([], Share.OWN)
+            counts = any(one.degree for one in before)
+            if counts and (share is Share.MIXED or (share is Share.OWN and leaf.inner)):
                 self.inquiry.doubt(replace(group.part, decides=False), MIXED)
                 return replace(group, leaves=())
-            if own or not before:
-                # Means over all processes may stay beside what is of one, in what is averaged then.
-                kept.append(leaf)
-            else:
+            if counts and share is Share.OWN:
+                # A factor of all processes, such as a count, is none that grows with a share.
+                leaf.degree = leaf.whole_degree
+            if share is Share.ALL:
                 values = self.inquiry.plan.facts.values_of(leaf.node)
                 kept.extend([*before, *self.counts.of(None, values, leaf.event)])
+            else:
+                # Means over all processes may stay beside what is of one, in what is averaged then.
+                kept.append(leaf)
         return replace(group, leaves=tuple({id(leaf.node): leaf for leaf in kept}.values()))
 
-    def behind(self, leaf: Leaf) -> tuple[list[Leaf], bool]:
-        """What is reduced before a place, and whether anything that comes to it is not."""
-        found: dict[int, Leaf] = {}
-        own = False
-        seen: set[int] = set()
-        pending: list[Value] = list(self.inquiry.plan.facts.values_of(leaf.node))
-        while pending:
-            value = pending.pop()
-            if id(value) in seen or not self.is_of_batch(value):
-                continue
-            seen.add(id(value))
-            pieces = list(pieces_of(value))
-            own = own or not pieces
-            for values, node in pieces:
-                reduced = self.around.get(id(node), [])
-                reduced = [one for one in reduced if one.node is not leaf.node]
-                if reduced:
-                    found.update((id(one.node), one) for one in reduced)
-                else:
-                    pending.extend(values)
-        return list(found.values()), own
+    def behind(self, leaf: Leaf) -> tuple[list[Leaf], Share]:
+        """What is reduced before a place, and of whose batches it is there."""
+        way = Way(self, leaf)
+        share = way.of(self.inquiry.plan.facts.values_of(leaf.node))
+        return list(way.found.values()), share
 
     def is_of_batch(self, value: Value) -> bool:
         """Whether a value is a number of this process's batches."""
         quantity = self.inquiry.analysis.of((value,))
         return quantity.kind is Kind.PART or bool(quantity.pending)
+
+
+class Way:
+    """The way back from one place to what its number is made of.
+
+    Args:
+        overlaps: what is reduced.
+        leaf: the place.
+    """
+
+    def __init__(self, overlaps: Overlaps, leaf: Leaf) -> None:
+        self.overlaps = overlaps
+        self.leaf = leaf
+        self.found: dict[int, Leaf] = {}
+        self.known: dict[int, Share] = {}
+
+    def of(self, values: Values, depth: int = 0) -> Share:
+        """Of whose batches one of several values is."""
+        return added(self.of_one(value, depth + 1) for value in values)
+
+    def of_one(self, value: Value, depth: int) -> Share:
+        """The same for one value."""
+        if id(value) in self.known:
+            return self.known[id(value)]
+        if not self.overlaps.is_of_batch(value):
+            return Share.NONE
+        if depth > DEEPEST_WAY:
+            return Share.OWN
+        # What a total is added to is of the same batches as what is added.
+        self.known[id(value)] = Share.NONE
+        pieces = list(pieces_of(value))
+        shares = [self.of_piece(values, node, depth) for values, node in pieces]
+        if not pieces:
+            made = {self.of(group, depth) for group in parents(value)}
+            share = Share.MIXED if made & {Share.ALL, Share.MIXED} else Share.OWN
+        elif isinstance(value, Opaque) and value.name in ("Multiply", "Divide"):
+            share = multiplied(shares, divides=value.name == "Divide")
+        else:
+            share = added(shares)
+        self.known[id(value)] = share
+        return share
+
+    def of_piece(self, values: Values, node: cst.CSTNode | None, depth: int) -> Share:
+        """The same for an operand, of which the expression may be known."""
+        reduced = self.overlaps.around.get(id(node), [])
+        reduced = [one for one in reduced if one.node is not self.leaf.node]
+        self.found.update((id(one.node), one) for one in reduced)
+        return Share.ALL if reduced else self.of(values, depth)
+
+
+def added(shares: Iterable[Share]) -> Share:
+    """Of whose batches a sum is, or one of several numbers."""
+    found = set(shares) - {Share.NONE}
+    return found.pop() if len(found) == 1 else Share.MIXED if found else Share.NONE
+
+
+def multiplied(shares: list[Share], divides: bool) -> Share:
+    """Of whose batches a product or a quotient is: a number of all stays a factor."""
+    if divides and shares[-1] is Share.OWN and Share.ALL in shares:
+        return Share.MIXED
+    if Share.MIXED not in shares and Share.OWN in shares:
+        return Share.OWN
+    return added(shares)
 
 
 def is_reduced(leaf: Leaf) -> bool:
