@@ -58,6 +58,7 @@ DEFAULTS = {"split": -1, "topk": -1, "gather": 0, "argsort": -1}
 LAYERS = "paddle.fluid.layers."
 VOCABULARY = Vocabulary(
     tensors=("paddle.fluid.",),
+    several=frozenset({"softmax_with_cross_entropy"}),
     packages=(LAYERS, "paddle.fluid.nets.", "numpy.", "math."),
     operations=OPERATIONS,
     parameters=PARAMETERS,

@@ -120,7 +120,8 @@ LAYERS = Layers(
     ),
     rows=ROWS,
     by_name=frozenset({"Lambda", "HybridLambda"}),
-    operations={"LayerNorm": LayerOperation("normalize", order=("dim", "eps"), default=-1)},
+    # Its own parameters are as many as what it goes along is long: never the samples of a vector.
+    operations={"LayerNorm": LayerOperation("normalize", True, ("dim", "eps"), -1, rank=2)},
     time_first=dict.fromkeys(("RNN", "LSTM", "GRU"), TimeFirst("layout", "TNC", True)),
 )  # fmt: skip
 VOCABULARY = Vocabulary(

@@ -450,6 +450,30 @@ def test_what_is_not_a_number_of_the_batch_is_not_averaged() -> None:
         assert "FL305" in codes(script + more)
 
 
+def test_a_loss_with_its_predictions_is_a_mean() -> None:
+    """``return_softmax`` has the layer give both."""
+    script = """\
+import numpy as np
+import paddle.fluid as fluid
+
+data, labels = np.random.rand(32, 6).astype("float32"), np.zeros((32, 1), "int64")
+x = fluid.data("x", [None, 6])
+y = fluid.data("y", [None, 1], "int64")
+score = fluid.layers.fc(x, 2)
+each, chance = fluid.layers.softmax_with_cross_entropy(score, y, return_softmax=True)
+loss = fluid.layers.mean(each)
+right = fluid.layers.accuracy(chance, y)
+fluid.optimizer.SGD(0.5).minimize(loss)
+exe = fluid.Executor(fluid.CPUPlace())
+exe.run(fluid.default_startup_program())
+for at in range(0, 32, 8):
+    feed = {"x": data[at : at + 8], "y": labels[at : at + 8]}
+    print(exe.run(feed=feed, fetch_list=[loss, right]))
+"""
+    assert not {"FL302", "FL305"} & set(codes(script))
+    assert "averages_of([loss, right])" in written(script)
+
+
 def test_metrics_of_a_share_are_said() -> None:
     fetched = "value = exe.run(feed=feeder.feed(batch), fetch_list=[loss, x])\n"
     script = SCRIPT.replace("exe.run(feed=feeder.feed(batch))\n", fetched)

@@ -298,3 +298,14 @@ def test_a_store_for_devices_alone_is_no_reason_to_leave_a_script() -> None:
         shared = convert(script.replace("'device'", f"'{kind}'"))
         assert shared.outcome is Outcome.UNCHANGED
         assert codes(shared) == {"DT003"}
+
+
+def test_a_layer_norm_keeps_samples_apart_whatever_the_shape_of_the_data() -> None:
+    """It goes along as many numbers as it has parameters."""
+    net = "net = gluon.nn.HybridSequential()\nnet.add(gluon.nn.Dense(8), gluon.nn.LayerNorm())"
+    script = GLUON.replace("net = gluon.nn.Dense(1)", f"{net}\nnet.add(gluon.nn.Dense(1))")
+    script = script.replace("x = np.zeros((64, 4), ", "x = np.load('x.npy').astype(").replace(
+        'astype(dtype="float32")', 'astype("float32")'
+    )
+    result = convert(script + STEP, Options(shard="data"))
+    assert "MX314" not in {one.code for one in result.findings}, script

@@ -90,12 +90,14 @@ class LayerOperation:
         when_made: its arguments are given where the layer is made, not where it is called.
         order: the parameters of the layer, where they are not those of the function.
         default: the dimension of the layer where none is given, where it is not the function's.
+        rank: how many dimensions what it is given has at least.
     """
 
     word: str
     when_made: bool = True
     order: tuple[str, ...] = ()
     default: int | None = None
+    rank: int = 0
 
 
 @dataclass(frozen=True)

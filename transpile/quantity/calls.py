@@ -201,6 +201,7 @@ class Calls(Tensors, Losses):
                     said = replace(said, order=operation.order)
                 if operation.default is not None:
                     said = replace(said, default=operation.default)
+                tensor = replace(tensor, rank=max(tensor.rank, operation.rank))
                 return self.applied(operation.word, tensor, value, said, name)
             if word in layers.by_name and isinstance(made, Opaque) and made.arguments.items:
                 called = only_constant(made.arguments.items[0].values)
