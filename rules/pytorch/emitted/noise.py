@@ -5,13 +5,15 @@ from typing import Any
 
 
 def same_noise() -> Any:
-    """Draw the same for each row inside, so that rows computed apart are those of a batch."""
+    """Draw the same for each row, so that rows computed apart are those of a batch."""
     try:
         from torch.utils._python_dispatch import TorchDispatchMode
     except ImportError:  # before PyTorch 1.12
         return contextlib.nullcontext()
 
-    plain = "rand randn randint rand_like randn_like randint_like normal_ uniform_ random_ "
+    plain = (
+        "rand randn randint rand_like randn_like randint_like normal_ uniform_ random_ "
+    )
     plain += "exponential_ log_normal_ cauchy_ geometric_"
 
     class SameNoise(TorchDispatchMode):

@@ -199,7 +199,11 @@ class SplitRows:
             return
         device = next(self.module.parameters()).device
         whole = [
-            each if each.layout == torch.strided else each.to_sparse().coalesce().values()
+            (
+                each
+                if each.layout == torch.strided
+                else each.to_sparse().coalesce().values()
+            )
             for each in tensors
         ]
         flat = [each.detach().double().flatten().to(device) for each in whole]
