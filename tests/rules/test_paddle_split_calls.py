@@ -113,6 +113,18 @@ def test_a_model_whose_first_batch_would_not_show_what_it_does_is_refused(inside
     assert "PD352" in codes(forced) and forced.outcome is Outcome.REFUSED
 
 
+def test_a_parameter_that_a_loss_uses_beside_the_calls_is_told() -> None:
+    """Paddle's wrap stops where it finds it ready before the call that it waits for."""
+    made = "        self.total = 0\n"
+    scale = "        self.scale = self.create_parameter([1])\n"
+    text = SCRIPT.format(inside="pass", first="pass", loss="(model.scale * out).std()")
+    assert made in text
+    found = convert(text.replace(made, made + scale), Options(shard="calls"))
+    (refused,) = [one for one in found.findings if one.code == "PD352"]
+    assert "beside its calls" in refused.message
+    assert "PD352" not in codes(result(loss="out.std()", options=Options(shard="calls")))
+
+
 def test_dropout_may_be_told_of_the_mode() -> None:
     found = result("x = F.dropout(x, 0.5, training=self.training)")
     assert found.outcome is Outcome.CONVERTED

@@ -15,6 +15,7 @@ from transpile.plan.models.learning import training_forwards
 from transpile.plan.models.parts import walk_parts
 from transpile.plan.models.wraps import find_wrap
 from transpile.rules.paddle.gradients._averaging import RECOMPUTING
+from transpile.rules.paddle.models._bypasses import parameters_beside
 
 #: Methods that keep what they are given.
 KEEPING = frozenset(
@@ -34,6 +35,8 @@ def whole_because(plan: Plan, model: Model) -> str:
             return kept
     if parameter_gradients(plan, model):
         return "gradients of its parameters are taken by function, where no wrap averages them"
+    if next(parameters_beside(plan, model), None) is not None:
+        return "a loss uses a parameter of it beside its calls, at which a wrap stops"
     if plan.facts.calls_to(*RECOMPUTING):
         return "it computes activations anew in backward passes, at which a wrap stops"
     wrap = find_wrap(plan, model)
