@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from mxnet_scripts import GLUON, STEP
+from mxnet_scripts import GLUON, HEAD, STEP, SYMBOL
 
 from transpile import Options, convert
 
@@ -36,3 +36,33 @@ def test_what_does_not_add_up_is_told_where_it_is_written() -> None:
     shown = '    json.dump([float(right)], open("spread.json", "w"))\n'
     result = convert(f"{SCRIPT}{STEP}{kept}{shown}", Options(shard="data"))
     assert "MX602" in {one.code for one in result.findings}
+
+
+MODULE = f"""\
+{HEAD}{SYMBOL}
+module.bind(train.provide_data, train.provide_label)
+module.init_params()
+module.init_optimizer()
+for epoch in range(2):
+    train.reset()
+    seen = 0
+    for batch in train:
+        module.forward(batch)
+        module.backward()
+        module.update()
+        {{count}}
+    print(epoch, seen)
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        ("seen += (module.get_outputs()[0].asnumpy() > 0).sum()", True),
+        ("seen += int((batch.label[0].asnumpy() == 1).sum())", True),
+        ("seen += 1", False),
+    ],
+)
+def test_numbers_of_modules_that_are_stepped_are_told(count: str, told: bool) -> None:
+    result = convert(MODULE.format(count=count), Options(shard="data"))
+    assert ("MX602" in {one.code for one in result.findings}) is told

@@ -12,11 +12,18 @@ from transpile.facts.values import Function, Instance, Opaque, Value, Values
 from transpile.plan.effects.effect_search import find_effects
 from transpile.plan.effects.effects import Effect, Kind, Vocabulary
 from transpile.plan.graph import parents, walk_back
-from transpile.plan.model import Plan
+from transpile.plan.model import Loader, Plan
 from transpile.plan.query import query
 from transpile.plan.roles.backwards import data_sources
 from transpile.records import dataclass, field
-from transpile.rules.mxnet._roles import can_reduce, receivers_of
+from transpile.rules.mxnet._roles import (
+    MODULES,
+    can_reduce,
+    made_by,
+    receivers_of,
+    training_loaders,
+    updates,
+)
 from transpile.rules.mxnet.data._batch_shapes import unshared_noise
 from transpile.rules.mxnet.data._draws import holds_batch, noise
 from transpile.rules.mxnet.data._loaders import from_store
@@ -219,14 +226,19 @@ def apart(plan: Plan, event: Event) -> bool:
 def trained(plan: Plan, values: Values) -> bool:
     """Whether values depend on training data, and on no other."""
     sources = [loader for loader, _ in data_sources(values, plan)]
-    return all(loader.training for loader in sources) and in_training(plan, values)
+    return all(trains(plan, loader) for loader in sources) and in_training(plan, values)
+
+
+def trains(plan: Plan, loader: Loader) -> bool:
+    """Whether a loader gives the batches of a training, that of a module that is stepped, too."""
+    return loader.training or any(loader is each for each in training_loaders(plan))
 
 
 def in_training(plan: Plan, values: Values) -> bool:
     """Whether values depend on training batches, of loaders or cut by index."""
-    if any(loader.training for loader, _ in data_sources(values, plan)):
+    if any(trains(plan, loader) for loader, _ in data_sources(values, plan)):
         return True
-    own = cut_values(plan) | noise(plan)
+    own = cut_values(plan) | noise(plan) | outputs_in_training(plan)
     return bool(own) and any(id(value) in own for value in walk_back(values, holds_data))
 
 
@@ -237,11 +249,25 @@ def holds_data(value: Value) -> bool:
 
 def is_batch(plan: Plan, value: Value) -> bool:
     """Whether a value is what a loop draws from training data."""
-    return id(value) in cut_values(plan) | noise(plan) or (
+    own = cut_values(plan) | noise(plan) | outputs_in_training(plan)
+    return id(value) in own or (
         isinstance(value, Opaque)
         and value.kind == "element"
-        and any(loader.training for loader, _ in data_sources((value,), plan))
+        and any(trains(plan, loader) for loader, _ in data_sources((value,), plan))
     )
+
+
+@query
+def outputs_in_training(plan: Plan) -> set[int]:
+    """What modules give in the loops in which they are updated, by identity."""
+    loops = {id(one.loop.node) for one in updates(plan) if one.trainer is None and one.loop}
+    return {
+        id(value)
+        for event in plan.facts.reached_calls
+        if any(id(frame.node) in loops for frame in event.loops())
+        and made_by(receivers_of(event, "get_outputs"), MODULES)
+        for value in event.result
+    }
 
 
 def reports(plan: Plan, vocabulary: Vocabulary) -> Iterator[tuple[Effect, Values]]:
