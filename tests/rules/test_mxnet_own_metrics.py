@@ -59,3 +59,29 @@ def test_what_keeps_something_else_is_told(name: str) -> None:
     text, told = converted(*OTHERS[name])
     assert "MX602" in told
     assert "reduce_metric(metric)" not in text
+
+
+@pytest.mark.parametrize(("member", "told"), [("mx.metric.np(root)", True), ('"acc"', False)])
+def test_members_of_a_metric_of_several_are_looked_at(member: str, told: bool) -> None:
+    """However they get in."""
+    script = f"""\
+import mxnet as mx
+import numpy as np
+
+x, y = np.zeros((64, 4), "float32"), np.zeros(64, "float32")
+
+
+def root(label, pred):
+    return float(np.sqrt(((label - pred[:, 1]) ** 2).mean()))
+
+
+symbol = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2)
+symbol = mx.sym.SoftmaxOutput(symbol, name="softmax")
+train = mx.io.NDArrayIter(x, y, batch_size=8)
+metric = mx.metric.CompositeEvalMetric()
+metric.add("acc")
+metric.add({member})
+mx.mod.Module(symbol).fit(train, eval_metric=metric, num_epoch=2)
+"""
+    found = {one.code for one in convert(script).findings}
+    assert ("MX604" in found) is told

@@ -165,7 +165,7 @@ class Body:
         metrics = set()
         for event in self.inside:
             for value in updated(event):
-                if unusual((value,)):
+                if unusual(self.plan, (value,)):
                     return "a metric of it is more than a sum over a count"
                 metrics.add(id(value))
         for event in self.inside:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from transpile.facts.values import (
@@ -16,6 +18,8 @@ from transpile.facts.values import (
 )
 from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names
+from transpile.plan.model import Plan
+from transpile.rules.mxnet._roles import receivers_of
 
 #: Metrics that are more than a sum over a count, by their names in lower case.
 UNUSUAL = frozenset(
@@ -92,19 +96,19 @@ def is_shared_metric(values: Values) -> bool:
     )
 
 
-def unusual(values: Values, depth: int = 0) -> bool:
+def unusual(plan: Plan, values: Values, depth: int = 0) -> bool:
     """Whether a metric, or what one is made from, may be more than a sum over a count."""
-    return any(unusual_value(value, depth) for value in values)
+    return any(unusual_value(plan, value, depth) for value in values)
 
 
-def unusual_value(value: object, depth: int) -> bool:
+def unusual_value(plan: Plan, value: object, depth: int) -> bool:
     """See :func:`unusual`."""
     if depth > 4:
         return True
     if isinstance(value, Constant):
         return isinstance(value.value, str) and value.value.lower() in UNUSUAL
     if isinstance(value, Sequence):
-        return unusual(value.every(), depth + 1)
+        return unusual(plan, value.every(), depth + 1)
     if isinstance(value, Instance):
         return not is_own_sum(value)
     if isinstance(value, Function):
@@ -116,7 +120,16 @@ def unusual_value(value: object, depth: int) -> bool:
                 return True
             inner = ("mxnet.metric.create", "mxnet.metric.CompositeEvalMetric")
             if any(name in inner for name in names):
-                return any(unusual(each.values, depth + 1) for each in value.arguments.items)
+                held = [each.values for each in value.arguments.items]
+                held.extend(added_to(plan, value))
+                return any(unusual(plan, values, depth + 1) for values in held)
             return False
         return bool(value.callee) and not all(isinstance(c, External) for c in value.callee)
     return False
+
+
+def added_to(plan: Plan, metric: Opaque) -> Iterator[Values]:
+    """What is put into a metric of several by its method."""
+    for event in plan.facts.calls_by_word.get("add", ()):
+        if any(value is metric for value in receivers_of(event, "add")):
+            yield from (argument.values for argument in event.arguments.items)

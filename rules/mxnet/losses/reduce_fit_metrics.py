@@ -57,7 +57,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
         why = ""
         if not can_reduce(plan):
             why = "the servers update the parameters, and can add up nothing else"
-        elif metric is not None and unusual(metric.values):
+        elif metric is not None and unusual(plan, metric.values):
             why = "it is more than a sum over a count"
         elif metric is not None and (metric.mapping is not None or node is None):
             why = "where it is chosen cannot be followed"

@@ -156,7 +156,7 @@ def is_sum(plan: Plan, event: Event) -> bool:
         for argument in added.arguments.items
         for value in argument.values
     )
-    return not unusual((*receivers, *held)) and isinstance(
+    return not unusual(plan, (*receivers, *held)) and isinstance(
         getattr(event.node, "func", None), cst.Attribute
     )
 

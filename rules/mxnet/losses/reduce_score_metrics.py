@@ -118,7 +118,7 @@ def scored(plan: Plan, event: Event) -> Answer:
     if (
         not isinstance(node, (cst.SimpleString, cst.List, cst.Call))
         or metric is None
-        or unusual(metric.values)
+        or unusual(plan, metric.values)
         or called is not None
         or not can_reduce(plan)
     ):

@@ -147,10 +147,10 @@ def obstacle(plan: Plan, data: Argument, metric: Argument | None) -> str:
     given = [fit.event.arguments.keyword("validation_metric") for fit in fits(plan)]
     if metric is None:
         metrics = [fit.argument("eval_metric") for fit in fits(plan)]
-        if any(given) or any(m is not None and unusual(m.values) for m in metrics):
+        if any(given) or any(m is not None and unusual(plan, m.values) for m in metrics):
             return "its metric cannot be told to be a sum over a count"
         return ""
-    if unusual(metric.values):
+    if unusual(plan, metric.values):
         return "its metric is more than a sum over a count"
     if not isinstance(metric.node, (cst.SimpleString, cst.List, cst.Call)):
         return "its metric is read elsewhere, too"
