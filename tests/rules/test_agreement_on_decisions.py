@@ -461,4 +461,4 @@ def test_a_number_that_is_reduced_is_agreed_on_once_it_is() -> None:
         epoch="scheduler.step(run / len(data))\nprint(run.item() / len(data))\nrun.zero_()",
     )
     result = convert(source.encode(), Options(shard="data"))
-    assert "scheduler.step(from_main_process(reduce_sum(run / len(data))))" in result.text
+    assert "scheduler.step(reduce_sum(run / len(data)))" in result.text

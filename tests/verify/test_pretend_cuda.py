@@ -129,11 +129,9 @@ BREAKAGES = {
         "Cannot re-initialize CUDA in forked subprocess",
     ),
     "a received object is on the sender's GPU": (
-        "    if torch.is_tensor(value):\n"
-        "        device = value.device\n"
-        "        value = value.detach().cpu()\n",
+        "    values = [value.detach().cpu() if torch.is_tensor(value) else value]\n",
         "    value = torch.full((2,), 1.0, device=torch.device('cuda')) * value\n"
-        "    device = torch.device('cuda:0')\n",
+        "    device, values = torch.device('cuda:0'), [value]\n",
         SAME,
     ),
     "a part of the machine's GPUs is hidden from all": (

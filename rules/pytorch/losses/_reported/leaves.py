@@ -332,9 +332,9 @@ class Leaves:
 
 def adds_to(value: Opaque, values: Values) -> bool:
     """Whether a total is added up from what it is at first: ``total = total + loss``."""
-    first = {id(one) for one in values if isinstance(one, Constant)}
+    first = [one for one in values if isinstance(one, Constant)]
     operands = value.operands if value.kind == "operation" else ()
-    return any(id(one) in first for operand in operands for one in operand)
+    return any(one in first for operand in operands for one in operand)
 
 
 def place_of(pending: Pending) -> tuple[str, int]:
