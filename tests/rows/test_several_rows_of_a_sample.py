@@ -72,8 +72,11 @@ def script(*parts: dict[str, str]) -> str:
     return SCRIPT.format(**found)
 
 
-@pytest.mark.parametrize("given", [FLAT, OPAQUE], ids=["seen", "opaque"])
-@pytest.mark.parametrize("order", [SAMPLES_FIRST, TIME_FIRST], ids=["samples", "time"])
+@pytest.mark.parametrize(
+    ("order", "given"),
+    [(SAMPLES_FIRST, FLAT), (SAMPLES_FIRST, OPAQUE), (TIME_FIRST, FLAT)],
+    ids=["samples", "opaque", "time"],
+)
 def test_they_are_put_together_as_one_process_has_them(
     order: dict[str, str], given: dict[str, str], tmp_path: Path, auditor: Auditor
 ) -> None:

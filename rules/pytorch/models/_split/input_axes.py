@@ -153,9 +153,12 @@ def each_whole(inputs: dict[str, Axis], ranks: dict[str, int]) -> Iterator[dict[
             yield {other: place for other, place in axes.items() if other != name}
 
 
-def along_streams(inputs: dict[str, Axis]) -> Iterator[dict[str, int]]:
-    """The axes of the inputs where those that are cut by hand are places in time of streams."""
-    cut = [name for name, one in inputs.items() if one.cut and one.place == 0]
+def along_streams(inputs: dict[str, Axis], ranks: dict[str, int]) -> Iterator[dict[str, int]]:
+    """The axes of the inputs where those that are cut by hand are places in time of streams.
+
+    Of how many axes they are must be known: of any number, some model would fit.
+    """
+    cut = [name for name, one in inputs.items() if one.cut and one.place == 0 and name in ranks]
     if cut:
         axes = {name: one.place for name, one in inputs.items() if one.place is not None}
         yield {**axes, **dict.fromkeys(cut, 1)}

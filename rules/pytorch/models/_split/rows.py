@@ -148,7 +148,7 @@ def rows_of_call(plan: Plan, model: Value, event: Event) -> CallRows:
     constant = without_constants(inputs)
     ways = [*([constant] if constant and plan.way == "data" else ()), *trials(inputs)]
     ranks = known_ranks(plan, event.arguments)
-    streams = list(along_streams(inputs))
+    streams = list(along_streams(inputs, ranks))
     supposed = [*([constant] if constant else ()), *each_whole(inputs, ranks), *streams]
     for axes in [*ways, *(supposed if plan.way == "calls" else ())]:
         found, taken = rows_along(plan, model, event, axes)
