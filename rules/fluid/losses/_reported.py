@@ -100,18 +100,21 @@ def read_off_batches(plan: Plan, seen: set[int]) -> Iterator[tuple[Event, str]]:
         loops = {id(frame.node) for frame in run.event.loops()}
         for event, what in uses(plan, batches, DECIDED_BY_BATCH, SHOWN_OF_BATCH, enter):
             beside = any(id(frame.node) in loops for frame in event.loops())
-            if not (beside or event.order > run.event.order) or makes_batches(event):
+            if not (beside or event.order > run.event.order) or makes_batches(event, run):
                 continue
             if id(event.node) not in seen:
                 seen.add(id(event.node))
                 yield event, what % line
 
 
-def makes_batches(event: Event) -> bool:
-    """Whether something happens in a function that yields: before any batch is there."""
+def makes_batches(event: Event, run: Run) -> bool:
+    """Whether something happens in a function that yields batches, and does not run any itself."""
+    training = {id(around) for around in run.event.module.source.parents(run.event.node)}
     for around in event.module.source.parents(event.node):
         if isinstance(around, (cst.FunctionDef, cst.Lambda)):
-            return any(isinstance(inner, cst.Yield) for inner in descendants(around))
+            return id(around) not in training and any(
+                isinstance(inner, cst.Yield) for inner in descendants(around)
+            )
     return False
 
 

@@ -27,6 +27,8 @@ HANDED_ON = CONVERTS | {"item", "numpy", "clone", "tolist"}
 #: Expressions that pass on the number in them, or another form of it.
 PASSING = (cst.Call, cst.Attribute, cst.Arg, cst.UnaryOperation)
 DEEPEST_WAY = 100
+#: Passes after which totals that are made of each other count as mixed.
+MOST_PASSES = 6
 MIXED = "some of the numbers in it are those of all processes already, some are not"
 
 
@@ -92,7 +94,7 @@ class Overlaps:
     def behind(self, leaf: Leaf) -> tuple[list[Leaf], Share]:
         """What is reduced before a place, and of whose batches it is there."""
         way = Way(self, leaf)
-        share = way.of(self.inquiry.plan.facts.values_of(leaf.node))
+        share = way.end(self.inquiry.plan.facts.values_of(leaf.node))
         return list(way.found.values()), share
 
     def is_of_batch(self, value: Value) -> bool:
@@ -114,6 +116,18 @@ class Way:
         self.leaf = leaf
         self.found: dict[int, Leaf] = {}
         self.known: dict[int, Share] = {}
+        #: What is worked out in this pass, begun or done.
+        self.met: set[int] = set()
+
+    def end(self, values: Values) -> Share:
+        """Of whose batches values are, once totals that are made of each other settle."""
+        for _ in range(MOST_PASSES):
+            before = dict(self.known)
+            self.met.clear()
+            share = self.of(values)
+            if self.known == before:
+                return share
+        return Share.MIXED
 
     def of(self, values: Values, depth: int = 0) -> Share:
         """Of whose batches one of several values is."""
@@ -121,14 +135,14 @@ class Way:
 
     def of_one(self, value: Value, depth: int) -> Share:
         """The same for one value."""
-        if id(value) in self.known:
-            return self.known[id(value)]
+        if id(value) in self.met:
+            # What a total is added to is of the same batches as what is added.
+            return self.known.get(id(value), Share.NONE)
         if not self.overlaps.is_of_batch(value):
             return Share.NONE
         if depth > DEEPEST_WAY:
-            return Share.OWN
-        # What a total is added to is of the same batches as what is added.
-        self.known[id(value)] = Share.NONE
+            return Share.MIXED
+        self.met.add(id(value))
         pieces = list(pieces_of(value))
         shares = [self.of_piece(values, node, depth) for values, node in pieces]
         if not pieces:
