@@ -450,6 +450,17 @@ def test_what_is_not_a_number_of_the_batch_is_not_averaged() -> None:
         assert "FL305" in codes(script + more)
 
 
+def test_a_training_loop_that_yields_is_heard() -> None:
+    """It is no reader, though it yields."""
+    run = "exe.run(feed=feeder.feed(batch))\n"
+    head, _, loop = SCRIPT.rpartition("\nfor ")
+    assert run in loop
+    loop = f"for {loop}".replace(run, f"{run}    print(len(batch))\n    yield 1\n")
+    body = "".join(f"    {line}" for line in loop.splitlines(keepends=True))
+    script = f"{head}\n\n\ndef train():\n{body}\n\nfor one in train():\n    pass\n"
+    assert "FL305" in codes(script), script
+
+
 def test_a_loss_with_its_predictions_is_a_mean() -> None:
     """``return_softmax`` has the layer give both."""
     script = """\
