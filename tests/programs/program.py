@@ -14,6 +14,7 @@ from .losses import loss_of
 from .metrics import metrics_of, state_of
 from .names import Names, names_of
 from .parts import Evaluation, Parts
+from .reported_templates import REPORTED
 from .sources import source_of
 from .spelled_templates import SPELLED
 from .state_templates import STATES
@@ -29,7 +30,7 @@ LOCAL_STATISTICS = "batch norm"
 
 
 #: Programs of other shapes than one model, one loss, one loop.
-SHAPES = {**TEMPLATES, **SPELLED, **STATES, **DATA_SETS, **DRAWN, **TENSORS}
+SHAPES = {**TEMPLATES, **SPELLED, **STATES, **DATA_SETS, **DRAWN, **TENSORS, **REPORTED}
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,89 @@ TOTALS = {
         'print(f"{total / len(loader):.8f}", optimizer.param_groups[0]["lr"])',
     },
 }
+METER = """
+class Meter:
+    def __init__(self):
+        self.average = None
+
+    def add(self, value):
+        self.average = (
+            value if self.average is None else 0.9 * self.average + 0.1 * value
+        )
+
+    def value(self):
+        return self.average
+
+meter = Meter()
+"""
+ASKED = """
+class Log:
+    def __init__(self):
+        self.items = []
+
+    def append(self, value):
+        self.items += [value]
+
+    def __getitem__(self, index):
+        return self.items[index]
+
+    def __len__(self):
+        return len(self.items)
+"""
+LOSSES = {"start": "kept = []", "body": "part = loss.detach() * len(b)\n        kept.append(part)"}
+#: Numbers that get into an object or a list, where they are reduced, and are read from there.
+TOTALS |= {
+    "a running average from None": {
+        "before": METER,
+        "start": "pass",
+        "body": f"meter.add({HITS})",
+        "after": "print(float(meter.value()))",
+    },
+    "a running average of quotients": {
+        "before": METER,
+        "start": "pass",
+        "body": f"meter.add({HITS} / len(b))",
+        "after": "print(meter.value())",
+    },
+    "two running averages": {
+        "before": METER.replace("meter = Meter()", "meter, hits = [Meter() for _ in range(2)]"),
+        "start": "pass",
+        "body": f"meter.add(loss.detach())\n        hits.add({HITS} / len(b))",
+        "after": "print(meter.value(), hits.value())",
+    },
+    "a list that is printed and averaged": {
+        **LOSSES,
+        "after": "print(kept)\n    print(torch.stack(kept).mean().item())",
+    },
+    "a list that is saved and its last": {
+        **LOSSES,
+        "after": 'torch.save(kept, "kept.pt")\n    print(kept[-1].item(), part.item())',
+    },
+    "a list, and what is not in it": {
+        "start": "kept = []",
+        "body": "part = loss.detach() * len(b)\n        kept.append(part + 1)\n        "
+        'if part > 4:\n            print("much", part)',
+        "after": "print(kept)",
+    },
+    "a quotient by a method": {
+        **COUNTED,
+        "after": 'print(f"{right.div(48):.8f}")\n    ' + DECIDED.format("right"),
+    },
+    "what is unpacked": {
+        "before": ASKED.replace("__getitem__(self, index)", "__iter__(self)").replace(
+            "self.items[index]", "iter(self.items)"
+        ),
+        "start": "kept = Log()",
+        "body": "kept.append(loss.detach())",
+        "after": "first, *rest = kept\n    print(float(first))",
+    },
+    "what is asked for by its place": {
+        "before": ASKED,
+        "start": "kept = Log()",
+        "body": "kept.append(loss.detach())",
+        "after": "print([float(one) for one in kept])",
+    },
+}
 
 
 @pytest.mark.parametrize("name", TOTALS)
@@ -107,11 +190,16 @@ def test_a_quotient_of_a_reduced_number_and_an_own_one_is_told() -> None:
     assert "some are not" in found.message
 
 
-def test_a_quotient_by_a_method_is_told() -> None:
-    after = 'print(f"{right.div(48):.8f}")\n    ' + DECIDED.format("right")
-    text = SCRIPT.format(**{"before": "", **COUNTED, "after": after})
+def test_what_a_function_finds_in_an_object_is_told() -> None:
+    text = SCRIPT.format(
+        before="from collections.abc import Sequence\n"
+        + ASKED.replace("class Log:", "class Log(Sequence):"),
+        start="kept = Log()",
+        body="kept.append(loss.detach() * len(b))",
+        after="for one in kept:\n        print(float(one))",
+    )
     (found,) = [one for one in convert(text).findings if one.code == "PT603"]
-    assert "some are not" in found.message
+    assert "object" in found.message
 
 
 def test_an_array_of_losses_is_told() -> None:

@@ -32,6 +32,7 @@ from .contents import COUNTED, index_nodes, places
 from .domain import NOTHING, Kind, Quantity
 from .models.classes import model_classes, model_code
 from .models.parts import said_by_parts
+from .objects import UNFOLLOWED, held_by_objects
 from .operators import holds_places
 from .row_sizes.reader import rows_of_view
 from .sample_axis.axes import CROSSED, crossed
@@ -119,6 +120,7 @@ class Supposing(Settling):
         yield self.stored.get(id(value), ())
         yield from (placed.by for placed in self.places.get(id(value), ()))
         yield said_by_parts(self.plan, value)
+        yield held_by_objects(self.plan, value)
         if isinstance(value, Opaque) and value.kind in ("attribute", "item"):
             yield inner_entries(value.operands[0], key_of(value))
         if isinstance(value, Opaque) and type(value.node) is cst.Subscript:
@@ -161,6 +163,10 @@ class Supposing(Settling):
             for node in self.indexed_stores.get(id(value), ())
         ):
             found = domain.unknown(BY_PLACE)
+        if found.independent:
+            asked = self.look(held_by_objects(self.plan, value))
+            if asked.kind in (Kind.SAMPLE, Kind.PART, Kind.UNKNOWN) or asked.pending:
+                found = domain.unknown(UNFOLLOWED, whole=True)
         filled = self.filled_by_samples(value)
         if filled is not None and (
             found.kind in (Kind.NOTHING, Kind.EQUAL, Kind.PART) or not isinstance(value, Opaque)

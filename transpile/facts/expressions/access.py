@@ -280,9 +280,25 @@ class Access(Namespaces):
                     step = self.class_attribute(value.cls, "__next__", value, value.cls, node)
                     return self.invoke(step, Arguments(), node) if step is not None else ()
                 return self.elements(iterated, node)
+            asked = self.asked_by_index(value, node)
+            if asked:
+                return asked
         key = ("element", id(value), self.context, id(node))
         made = self.nodes.get(key)
         if not isinstance(made, Opaque):
             made = Opaque("element", node, self.module, operands=((value,),))
             self.nodes[key] = made
         return (made,)
+
+    def asked_by_index(self, value: Instance, node: cst.CSTNode) -> Values:
+        """What an object gives that is iterated by asking it for 0, 1, 2 and so on.
+
+        Objects with a base outside the project are what that base is, such as a data set.
+        """
+        if set(value.cls.external_bases()) - {"builtins.object"}:
+            return ()
+        method = self.class_attribute(value.cls, "__getitem__", value, value.cls, node)
+        if method is None:
+            return ()
+        index = unknown("the position that an object is asked for")
+        return self.invoke(method, Arguments((Argument(index, None),)), node)

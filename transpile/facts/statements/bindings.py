@@ -90,7 +90,7 @@ class Bindings(Calls):
                 for part in parts:
                     part.append(value)
                 continue
-            if isinstance(value, (Mapping, Generator)):
+            if isinstance(value, (Mapping, Generator)) or self.iterates(value, target):
                 held = self.elements((value,), target)
                 for part in parts:
                     part.extend(held)
@@ -106,6 +106,13 @@ class Bindings(Calls):
                 self.bind_target(element, (self.made_sequence(element, "list", found, rest),))
             else:
                 self.bind_target(element.value, join(part))
+
+    def iterates(self, value: Value, node: cst.CSTNode) -> bool:
+        """Whether an object of the project says itself what comes of it, one after the other."""
+        if not isinstance(value, Instance):
+            return False
+        own = self.class_attribute(value.cls, "__iter__", value, value.cls, node)
+        return own is not None or bool(self.asked_by_index(value, node))
 
     def unpacked(self, value: Value, position: int, node: cst.CSTNode) -> Opaque:
         """The element at a position of something that is unpacked."""

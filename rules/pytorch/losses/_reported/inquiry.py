@@ -11,6 +11,7 @@ from transpile.plan.model import Plan
 from transpile.quantity.asking import Analysis, analysis
 from transpile.rules.pytorch.losses._loss_scaling import rewritten, scaled_terms
 
+from .entered import Entered
 from .model import Doubt, Part, Reported
 
 
@@ -31,6 +32,8 @@ class Inquiry:
         #: What is rewritten for the sake of a loss.
         self.settled = rewritten(plan)
         self.found = Reported()
+        #: The numbers that are reduced where they get into an object or a list.
+        self.entered = Entered(plan)
         #: What decides and cannot be turned into a number of the global batch, by its identity.
         self.undecided: set[int] = set()
         losses = tuple(value for backward in plan.backwards for value in backward.loss)

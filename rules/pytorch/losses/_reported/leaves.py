@@ -17,6 +17,7 @@ from transpile.rules.pytorch.losses._uneven_rounds import UNEVEN, is_uneven
 
 from .chance import Chance
 from .counts import Counts
+from .entered import Entry
 from .inquiry import Inquiry
 from .model import Change, Leaf, Part
 
@@ -73,7 +74,6 @@ class Leaves:
         self.chance = Chance(inquiry)
         #: The tensors that are reduced behind a product with a number of chance alone.
         self.held: set[int] = set()
-        self.entered: set[int] = set()
         #: The numbers whose tensors are being looked for.
         self.followed: set[Pending] = set()
 
@@ -228,23 +228,24 @@ class Leaves:
 
     def tensor_leaf(self, part: Part) -> Iterator[Leaf]:
         """A tensor, or a number that was never one, that is reported as it is."""
-        sources = {id(value): value for value in self.sources(part.values)}
-        direct = any(id(value) in sources for value in part.values)
         if part.node is not None and self.is_reducible(part.node):
-            if direct or not sources.keys() <= self.entered:
-                values = self.plan.facts.values_of(part.node)
-                evaluates = any(self.analysis.of((v,)).kind is Kind.EQUAL for v in values)
-                steps = self.accumulated(part.values) if evaluates else []
-                for module, node in steps or [(part.module, part.node)]:
-                    yield from self.leaf_at(part, module, node)
+            values = self.plan.facts.values_of(part.node)
+            evaluates = any(self.analysis.of((v,)).kind is Kind.EQUAL for v in values)
+            steps = self.accumulated(part.values) if evaluates else []
+            for module, node in steps or [(part.module, part.node)]:
+                yield from self.leaf_at(part, module, node)
             return
-        places = list(self.entries(set(sources)))
-        if not places:
+        sources = {id(value) for value in self.sources(part.values)}
+        places = list(self.entries(sources))
+        covered = {id(one) for place in places for one in self.sources(place.values)}
+        if not places or sources - covered:
             self.inquiry.doubt(part, "it has no place in the text at which it could be reduced")
             return
-        self.entered |= sources.keys()
-        for module, node in places:
-            yield from self.leaf_at(part, module, node)
+        for place in places:
+            self.inquiry.entered.add(place)
+            for leaf in self.leaf_at(part, place.module, place.node):
+                leaf.enters = True
+                yield leaf
 
     def accumulated(self, values: Values) -> list[tuple[Module, cst.BaseExpression]]:
         """What is added batch by batch to make the values; nothing where that is not all.
@@ -286,7 +287,7 @@ class Leaves:
             and len({one.tensor for one in known}) == 1
         )
 
-    def entries(self, sources: set[int]) -> Iterator[tuple[Module, cst.BaseExpression]]:
+    def entries(self, sources: set[int]) -> Iterator[Entry]:
         """The arguments by which a tensor gets into the object or list that is reported."""
         seen: set[int] = set()
         for event in self.plan.facts.reached_calls:
@@ -296,10 +297,10 @@ class Leaves:
                 node = argument.node
                 if not isinstance(node, cst.BaseExpression) or id(node) in seen:
                     continue
-                if any(id(value) in sources for value in argument.values):
+                if any(id(value) in sources for value in self.sources(argument.values)):
                     if self.is_reducible(node):
                         seen.add(id(node))
-                        yield event.module, node
+                        yield Entry(event.module, node, argument.values, event)
 
     def sources(self, values: Values) -> Iterator[Value]:
         """The tensors that arithmetic has made the values of."""

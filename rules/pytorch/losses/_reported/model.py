@@ -61,6 +61,7 @@ class Leaf:
         loader: the text of the loader that its batch comes from, where both reach it.
         plain: it is a plain number rather than a tensor.
         cuts: the ``int`` that makes a number of the tensor, and would cut an average off.
+        enters: it gets into an object or a list there.
     """
 
     module: Module
@@ -76,6 +77,7 @@ class Leaf:
     loader: str = ""
     plain: bool = False
     cuts: cst.Name | None = None
+    enters: bool = False
 
 
 @dataclass(frozen=True, eq=False)

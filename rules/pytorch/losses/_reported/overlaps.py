@@ -11,11 +11,12 @@ from enum import Enum
 
 import libcst as cst
 
-from transpile.facts.values import Opaque, Value, Values
-from transpile.facts.walk import children
+from transpile.facts.module import Module
+from transpile.facts.values import Mapping, Opaque, Sequence, Value, Values
+from transpile.facts.walk import children, descendants
 from transpile.plan.graph import method_calls, parents
 from transpile.quantity.asking import Kind
-from transpile.records import replace
+from transpile.records import dataclass, replace
 
 from .counts import Counts
 from .inquiry import Inquiry
@@ -48,6 +49,21 @@ class Share(Enum):
     OWN = "of this process's"
     ALL = "of those of all processes"
     MIXED = "of some of both"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a value is met on the way.
+
+    Args:
+        node: the expression, where it is known.
+        module: where that stands.
+        holder: what holds the value, where no expression is known.
+    """
+
+    node: cst.CSTNode | None
+    module: Module | None
+    holder: Value | None = None
 
 
 class Overlaps:
@@ -85,11 +101,20 @@ class Overlaps:
                 leaf.degree = leaf.whole_degree
             if share is Share.ALL:
                 values = self.inquiry.plan.facts.values_of(leaf.node)
-                kept.extend([*before, *self.counts.of(None, values, leaf.event)])
+                inside = {node for one in before if one.enters for node in one.inner}
+                counted = self.counts.of(None, values, leaf.event)
+                kept.extend([*before, *(one for one in counted if id(one.node) not in inside)])
             else:
                 # Means over all processes may stay beside what is of one, in what is averaged then.
                 kept.append(leaf)
         return replace(group, leaves=tuple({id(leaf.node): leaf for leaf in kept}.values()))
+
+    def at(self, node: cst.CSTNode) -> list[Leaf]:
+        """What is reduced of what an expression hands over."""
+        found = [*self.around.get(id(node), ())]
+        for inner in descendants(node):
+            found.extend(one for one in self.around.get(id(inner), ()) if one.node is inner)
+        return list({id(one.node): one for one in found}.values())
 
     def behind(self, leaf: Leaf) -> tuple[list[Leaf], Share]:
         """What is reduced before a place, and of whose batches it is there."""
@@ -124,30 +149,38 @@ class Way:
         for _ in range(MOST_PASSES):
             before = dict(self.known)
             self.met.clear()
-            share = self.of(values)
+            share = self.of(values, Place(self.leaf.node, self.leaf.module))
             if self.known == before:
                 return share
         return Share.MIXED
 
-    def of(self, values: Values, depth: int = 0) -> Share:
+    def of(self, values: Values, place: Place, depth: int = 0) -> Share:
         """Of whose batches one of several values is."""
-        return added(self.of_one(value, depth + 1) for value in values)
+        return added(self.of_one(value, place, depth + 1) for value in values)
 
-    def of_one(self, value: Value, depth: int) -> Share:
+    def of_one(self, value: Value, place: Place, depth: int) -> Share:
         """The same for one value."""
+        entries = self.overlaps.inquiry.entered.of(value)
+        if entries and self.overlaps.is_of_batch(value):
+            read = self.overlaps.inquiry.entered.is_read(
+                value, place.node, place.module, place.holder
+            )
+            leaves = [one for entry in entries for one in self.overlaps.at(entry.node)]
+            if read is not False and leaves:
+                self.found.update((id(one.node), one) for one in leaves)
+                return Share.ALL if read else Share.MIXED
         if id(value) in self.met:
             # What a total is added to is of the same batches as what is added.
             return self.known.get(id(value), Share.NONE)
-        if not self.overlaps.is_of_batch(value):
+        if not self.overlaps.is_of_batch(value) and not isinstance(value, (Sequence, Mapping)):
             return Share.NONE
         if depth > DEEPEST_WAY:
             return Share.MIXED
         self.met.add(id(value))
         pieces = list(pieces_of(value))
-        shares = [self.of_piece(values, node, depth) for values, node in pieces]
+        shares = [self.of_piece(values, piece, depth) for values, piece in pieces]
         if not pieces:
-            made = {self.of(group, depth) for group in parents(value)}
-            share = Share.MIXED if made & {Share.ALL, Share.MIXED} else Share.OWN
+            share = self.of_whole(value, depth)
         elif isinstance(value, Opaque) and value.name in ("Multiply", "Divide"):
             share = multiplied(shares, divides=value.name == "Divide")
         else:
@@ -155,12 +188,22 @@ class Way:
         self.known[id(value)] = share
         return share
 
-    def of_piece(self, values: Values, node: cst.CSTNode | None, depth: int) -> Share:
+    def of_whole(self, value: Value, depth: int) -> Share:
+        """The same for what anything else than arithmetic makes of its parts."""
+        place = Place(None, None, value)
+        made = {self.of(group, place, depth) for group in parents(value)} - {Share.NONE}
+        if isinstance(value, (Sequence, Mapping)):
+            return added(made)
+        if made == {Share.ALL}:
+            return Share.ALL
+        return Share.MIXED if made & {Share.ALL, Share.MIXED} else Share.OWN
+
+    def of_piece(self, values: Values, place: Place, depth: int) -> Share:
         """The same for an operand, of which the expression may be known."""
-        reduced = self.overlaps.around.get(id(node), [])
+        reduced = self.overlaps.around.get(id(place.node), [])
         reduced = [one for one in reduced if one.node is not self.leaf.node]
         self.found.update((id(one.node), one) for one in reduced)
-        return Share.ALL if reduced else self.of(values, depth)
+        return Share.ALL if reduced else self.of(values, place, depth)
 
 
 def added(shares: Iterable[Share]) -> Share:
@@ -183,25 +226,25 @@ def is_reduced(leaf: Leaf) -> bool:
     return leaf.change is Change.MEAN
 
 
-def pieces_of(value: Value) -> Iterator[tuple[Values, cst.CSTNode | None]]:
+def pieces_of(value: Value) -> Iterator[tuple[Values, Place]]:
     """What arithmetic makes a value of, each with its expression where it is known."""
     if not isinstance(value, Opaque):
         return
     if value.kind == "operation" and value.name != "len":
         nodes = operands_of(value.node) if len(value.operands) == 2 else (None,)
-        for place, operand in enumerate(value.operands):
-            yield operand, nodes[place] if place < len(nodes) else None
+        for index, operand in enumerate(value.operands):
+            yield operand, Place(nodes[index] if index < len(nodes) else None, value.module)
     elif value.kind == "item" and value.operands:
-        yield value.operands[0], None
+        yield value.operands[0], Place(None, None)
     for name, receiver in method_calls(value):
         if name in HANDED_ON:
-            yield receiver, next(iter(children(value.node)), None)
+            yield receiver, Place(next(iter(children(value.node)), None), value.module)
 
 
 def operands_of(node: cst.CSTNode) -> tuple[cst.CSTNode | None, ...]:
     """The expressions of the two operands of an operation."""
     if isinstance(node, cst.AugAssign):
-        return None, node.value
+        return node.target, node.value
     if isinstance(node, cst.BinaryOperation):
         return node.left, node.right
     return ()

@@ -13,6 +13,7 @@ from transpile.quantity.algebra import AT_TIMES
 from transpile.quantity.asking import Kind, Quantity
 from transpile.quantity.calls import given_back
 from transpile.quantity.contents import COUNTED
+from transpile.quantity.objects import held_by_objects
 from transpile.quantity.sample_axis.shapes import PIECES
 from transpile.records import replace
 from transpile.rules.pytorch.data._looking import seen_whole
@@ -124,7 +125,11 @@ def made_of_batches(values: Values, inquiry: Inquiry) -> bool:
         return True
     # What was put into a tensor by its index or in place.
     stored = inquiry.analysis.stored
-    put = tuple(one for value in behind for one in stored.get(id(value), ()))
+    put = tuple(
+        one
+        for value in behind
+        for one in (*stored.get(id(value), ()), *held_by_objects(plan, value))
+    )
     return bool(put) and bool(data_sources(put, plan))
 
 

@@ -1,0 +1,54 @@
+"""Objects of the project, of which something is asked that is not followed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transpile.facts.values import Instance, Opaque, Value, Values
+from transpile.plan.graph import called_names, is_instance_of, parents
+from transpile.plan.model import Plan
+
+#: What asks objects for what they hold.
+ASKING = frozenset({"item", "element", "operation"})
+#: Functions that ask their arguments for what they hold, by the beginning of their names.
+ASKING_FUNCTIONS = ("builtins.", "math.", "numpy.", "statistics.")
+UNFOLLOWED = "it is asked of an object whose class does not say what it gives"
+
+
+def held_by_objects(plan: Plan, value: Value) -> Values:
+    """What the objects hold that a value is asked of; nothing where it is followed."""
+    if not isinstance(value, Opaque):
+        return ()
+    found: list[Value] = []
+    for group in asked(value):
+        for one in group:
+            if isinstance(one, Instance) and not is_instance_of(one, plan.table.module_bases):
+                found.extend(held(one))
+    return tuple(found)
+
+
+def asked(value: Opaque) -> Iterator[Values]:
+    """What a value is asked of."""
+    if value.kind in ASKING and not value.inner:
+        yield from value.operands
+    elif value.kind == "call":
+        if any(name.startswith(ASKING_FUNCTIONS) for name in called_names(value)):
+            yield from (argument.values for argument in value.arguments.items)
+
+
+def held(instance: Instance) -> Iterator[Value]:
+    """What an object holds, and what the objects in it do."""
+    seen: set[int] = set()
+    stack: list[Value] = [instance]
+    while stack:
+        value = stack.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, Instance):
+            stack.extend(one for values in value.attributes.values() for one in values)
+            continue
+        if isinstance(value, Opaque):
+            yield value
+            continue
+        stack.extend(one for group in parents(value) for one in group)
