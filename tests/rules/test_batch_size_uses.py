@@ -212,3 +212,21 @@ def test_a_number_alone_may_be_that_of_features() -> None:
     assert "torch.rand(split_batch(6))" not in found.text
     other = result("out = out * torch.rand(8).view(-1, 1)", size="8", first="")
     assert "torch.rand(split_batch(8))" in other.text
+
+
+@pytest.mark.parametrize(
+    ("made", "given"),
+    [
+        ("shape = (batch_size, 6)", "shape"),
+        ("shape = [batch_size, 6]", "*shape"),
+        ("def shape():\n    return batch_size, 6", "shape()"),
+    ],
+)
+def test_a_shape_that_is_made_elsewhere_is_told(made: str, given: str) -> None:
+    found = result(f"out = out * torch.ones({given})", first=f"batch_size = 8\n{made}")
+    assert errors(found) == ["PT224"]
+
+
+def test_a_shape_without_the_batch_size_is_left_alone() -> None:
+    found = result("out = out * torch.ones(shape)", first="batch_size = 8\nshape = (6,)")
+    assert not errors(found)

@@ -580,6 +580,16 @@ def test_models_keep_samples_apart_where_that_is_shown(made: str, expected: str)
     assert describe(found).startswith(expected)
 
 
+def test_functions_of_layer_packages_are_no_layers() -> None:
+    """What a function of torch.nn.utils gives of outputs has no methods of a layer."""
+    found = measured("torch.nn.utils.parameters_to_vector([model(x)]).norm()")
+    assert describe(found).startswith("unknown (nothing is known of torch.nn.utils.")
+    found = measured(
+        "normed(x)", top="normed = nn.utils.parametrizations.weight_norm(nn.Linear(4, 4))"
+    )
+    assert describe(found).startswith("samples")
+
+
 def test_models_that_compare_samples_are_found_out() -> None:
     top = """
 class InBatch(nn.Module):

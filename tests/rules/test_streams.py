@@ -130,3 +130,17 @@ def test_a_number_that_is_written_again_is_not_taken_for_another() -> None:
     found = convert(text.replace("fold(symbols, batch_size)", "fold(symbols, 8)"))
     assert found.outcome is Outcome.REFUSED
     assert "'8' is the number of streams" in errors(found)
+
+
+def test_a_parameter_is_what_each_call_gives_it() -> None:
+    """That another call of the function gives another number says nothing of this one."""
+    text = SCRIPT.format(**PARTS).replace("fold(symbols, batch_size)", "fold(symbols, 8)")
+    started = "def started(n):\n    return torch.zeros(1, n, 4)\n\n\nfor epoch"
+    text = text.replace("torch.zeros(1, batch_size, 4)", "started(8)").replace(
+        "for epoch", started, 1
+    )
+    assert "started(8)" in text
+    for more in ("", "print(started(4).sum())\n"):
+        found = convert(text + more)
+        assert found.outcome is Outcome.REFUSED
+        assert "'n' is the number of streams" in errors(found)

@@ -121,6 +121,7 @@ class Optimizer:
         steps: the calls that update.
         unknown_because: why it is not known what it updates; empty where it is.
         tensors: what it updates that belongs to no model.
+        read: the models among its own that are never called, while a loss is made of what they have.
     """
 
     value: Opaque | Instance
@@ -129,6 +130,7 @@ class Optimizer:
     steps: list[Event] = field(default_factory=list)
     unknown_because: str = ""
     tensors: tuple[Value, ...] = ()
+    read: list[Value] = field(default_factory=list)
 
 
 @dataclass(eq=False)

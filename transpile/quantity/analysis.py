@@ -19,6 +19,7 @@ from transpile.facts.values import (
     Values,
     only_constant,
 )
+from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, parents, walk_back
 from transpile.plan.model import Loader, Plan
 from transpile.plan.query import query
@@ -36,6 +37,7 @@ from .objects import UNFOLLOWED, held_by_objects
 from .operators import holds_places
 from .row_sizes.reader import rows_of_view
 from .sample_axis.axes import CROSSED, crossed
+from .sample_axis.beside import BESIDE, lies_beside_all
 from .sample_axis.collation import collated, is_stacked, stacked_in
 from .sample_axis.pieces import BY_PLACE, handed, indexed_stores, is_number, sets_by_place
 from .sample_axis.shapes import Given
@@ -148,6 +150,8 @@ class Supposing(Settling):
         if found.kind in (Kind.SAMPLE, Kind.PART) and isinstance(value, Opaque):
             if crossed(self, value):
                 found = domain.unknown(CROSSED, whole=found.kind is Kind.PART, certain=True)
+            elif lies_beside_all(self, value):
+                found = domain.unknown(BESIDE, whole=found.kind is Kind.PART, certain=True)
         if id(value) in self.stored and found.independent:
             kept = self.kept_numbers(self.stored[id(value)])
             if kept.kind is Kind.PART and max(kept.degrees) > 0 and not starts_at_zero(value):
@@ -300,6 +304,11 @@ def stored_values(plan: Plan) -> dict[int, Values]:
         for base in holders(event.callee) if stores else changed_in_place(event):
             if isinstance(base, Opaque):
                 found.setdefault(id(base), []).extend(written_in(event))
+        if event.kind == "operate" and is_of_loop(event):
+            # Of a tensor this changes what the list holds, and no name alone.
+            for base in event.callee:
+                if isinstance(base, Opaque):
+                    found.setdefault(id(base), []).extend(event.result)
         for base in counted_in(event):
             found.setdefault(id(base), []).extend(
                 one
@@ -308,6 +317,21 @@ def stored_values(plan: Plan) -> dict[int, Values]:
                 for one in (value.every() if isinstance(value, Mapping) else (value,))
             )
     return {key: tuple(values) for key, values in found.items()}
+
+
+def is_of_loop(event: Event) -> bool:
+    """Whether an augmented assignment changes what a loop around it takes out of something."""
+    target = getattr(event.node, "target", None)
+    if not isinstance(target, cst.Name):
+        return False
+    for outer in event.module.source.parents(event.node):
+        if isinstance(outer, cst.For):
+            names = (one for one in descendants(outer.target) if isinstance(one, cst.Name))
+            if any(name.value == target.value for name in names):
+                return True
+        if isinstance(outer, (cst.FunctionDef, cst.ClassDef)):
+            break
+    return False
 
 
 def counted_in(event: Event) -> Iterable[Opaque]:

@@ -59,7 +59,7 @@ def tensor_averagings(plan: Plan, optimizer: Optimizer) -> list[Averaging] | str
     """Where to average the gradients of tensors without a model, or why that cannot be."""
     if plan.options.strategy != "ddp":
         return f"with --strategy {plan.options.strategy} nothing would average it"
-    made = {id(tensor) for tensor in optimizer.tensors}
+    made = {id(each) for each in (*optimizer.tensors, *optimizer.read)}
     draws = Draws(plan)
     for event in plan.facts.calls:
         if not any(id(value) in made for value in event.result):

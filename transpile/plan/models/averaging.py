@@ -130,7 +130,7 @@ def search_tensors(plan: Plan, optimizer: Optimizer) -> list[Averaging] | str:
             found[id(step.node)] = place
     if not found:
         return "no step of its optimizer is seen"
-    owned = optimizer.modules
+    owned = [one for one in optimizer.modules if not any(one is read for read in optimizer.read)]
     reading = (
         node
         for module in plan.facts.modules.values()

@@ -13,6 +13,7 @@ from transpile.facts.walk import descendants
 from transpile.plan.flow.places import ancestors, function_of, start, statement_of
 from transpile.plan.graph import origin
 from transpile.plan.model import Plan
+from transpile.plan.models.glances import looked_into
 from transpile.plan.models.late_parts import GROWING
 from transpile.plan.models.owners import put_into_wholes
 from transpile.plan.models.parts import is_plain
@@ -77,6 +78,7 @@ def reaches(plan: Plan, wrap: Wrap, wrapper: Wrapper, in_place: bool = False) ->
         yield from arguments(plan, wrap, value, wrapper, in_place)
         yield from contents(plan, wrap, value, wrapper)
         yield from parts(plan, wrap, value)
+        yield from glances(plan, wrap, value, wrapper.replaces)
 
 
 def wrapped_values(plan: Plan, wrap: Wrap) -> list[Value]:
@@ -217,6 +219,16 @@ def parts(plan: Plan, wrap: Wrap, value: Value) -> Iterator[Reach]:
         for around in module.source.parents(target):
             if isinstance(around, cst.Assign) and holds(plan, around.value, value):
                 yield Reach(module, around.value)
+
+
+def glances(plan: Plan, wrap: Wrap, value: Value, older: str) -> Iterator[Reach]:
+    """Places where the language itself looks into the wrapped model."""
+    inner = is_inside(plan, value, older)
+    for module, node in looked_into(plan).get(id(value), ()):
+        if inside_class_of(plan, module, node, value) or is_before(plan, wrap, module, node):
+            continue
+        if not (inner and is_behind_module(plan, node, value)):
+            yield Reach(module, node)
 
 
 @query

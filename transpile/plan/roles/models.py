@@ -116,7 +116,42 @@ def find_models(plan: Plan) -> None:
         model.updated_by_hand = any(model.value is value for value in by_hand)
         learns = bool(model.optimizers) or (model.updated_by_hand and not follows(plan, model))
         model.trained = learns and id(model) in learning
+    through = {id(model): model for each in plan.backwards for model in each.models}
+    for model in found.values():
+        if model.optimizers and id(model) not in through:
+            whole = owner_of(model.value, through.values(), table)
+            within = walk_back(tuple(each.value for each in through.values()))
+            if whole is None and not any(one is model.value for one in within):
+                find_reads(plan, model)
     plan.models = [model for model in found.values() if model.forwards or model.optimizers]
+
+
+def find_reads(plan: Plan, model: Model) -> None:
+    """Note where a loss is made of what a model has, and not of what it gives when it is called."""
+    kept = held_by(model.value)
+    for backward in plan.backwards:
+        if any(id(value) in kept for value in walk_back(backward.loss, enters_made)):
+            for optimizer in model.optimizers:
+                if not any(one is model.value for one in optimizer.read):
+                    optimizer.read.append(model.value)
+                if optimizer not in backward.tensors:
+                    backward.tensors += (optimizer,)
+
+
+def held_by(model: Value) -> set[int]:
+    """A model and all that it has, by identity."""
+    found: set[int] = set()
+    pending = [model]
+    while pending:
+        value = pending.pop()
+        if id(value) in found or not isinstance(value, (Instance, Mapping, Opaque, Sequence)):
+            continue
+        found.add(id(value))
+        if isinstance(value, Instance):
+            pending.extend(origins(join(*value.attributes.values())))
+        elif isinstance(value, (Sequence, Mapping)):
+            pending.extend(origins(value.every()))
+    return found
 
 
 def enters_made(value: Value) -> bool:

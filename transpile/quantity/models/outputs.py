@@ -144,9 +144,19 @@ class Models(Looking):
                 return True
             if not isinstance(value, Opaque):
                 return False
+            packages = self.plan.table.layer_packages
             for name in called_names(value):
-                if name.startswith((*self.plan.table.layer_packages, *layers.models)):
-                    return not name.startswith(layers.functional)
+                if name.startswith(layers.functional):
+                    return False
+                if name.startswith(layers.models) or (name.startswith(packages) and is_class(name)):
+                    return True
+            if any(name.startswith(packages) for name in called_names(value)):
+                # A function of these packages gives the layer that it is given, as weight norms do.
+                given = value.arguments.positional()
+                if not given or not given[0].values:
+                    return False
+                value = origin(given[0].values[0])
+                continue
             if called_names(value) and called_names(value)[0].startswith("copy."):
                 first = value.arguments.get("x", 0)
                 if first is not None and first.values:
@@ -250,3 +260,8 @@ def members(value: Value) -> Values:
     if not isinstance(value, Sequence):
         return (value,)
     return (*(one for part in value.elements for one in part), *value.rest)
+
+
+def is_class(name: str) -> bool:
+    """Whether a dotted name is one of a class."""
+    return name.rpartition(".")[2][:1].isupper()

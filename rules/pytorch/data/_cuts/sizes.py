@@ -166,7 +166,9 @@ def written_again(plan: Plan, cut: Cut, followed: set[int], reached: set[int]) -
             read = read_at(plan, event, arg.value).node
             if id(read) in followed:
                 continue
-            if same(plan.facts.values_of(arg.value), cut.sizes):
+            # A parameter is what this call of the function gives it, whatever others do.
+            here = [item.values for item in event.arguments.items if item.node is arg.value]
+            if any(same(each, cut.sizes) for each in (plan.facts.values_of(arg.value), *here)):
                 written = event.module.source.code(arg.value)
                 return (
                     f"'{written}' is the number of streams and shapes something in the step: "

@@ -22,7 +22,7 @@ from transpile.plan.data.batch_size.reads import (
     is_named,
 )
 from transpile.plan.flow.places import calls_of
-from transpile.plan.graph import is_instance_of, walk_back
+from transpile.plan.graph import identity, is_instance_of, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.models.widths import layer_widths
 
@@ -102,8 +102,11 @@ def rows_by_name(
     # A number alone is more often that of what there is for each sample.
     for size in given[:1] if shaped and (counts or len(given) > 1) else ():
         if isinstance(size, (cst.Name, cst.Attribute)):
-            values = plan.facts.values_of(size)
-            if values == batch_size and not is_named(plan, size, sources):
+            # A parameter is what this call of the function gives it, whatever others do.
+            here = [item.values for item in event.arguments.items if item.node is size]
+            followed = any(identity(value) in sources for values in here for value in values)
+            known = (plan.facts.values_of(size), *here)
+            if batch_size in known and not followed and not is_named(plan, size, sources):
                 yield may_be_it(event.module, size, batch_size[0].value)
 
 

@@ -44,6 +44,10 @@ AHEAD = (
     "what is made here ahead of the training has a row for each place in a batch: each process "
     "would pair its samples with other rows"
 )
+IN_SHAPE = (
+    "this shape, which is made elsewhere, has the batch size in it: of the batch a process has its "
+    "share alone"
+)
 #: A call that makes batches in one context, and the size that it is given.
 Maker = tuple[Event, Argument | None]
 
@@ -114,6 +118,7 @@ def all_uses(
             for node, values in given_numbers(event)
             if values and all(identity(value) in sources for value in values)
         ]
+        read += shapes_with(event, sources)
         ahead = bool(read) and is_made_ahead(plan, event)
         for use in read:
             yield replace(use, obstacle=use.obstacle or AHEAD) if ahead else use
@@ -167,10 +172,39 @@ def reached_in_steps(plan: Plan) -> set[int]:
     return found
 
 
+def shapes_with(event: Event, sources: set[int | str]) -> Iterator[Use]:
+    """The shapes made elsewhere that a call is given, and in which the batch size is a number."""
+    spread = spread_in(event)
+    for item in event.arguments.items:
+        if not isinstance(item.node, cst.BaseExpression):
+            continue
+        if id(item.node) in spread:
+            numbers = [item.values]
+        elif isinstance(item.node, (cst.Tuple, cst.List)):
+            continue
+        else:
+            numbers = [
+                values
+                for held in item.values
+                if isinstance(held, Sequence)
+                for values in held.elements
+            ]
+        if any(values and all(identity(one) in sources for one in values) for values in numbers):
+            yield Use(event.module, item.node, IN_SHAPE)
+            return
+
+
+def spread_in(event: Event) -> set[int]:
+    """The expressions that a call spreads over its arguments, by identity: ``ones(*shape)``."""
+    assert isinstance(event.node, cst.Call)
+    return {id(arg.value) for arg in event.node.args if arg.star}
+
+
 def given_numbers(event: Event) -> Iterator[tuple[cst.Name, Values]]:
     """The names that a call is given, also within a tuple or list, with what they are in it."""
+    spread = spread_in(event)
     for item in event.arguments.items:
-        if isinstance(item.node, cst.Name):
+        if isinstance(item.node, cst.Name) and id(item.node) not in spread:
             yield item.node, item.values
         if not isinstance(item.node, (cst.Tuple, cst.List)) or len(item.values) != 1:
             continue
