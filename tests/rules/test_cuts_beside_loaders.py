@@ -102,3 +102,44 @@ def test_single_numbers_that_are_learned_are_no_rows(shape: str, taken: str, is_
     script = script.replace("model.parameters()", "[*model.parameters(), weights]")
     found = convert(script, Options(shard="data"), path="t.py").findings
     assert ("PT239" in {one.code for one in found}) is is_cut
+
+
+@pytest.mark.parametrize(
+    ("made", "taken", "refused"),
+    [
+        ("parts = iter(targets.split(12))", "next(parts)", True),
+        ("parts = (k + torch.linspace(0, 1, 12)[:, None] for k in range(4))", "next(parts)", True),
+        ("parts = iter(list(targets))", "torch.stack([next(parts) for _ in x])", True),
+        ("parts = iter([torch.tensor(0.5)] * 48)", "torch.stack([next(parts) for _ in x])", True),
+        ("parts = np.array_split(targets.numpy(), 4)", "torch.tensor(parts[i])", True),
+        ("parts = iter([0.5, 0.25, 0.1, 0.0])", "next(parts)", False),
+        ("parts = iter([torch.tensor(0.5)] * 4)", "next(parts)", False),
+        ("parts = np.linspace(0, 1, 4)", "parts[i]", False),
+        (
+            "parts = iter(DataLoader(TensorDataset(targets), batch_size=12))",
+            "next(parts)[0]",
+            False,
+        ),
+    ],
+)
+def test_parts_that_are_taken_from_iterators(made: str, taken: str, refused: bool) -> None:
+    script = SCRIPT.format(cut=f"y = {taken}").replace("for i, ", f"{made}\nfor i, ", 1)
+    script = script.replace("import torch\n", "import numpy as np\nimport torch\n", 1)
+    found = convert(script, Options(shard="data"), path="t.py").findings
+    assert ("PT239" in {one.code for one in found}) is refused
+
+
+@pytest.mark.parametrize(
+    ("written", "refused"),
+    [
+        ("kept[i * 12 : (i + 1) * 12] = model(x).detach()", True),
+        ("kept[12 * i : 12 * i + 12] = x[:, :1]", True),
+        ("kept[i * 12 : (i + 1) * 12] = 1.0", False),
+        ("kept[i] = model(x).detach().mean()", False),
+    ],
+)
+def test_samples_that_are_written_by_a_counter(written: str, refused: bool) -> None:
+    script = SCRIPT.format(cut=f"y = 2.0\n    {written}")
+    script = script.replace("for i, ", "kept = torch.zeros(48, 1)\nfor i, ", 1)
+    found = convert(script, Options(shard="data"), path="t.py").findings
+    assert ("PT239" in {one.code for one in found}) is refused

@@ -121,7 +121,7 @@ class Optimizer:
         steps: the calls that update.
         unknown_because: why it is not known what it updates; empty where it is.
         tensors: what it updates that belongs to no model.
-        read: the models among its own that are never called, while a loss is made of what they have.
+        read: those of its models that a loss is made of without calling them.
     """
 
     value: Opaque | Instance

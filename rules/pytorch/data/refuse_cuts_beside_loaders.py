@@ -1,8 +1,9 @@
 """Refuse rows that a training step cuts out of data beside the batches of a loader.
 
 What:
-    Rows that a step takes from a tensor by a counter, ``targets[i * 12 : (i + 1) * 12]``, or that
-    it goes through beside a loader, ``zip(train_loader, targets.split(12))``, are an error.
+    Rows that a step takes from a tensor by a counter, ``targets[i * 12 : (i + 1) * 12]``, that it
+    goes through beside a loader, ``zip(train_loader, targets.split(12))``, or takes from an iterator,
+    ``next(parts)``, are an error. So are samples that it writes between two counters.
 
 Why:
     A process has every so manieth sample of a batch from the loader, and all of its rows from the
@@ -17,8 +18,9 @@ After:
         loss = criterion(model(x), target)
 
 Refuses when:
-    the index of a tensor in the training step follows a counter, or ``zip`` puts elements of a
-    tensor beside the batches, and a loss is made of them.
+    the index of a tensor in the training step follows a counter, or ``zip`` or ``next`` puts
+    elements of a tensor beside the batches, and a loss is made of them; samples are written into a
+    slice whose bounds follow counters.
 
 Source:
     https://pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
@@ -30,6 +32,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from transpile.facts.events import Event
 from transpile.facts.module import Module
 from transpile.facts.values import Constant, External, Opaque, Value, Values
 from transpile.facts.walk import descendants
@@ -72,6 +75,12 @@ def rows(plan: Plan, backward: Backward) -> Iterator[tuple[Module, cst.BaseExpre
     for node in descendants(loop):
         if isinstance(node, cst.Subscript) and cuts_rows(plan, node, loop):
             yield module, node
+        if isinstance(node, cst.Call) and takes_next(plan, module, node, loop):
+            yield module, node
+    for event in plan.facts.stores:
+        if isinstance(event.node, cst.Subscript) and event.name == "[]":
+            if not event.detached and plan.in_training(event.stack) and writes_rows(plan, event):
+                yield event.module, event.node
     if isinstance(loop, cst.For) and isinstance(loop.iter, cst.Call):
         if External("builtins.zip") in plan.facts.values_of(loop.iter.func):
             for argument in loop.iter.args:
@@ -88,7 +97,9 @@ def cuts_rows(plan: Plan, node: cst.Subscript, loop: cst.CSTNode) -> bool:
     if is_fixed_in(loop, plan.facts.values_of(by)):
         return False
     held = quantity(plan, plan.facts.values_of(node.value))
-    if held.kind not in (Kind.EQUAL, Kind.NOTHING) or not held.tensor:
+    if held.kind not in (Kind.EQUAL, Kind.NOTHING):
+        return False
+    if not held.tensor and not are_pieces(plan.facts.values_of(node.value)):
         return False
     single = isinstance(first, cst.Index) and not quantity(plan, plan.facts.values_of(by)).tensor
     if single and all(map(is_list_of_parameters, plan.facts.values_of(node.value))):
@@ -96,6 +107,59 @@ def cuts_rows(plan: Plan, node: cst.Subscript, loop: cst.CSTNode) -> bool:
         return False
     reached = reached_in_steps(plan)
     return any(id(value) in reached for value in plan.facts.values_of(node))
+
+
+def are_pieces(values: Values) -> bool:
+    """Whether values are the pieces that a function of NumPy has cut an array into."""
+    return bool(values) and all(
+        any(name.startswith("numpy.") and name.endswith("split") for name in called_names(value))
+        for value in values
+    )
+
+
+def takes_next(plan: Plan, module: Module, node: cst.Call, loop: cst.CSTNode) -> bool:
+    """Whether a call takes the next part of a tensor that no loader has given, for a loss."""
+    if External("builtins.next") not in plan.facts.values_of(node.func) or not node.args:
+        return False
+    values = plan.facts.values_of(node)
+    loaders = {id(loader.value) for loader in plan.loaders}
+    given = quantity(plan, values)
+    if given.kind is not Kind.EQUAL or not given.tensor:
+        return False
+    behind = list(walk_back(values))
+    if any(id(value) in loaders for value in behind):
+        return False
+    if not any(name.startswith(("torch.", "numpy.")) for v in behind for name in called_names(v)):
+        return False
+    # Once for each sample, it is that of other samples, be it a number.
+    if rank_of(values) == 0 and not is_of_samples(plan, module, node, loop):
+        return False
+    reached = reached_in_steps(plan)
+    return any(id(value) in reached for value in values)
+
+
+def is_of_samples(plan: Plan, module: Module, node: cst.CSTNode, loop: cst.CSTNode) -> bool:
+    """Whether a loop within the one over batches goes over samples, with a node inside."""
+    for outer in module.source.parents(node):
+        if outer is loop:
+            return False
+        clause = outer.for_in if isinstance(outer, cst.BaseComp) else outer
+        if isinstance(clause, (cst.For, cst.CompFor)):
+            if not quantity(plan, plan.facts.values_of(clause.iter)).independent:
+                return True
+    return False
+
+
+def writes_rows(plan: Plan, event: Event) -> bool:
+    """Whether samples are written into a slice of a tensor that counters alone bound."""
+    assert isinstance(event.node, cst.Subscript)
+    part = event.node.slice[0].slice
+    if not isinstance(part, cst.Slice) or part.lower is None or part.upper is None:
+        return False
+    bounds = [plan.facts.values_of(bound) for bound in (part.lower, part.upper)]
+    if not all(is_counter(plan, values) for values in bounds):
+        return False
+    return quantity(plan, event.result).kind is Kind.SAMPLE
 
 
 def is_list_of_parameters(value: Value) -> bool:
