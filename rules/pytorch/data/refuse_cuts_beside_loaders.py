@@ -2,8 +2,8 @@
 
 What:
     Rows that a step takes from a tensor by a counter, ``targets[i * 12 : (i + 1) * 12]``, that it
-    goes through beside a loader, ``zip(train_loader, targets.split(12))``, or takes from an iterator,
-    ``next(parts)``, are an error. So are samples that it writes between two counters.
+    goes through beside a loader, ``zip(train_loader, targets.split(12))``, or takes from an
+    iterator, ``next(parts)``, are an error. So are samples that it writes between two counters.
 
 Why:
     A process has every so manieth sample of a batch from the loader, and all of its rows from the
@@ -123,17 +123,15 @@ def takes_next(plan: Plan, module: Module, node: cst.Call, loop: cst.CSTNode) ->
         return False
     values = plan.facts.values_of(node)
     loaders = {id(loader.value) for loader in plan.loaders}
-    given = quantity(plan, values)
-    if given.kind is not Kind.EQUAL or not given.tensor:
-        return False
-    behind = list(walk_back(values))
-    if any(id(value) in loaders for value in behind):
-        return False
-    if not any(name.startswith(("torch.", "numpy.")) for v in behind for name in called_names(v)):
+    given, behind = quantity(plan, values), list(walk_back(values))
+    if given.kind is not Kind.EQUAL or any(id(value) in loaders for value in behind):
         return False
     # Once for each sample, it is that of other samples, be it a number.
-    if rank_of(values) == 0 and not is_of_samples(plan, module, node, loop):
-        return False
+    if not is_of_samples(plan, module, node, loop):
+        names = (name for value in behind for name in called_names(value))
+        made = any(name.startswith(("torch.", "numpy.")) for name in names)
+        if not (given.tensor and made) or rank_of(values) == 0:
+            return False
     reached = reached_in_steps(plan)
     return any(id(value) in reached for value in values)
 
