@@ -86,6 +86,12 @@ OPTIONS = {
 #: Rules that change nothing, to the script around their example, of which the user makes the other.
 BY_HAND = {
     "remark-on-forward-hooks": HEAD + LOADER + MODEL + CRITERION + "@\n",
+    "remark-on-unknown-records": "import reclib\nimport torch.distributed as dist\n"
+    + HEAD
+    + LOADER
+    + MODEL
+    + CRITERION
+    + "@\n",
     "remark-on-seeds-of-shares": SETTING
     + """\
 for step, (x, y) in enumerate(train_loader):

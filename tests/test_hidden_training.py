@@ -62,3 +62,32 @@ def test_a_script_that_does_not_train_is_left_alone(container: str, call: str, c
 def test_what_a_list_holds_is_followed() -> None:
     found = convert(LAYERS.format(container="[Layer(6, 6)]", call="layer.learn(x)"))
     assert "DT021" not in [finding.code for finding in found.findings]
+
+
+NAMED = """\
+import argparse
+import importlib
+
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--model", default="single")
+args = parser.parse_args()
+x, y = torch.randn(32, 4), torch.randint(0, 3, (32,))
+model = importlib.import_module("models." + args.model).Net()
+for i in range(0, 32, 8):
+    {call}
+"""
+
+
+@pytest.mark.parametrize("call", ["model.observe(x[i : i + 8], y[i : i + 8])", "model.fit(x)"])
+def test_what_comes_by_a_computed_name_may_train(call: str) -> None:
+    found = convert(NAMED.format(call=call))
+    assert found.outcome is Outcome.REFUSED
+    assert [finding.code for finding in found.findings] == ["DT021"]
+
+
+@pytest.mark.parametrize("call", ["model.train()", "print(model(x))", "out = model.embed(x)"])
+def test_what_comes_by_a_computed_name_and_is_only_asked_does_not(call: str) -> None:
+    found = convert(NAMED.format(call=call))
+    assert [finding.code for finding in found.findings] == ["DT004"]

@@ -82,7 +82,8 @@ def hidden_training(plan: Plan) -> list[Opaque]:
 def unfollowed_training(plan: Plan) -> Event | None:
     """A call of a method that holds a backward pass, of something made of an object that has it.
 
-    Such as the element of a container of a library, of which it is not known what it hands out.
+    Such as the element of a container of a library, of which it is not known what it hands out, or
+    what comes of a module whose name is computed.
     """
     for event in plan.facts.reached_calls:
         for callee in event.callee:
@@ -91,7 +92,32 @@ def unfollowed_training(plan: Plan) -> Event | None:
             for value in walk_back(callee.operands[0]):
                 if isinstance(value, Instance) and trains_in(value, callee.name):
                     return event
+                if is_imported_by_name(value) and may_train(event, callee):
+                    return event
     return None
+
+
+#: Functions that give a module by its name.
+IMPORTING = frozenset({"importlib.import_module", "builtins.__import__"})
+#: Methods of models, settings and the like that train nothing.
+QUIET = frozenset(
+    {
+        "add_argument", "append", "close", "cpu", "cuda", "double", "eval", "extend", "flush",
+        "float", "half", "load_state_dict", "parse_args", "requires_grad_", "save", "seed",
+        "setup", "share_memory", "to", "train", "update", "write", "zero_grad",
+    }
+)  # fmt: skip
+
+
+def is_imported_by_name(value: object) -> bool:
+    """Whether a value is a module that comes by a name, and was not found by it."""
+    return isinstance(value, Opaque) and not IMPORTING.isdisjoint(called_names(value))
+
+
+def may_train(event: Event, method: Opaque) -> bool:
+    """Whether a call is there for what it does, and may be one that trains."""
+    alone = isinstance(event.module.source.parent(event.node), cst.Expr)
+    return alone and method.name not in QUIET
 
 
 def trains_in(value: Instance, name: str) -> bool:
