@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from transpile import convert
+from transpile import Options, convert
 from transpile.verify import Auditor
 from transpile.verify.table import format_report
 
@@ -63,6 +63,14 @@ CASES = {
         "made": 'head = nn.ParameterDict({"a": nn.Parameter(torch.zeros(()))})',
         "loss": 'torch.exp(-head["a"]) * F.cross_entropy(out, b) + head["a"]',
     },
+    "layers of a list, one by one": {
+        "made": "head = nn.ModuleList([nn.Linear(4, 5), nn.Linear(5, 3)])",
+        "loss": "F.cross_entropy(head[1](torch.relu(head[0](out))), b)",
+    },
+    "a whole of parts that are optimized apart": {
+        "made": "head = nn.Linear(4, 3)\nwhole = nn.Sequential(model, head)",
+        "loss": "F.cross_entropy(whole(a), b)",
+    },
     "a method that weighs": {
         "before": WEIGHED,
         "made": "head = Weighed()",
@@ -93,3 +101,14 @@ def test_a_part_of_a_trained_model_is_none_of_them() -> None:
         after="pass",
     )
     assert "average_gradients(optimizer)" not in convert(text).text
+
+
+def test_batch_norm_in_them_is_told() -> None:
+    text = SCRIPT.format(
+        before="",
+        made="head = nn.ModuleList([nn.BatchNorm1d(4), nn.Linear(4, 3)])",
+        loss="F.cross_entropy(head[1](head[0](out)), b)",
+        after="pass",
+    )
+    found = convert(text, Options(shard="data")).findings
+    assert "PT314" in [one.code for one in found]

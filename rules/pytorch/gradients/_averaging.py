@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from transpile.facts.values import Values
+from transpile.plan.graph import walk_back
 from transpile.plan.model import Model, Optimizer, Plan
 from transpile.plan.models import averaging
 from transpile.plan.models.averaging import Averaging
@@ -59,7 +60,7 @@ def tensor_averagings(plan: Plan, optimizer: Optimizer) -> list[Averaging] | str
     """Where to average the gradients of tensors without a model, or why that cannot be."""
     if plan.options.strategy != "ddp":
         return f"with --strategy {plan.options.strategy} nothing would average it"
-    made = {id(each) for each in (*optimizer.tensors, *optimizer.read)}
+    made = {id(each) for each in (*optimizer.tensors, *walk_back(tuple(optimizer.read)))}
     draws = Draws(plan)
     for event in plan.facts.calls:
         if not any(id(value) in made for value in event.result):

@@ -42,7 +42,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transpile.layout import insert_before
-from transpile.plan.model import Plan
+from transpile.plan.model import Model, Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.gradients._averaging import (
     Averaging,
@@ -77,6 +77,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
         for place in found:
             seen.add((id(place.before), place.text))
             yield averaged(place, "no model holds a tensor for a wrap")
+        for model in plan.models:
+            if found and any(model.value is read for read in optimizer.read):
+                yield from own_statistics(plan, model, found[0])
     for model in plan.trained_models:
         if not averaged_by_hand(plan, model):
             continue
@@ -88,17 +91,22 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 continue
             seen.add(key)
             yield averaged(place, "no variable holds the model for a wrap")
-        normalises = has_batch_norm(plan, model)
-        # Where calls are split, what holds batch norm without a wrap is computed whole.
-        if normalises is None or (normalises and plan.way == "data"):
-            subject = "batch norm" if normalises else "batch norm, if the model has any,"
-            yield Remark.warn(
-                "PT314",
-                (places[0].module, places[0].step),
-                f"{subject} takes its statistics from the batch of each process, which is smaller "
-                "than the script's, and each process keeps its own",
-                "keep the model in one variable, so that it can be wrapped",
-            )
+        yield from own_statistics(plan, model, places[0])
+
+
+def own_statistics(plan: Plan, model: Model, place: Averaging) -> Iterator[Remark]:
+    """A word on batch norm in a model without a wrap, if it may have any."""
+    normalises = has_batch_norm(plan, model)
+    # Where calls are split, what holds batch norm without a wrap is computed whole.
+    if normalises is None or (normalises and plan.way == "data"):
+        subject = "batch norm" if normalises else "batch norm, if the model has any,"
+        yield Remark.warn(
+            "PT314",
+            (place.module, place.step),
+            f"{subject} takes its statistics from the batch of each process, which is smaller "
+            "than the script's, and each process keeps its own",
+            "keep the model in one variable, so that it can be wrapped",
+        )
 
 
 def averaged(place: Averaging, why: str) -> Ruling:

@@ -16,14 +16,17 @@ def part_of(plan: Plan, value: Value, model: Model) -> bool:
     if origin(value) is model.value:
         return True
     parts = parts_of(plan, model)
-    return any(
-        id(found) in parts
-        for found in walk_back(
-            (value,),
-            lambda v: (isinstance(v, Opaque) and v.kind != "call")
-            or (isinstance(v, Opaque) and v.kind == "call" and not called_names(v)),
-        )
-    )
+    return any(id(found) in parts for found in walk_back((value,), leads_to_parts))
+
+
+def leads_to_parts(value: Value) -> bool:
+    """Whether a value may be a part of what it is made of, as no output of a model is."""
+    if not isinstance(value, Opaque):
+        return False
+    if value.kind != "call":
+        return True
+    methods = all(isinstance(one, Opaque) and one.kind == "attribute" for one in value.callee)
+    return methods and not called_names(value)
 
 
 @query

@@ -119,16 +119,24 @@ def find_models(plan: Plan) -> None:
     through = {id(model): model for each in plan.backwards for model in each.models}
     for model in found.values():
         if model.optimizers and id(model) not in through:
-            whole = owner_of(model.value, through.values(), table)
-            within = walk_back(tuple(each.value for each in through.values()))
-            if whole is None and not any(one is model.value for one in within):
+            within = [*walk_back(tuple(each.value for each in through.values()))]
+            apart = not any(one is model.value for one in within)
+            if apart and owner_of(model.value, through.values(), table) is None:
                 find_reads(plan, model)
     plan.models = [model for model in found.values() if model.forwards or model.optimizers]
 
 
 def find_reads(plan: Plan, model: Model) -> None:
-    """Note where a loss is made of what a model has, and not of what it gives when it is called."""
+    """Note where a loss is made of what a model has, not of what it gives when it is called."""
+    if any(
+        one is not model.value and isinstance(one, Instance) for one in walk_back((model.value,))
+    ):
+        # What the classes in it do with samples is looked at where the whole is called.
+        return
     kept = held_by(model.value)
+    if isinstance(model.value, Instance) and model.value.cls.scope.names.get("forward"):
+        # As a part of another layer it is called there.
+        kept.discard(id(model.value))
     for backward in plan.backwards:
         if any(id(value) in kept for value in walk_back(backward.loss, enters_made)):
             for optimizer in model.optimizers:
@@ -208,13 +216,25 @@ def called_objects(callee: Value, table: Table) -> Values:
 
 
 def owner_of(part: Value, models: Iterable[Model], table: Table) -> Model | None:
-    """The one called model of the project that a module without calls of its own is part of."""
+    """The one called model that a module without calls of its own is part of."""
     owners = [
         model
         for model in models
-        if model.forwards and isinstance(model.value, Instance) and holds(model.value, part, table)
+        if model.forwards
+        and (
+            holds(model.value, part, table)
+            if isinstance(model.value, Instance)
+            else contains(model.value, part, table)
+        )
     ]
     return owners[0] if len(owners) == 1 else None
+
+
+def contains(whole: Value, part: Value, table: Table) -> bool:
+    """Whether a layer of the framework is made of a module, as ``Sequential(encoder, head)``."""
+    if whole is part or not any(n.startswith(table.layer_packages) for n in called_names(whole)):
+        return False
+    return any(value is part for value in walk_back((whole,), enters_made))
 
 
 def asked_by_method(plan: Plan, parts: list[Model]) -> list[Instance]:
