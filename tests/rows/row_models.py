@@ -273,6 +273,15 @@ APART = [
 
 #: Models that mix their samples, with a word of the reason.
 COUPLED = [
+    (Small("a branch that writes more than is chosen",
+          "m = x[:, 0] > 0\nout = self.fc(x)\nif m.any():\n"
+          "    out[m] = self.fc(2 * x[m])\n    out[:, 0] = 0.0\nreturn out", LINEAR, runs=False), "any"),
+    (Small("a branch whose name goes on",
+          "m = x[:, 0] > 0\nout, h = self.fc(x), 1.0\nif m.any():\n"
+          "    h = 2.0\n    out[m] = self.fc(2 * x[m])\nreturn out * h", LINEAR, runs=False), "any"),
+    (Small("a branch by another mask",
+          "m, n = x[:, 0] > 0, x[:, 1] > 0\nout = self.fc(x)\nif m.any():\n"
+          "    out[n] = self.fc(2 * x[n])\nreturn out", LINEAR, runs=False), "any"),
     (Small("chances among the samples",
            "law = torch.distributions.Categorical(logits=self.fc(x)[:, 0])\n"
            "return self.fc(x) + law.entropy()", LINEAR), "sample"),
@@ -453,6 +462,13 @@ CHECK = [
     (Small("fixed batch", "return self.fc(x).view(6, 3)", LINEAR), "number of samples"),
     (Small("samples one by one", "return torch.stack([self.fc(row) for row in x])", LINEAR),
      "one by one"),
+    (Small("a branch where anything is chosen",
+           "m = x[:, 0] > 0\nout = self.fc(x)\nif m.any():\n"
+           "    out[m] = self.fc(2 * x[m])\nreturn out", LINEAR), "picked by a condition"),
+    (Small("a round where nothing is chosen",
+           "out = self.fc(x)\nfor k in range(2):\n    m = x[:, k] > 0\n"
+           "    if not torch.any(m):\n        continue\n    h = self.fc(2 * x[m])\n"
+           "    out[m] = out[m] + h\nreturn out", LINEAR), "picked by a condition"),
     (Small("printed", "h = self.fc(x)\nprint(h.sum(1))\nreturn h", LINEAR, runs=False), "printed"),
     (Small("method of a library", "h = self.fc(x)\nreturn h.my_own_method()", LINEAR, runs=False),
      "my_own_method"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import libcst as cst
 
+from transpile.facts.skips import skips_nothing
 from transpile.facts.statements.compound import captured_names
 
 from .assignments import Assignments
@@ -128,6 +129,9 @@ class Statements(Assignments):
 
     def if_statement(self, node: cst.If) -> bool:
         """``if`` / ``elif`` / ``else``."""
+        if skips_nothing(self.module.source, node):
+            negated = isinstance(node.test, cst.UnaryOperation)
+            return True if negated else self.execute_body(node.body)
         test = self.evaluate(node.test)
         known, cause = decide(self, test)
         if known is not None:
