@@ -275,10 +275,12 @@ APART = [
 COUPLED = [
     (Small("a branch that writes more than is chosen",
           "m = x[:, 0] > 0\nout = self.fc(x)\nif m.any():\n"
-          "    out[m] = self.fc(2 * x[m])\n    out[:, 0] = 0.0\nreturn out", LINEAR, runs=False), "any"),
+          "    out[m] = self.fc(2 * x[m])\n    out[:, 0] = 0.0\nreturn out",
+          LINEAR, runs=False), "any"),
     (Small("a branch whose name goes on",
           "m = x[:, 0] > 0\nout, h = self.fc(x), 1.0\nif m.any():\n"
-          "    h = 2.0\n    out[m] = self.fc(2 * x[m])\nreturn out * h", LINEAR, runs=False), "any"),
+          "    h = 2.0\n    out[m] = self.fc(2 * x[m])\nreturn out * h",
+          LINEAR, runs=False), "any"),
     (Small("a branch by another mask",
           "m, n = x[:, 0] > 0, x[:, 1] > 0\nout = self.fc(x)\nif m.any():\n"
           "    out[n] = self.fc(2 * x[n])\nreturn out", LINEAR, runs=False), "any"),
