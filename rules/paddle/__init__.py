@@ -166,6 +166,7 @@ TABLE = Table(
     ),
     replacing=frozenset({"paddle.nn.SyncBatchNorm.convert_sync_batchnorm"}),
     gradient_switches={"stop_gradient": False, "trainable": True},
+    layer_containers=frozenset({"paddle.nn.LayerList", "paddle.nn.LayerDict"}),
     draws=frozenset(
         {
             "paddle.rand",

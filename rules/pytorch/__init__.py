@@ -336,6 +336,7 @@ TABLE = Table(
         | {f"torch.nn.utils.prune.{name}" for name in PRUNING}
     ),
     gradient_switches={"requires_grad": True},
+    layer_containers=frozenset({"torch.nn.ModuleList", "torch.nn.ModuleDict"}),
     thaws=True,
     early=drawn_above,
     draws=frozenset(

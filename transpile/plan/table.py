@@ -71,6 +71,7 @@ class Table:
         gradient_switches: attributes of parameters that switch their learning, to the value with
             which they learn.
         joins: the processes join within the script; else a process knows its role from the start.
+        layer_containers: classes that hold several layers, which a forward pass calls one by one.
         thaws: a wrap can be made to know parameters that are frozen when it is made.
         draws: functions that draw random numbers from a state of the process.
         filling_methods: methods of tensors that fill them with such numbers.
@@ -140,6 +141,7 @@ class Table:
     replacing: frozenset[str] = frozenset()
     gradient_switches: Mapping[str, bool] = field(default_factory=dict)
     joins: bool = True
+    layer_containers: frozenset[str] = frozenset()
     thaws: bool = False
     draws: frozenset[str] = frozenset()
     filling_methods: frozenset[str] = frozenset()

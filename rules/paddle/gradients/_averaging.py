@@ -10,6 +10,7 @@ from transpile.plan.models.wraps import find_wrap, wrapped_already
 from transpile.plan.query import query
 from transpile.rules.paddle.losses._shares import analysis
 from transpile.rules.paddle.models._bypasses import bypasses, parameters_beside
+from transpile.rules.paddle.models._unused import stops_the_wrap
 from transpile.rules.paddle.randomness._seeds import draws_noise, seeded
 
 #: What computes activations anew in the backward pass.
@@ -78,7 +79,7 @@ def averaged_by_hand(plan: Plan, model: Model) -> bool:
         True for search in (bypasses, parameters_beside) for _ in search(plan, model)
     )
     # A wrap stops where activations are computed anew: parameters are ready twice then.
-    passed = passed or bool(plan.facts.calls_to(*RECOMPUTING))
+    passed = passed or bool(plan.facts.calls_to(*RECOMPUTING)) or stops_the_wrap(plan, model)
     return passed and not isinstance(averagings(plan, model), str)
 
 

@@ -2,13 +2,14 @@
 
 What:
     Models that are trained through methods or parts of their own, that call themselves in a
-    training method, or that no variable holds have their gradients averaged over the processes
-    after the backward pass, before the optimizer or anything else uses them. So have tensors that
-    an optimizer holds and that belong to no model.
+    training method, that no variable holds, or that give outputs which a loss may do without have
+    their gradients averaged over the processes after the backward pass, before the optimizer or
+    anything else uses them. So have tensors that an optimizer holds and that belong to no model.
 
 Why:
     DataParallel averages what goes through its own call. Models that are reached in other ways
-    would each go on with the gradients of one process's data.
+    would each go on with the gradients of one process's data. It waits for the gradients of
+    outputs that no loss uses, and stops in the next step.
 
 Before:
     loss.backward()
@@ -42,6 +43,7 @@ from transpile.rules.paddle.gradients._averaging import (
     tensor_averagings,
 )
 from transpile.rules.paddle.models._batch_norm import has_batch_norm
+from transpile.rules.paddle.models._unused import stops_the_wrap
 
 CODES = {
     "PD313": "gradients are averaged where the optimizer steps",
@@ -79,7 +81,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
             key = (id(place.before), place.text)
             if key not in seen:
                 seen.add(key)
-                yield averaged(place, "a wrap would not see all that trains")
+                stops = stops_the_wrap(plan, model)
+                why = "wait for layers that steps leave out" if stops else "not see all that trains"
+                yield averaged(place, f"a wrap would {why}")
         if places and has_batch_norm(plan, model):
             place = places[0]
             assert isinstance(place, Averaging)

@@ -7,10 +7,19 @@ import libcst as cst
 from transpile.facts.events import Branch, Call
 from transpile.facts.values import Instance, Opaque, Value
 from transpile.plan.graph import called_names, made_of, walk_back
-from transpile.plan.model import Model, Plan
+from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.frozen import frozen_later
-from transpile.plan.models.learning import reached_by_losses
+from transpile.plan.models.learning import outputs, reached_by_losses
 from transpile.plan.models.parts import inside_others, walk_parts
+from transpile.plan.query import query
+from transpile.plan.unused.chosen_outputs import chooses_outputs
+from transpile.plan.unused.frozen_parts import frozen_behind_wrap
+from transpile.plan.unused.passed_over import (
+    are_told_layers,
+    is_called,
+    one_pass_at_a_time,
+    passes_over,
+)
 
 #: Parts of the names of layers that have no parameters.
 WITHOUT_PARAMETERS = (
@@ -22,28 +31,77 @@ WITHOUT_PARAMETERS = (
 CHANCE = ("random.", "numpy.random.", "paddle.rand")
 
 
+@query
 def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     """Whether some training step certainly or possibly leaves parameters of a model unused."""
+    layers = [value for value in walk_parts(model.value) if has_parameters(value)]
+    if frozen_behind_wrap(plan, model) or frozen_later(plan, model):
+        return True
+    if passes_over(plan, model, layers):
+        return True
     if not isinstance(model.value, Instance):
         return False
-    if frozen_later(plan, model):
-        return True
-    layers = [value for value in walk_parts(model.value) if has_parameters(value)]
     reached = reached_by_losses(plan)
     if not any(id(layer) in reached for layer in layers):
         # Its forward could not be followed: nothing is known of what it uses.
         return False
-    inner = inside_others(layers)
-    top = [layer for layer in layers if id(layer) not in inner]
+    top = outermost(layers)
     if any(id(layer) not in reached for layer in top):
         return True
-    for backward in plan.backwards:
-        if backward.event.detached or model not in backward.models:
-            continue
-        used = made_of(backward.loss)
-        if 0 < sum(id(layer) in used for layer in top) < len(top):
-            return True
+    if any(
+        leaves_out(backward, model, top) or chooses_outputs(plan, backward, model, layers)
+        for backward in plan.backwards
+    ):
+        return True
     return any(depends_on_data(plan, model, layer) for layer in top)
+
+
+@query
+def stops_the_wrap(plan: Plan, model: Model) -> bool:
+    """Whether steps leave parameters out in a way that DataParallel has no answer to.
+
+    It looks in each call for parameters that none of its outputs comes from. So it waits for those
+    of outputs that a loss does without, and stops where one of several calls before a backward
+    pass leaves out what another uses; it looks in the first step even where it is not told to.
+    """
+    layers = [value for value in walk_parts(model.value) if has_parameters(value)]
+    if is_called(plan, model.value) and not one_pass_at_a_time(plan, model.value):
+        return (
+            may_leave_parameters_out(plan, model)
+            or are_told_layers(plan, model, layers)
+            or calls_differ(plan, model, layers)
+        )
+    given = made_of(tuple(value for event in model.forwards for value in outputs(event)))
+    offered = [layer for layer in outermost(layers) if id(layer) in given]
+    return any(
+        leaves_out(backward, model, offered) or chooses_outputs(plan, backward, model, layers)
+        for backward in plan.backwards
+    )
+
+
+def calls_differ(plan: Plan, model: Model, layers: list[Value]) -> bool:
+    """Whether calls that one loss is made of use different layers of a model."""
+    for backward in plan.backwards:
+        behind = made_of(backward.loss)
+        calls = [e for e in model.forwards if any(id(value) in behind for value in e.result)]
+        made = [made_of(event.result) for event in calls]
+        if len({frozenset(id(layer) for layer in layers if id(layer) in one) for one in made}) > 1:
+            return True
+    return False
+
+
+def outermost(layers: list[Value]) -> list[Value]:
+    """The layers that no other of them holds."""
+    inner = inside_others(layers)
+    return [layer for layer in layers if id(layer) not in inner]
+
+
+def leaves_out(backward: Backward, model: Model, layers: list[Value]) -> bool:
+    """Whether a backward pass through a model does without some layers that others need."""
+    if backward.event.detached or model not in backward.models:
+        return False
+    used = made_of(backward.loss)
+    return 0 < sum(id(layer) in used for layer in layers) < len(layers)
 
 
 def has_parameters(value: Value) -> bool:

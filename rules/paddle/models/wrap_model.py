@@ -22,8 +22,9 @@ After:
 
 Refuses when:
     no variable holds the model from where it is ready to where it is called, or it is trained
-    through a method other than its call, and its gradients cannot be averaged by hand; it is
-    trained inside a call that cannot be analysed; its gradients are taken by hand.
+    through a method other than its call, or a loss may do without some of its outputs, and its
+    gradients cannot be averaged by hand; it is trained inside a call that cannot be analysed; its
+    gradients are taken by hand.
 
 Source:
     https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/DataParallel_en.html
@@ -48,18 +49,18 @@ from transpile.layout.calls import written_call
 from transpile.layout.lines import statement_indentation
 from transpile.plan.flow.gate import hidden_training
 from transpile.plan.graph import called_names
-from transpile.plan.model import Plan
+from transpile.plan.model import Model, Plan
 from transpile.plan.models.absent import world_test
 from transpile.plan.models.averaging import averaged_already
 from transpile.plan.models.frozen import unfrozen_later
 from transpile.plan.models.wraps import Wrap, find_wrap, wrapped_already
 from transpile.rule import Answer, Change, Helper, Remark, Ruling, Rulings
-from transpile.rules.paddle.gradients._averaging import averaged_by_hand
+from transpile.rules.paddle.gradients._averaging import averaged_by_hand, averagings
 from transpile.rules.paddle.high_level._high_level import MODEL, is_static
 from transpile.rules.paddle.models._batch_norm import has_batch_norm
 from transpile.rules.paddle.models._bypasses import bypasses, parameters_beside
 from transpile.rules.paddle.models._split_calls import whole_because
-from transpile.rules.paddle.models._unused import may_leave_parameters_out
+from transpile.rules.paddle.models._unused import may_leave_parameters_out, stops_the_wrap
 from transpile.rules.paddle.static._static import static_of
 
 CODES = {
@@ -109,12 +110,18 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "compute what needs it in the model's forward",
             )
         found = find_wrap(plan, model)
+        if not isinstance(found, str) and stops_the_wrap(plan, model):
+            found = stopped(plan, model)
         if isinstance(found, str):
             yield Ruling.refuse(
                 "PD302",
                 (module, node),
                 f"this model learns but cannot be wrapped: {found}",
-                "keep the model in one variable from its making to its calls",
+                (
+                    "use all that the model gives in every loss, and call it once in each step"
+                    if stops_the_wrap(plan, model)
+                    else "keep the model in one variable from its making to its calls"
+                ),
             )
             continue
         unfrozen = unfrozen_later(plan, model, found.order)
@@ -182,6 +189,17 @@ def refusals(plan: Plan) -> Iterator[Answer]:
                         "gradients",
                         "call backward() on the loss in the script",
                     )
+
+
+def stopped(plan: Plan, model: Model) -> str:
+    """Why no wrap can hold a model whose steps leave parameters out, nor can it do without one."""
+    by_hand = averagings(plan, model)
+    assert isinstance(by_hand, str)
+    return (
+        "a loss may do without some outputs of its calls, or one of several calls without some of "
+        "its layers, for whose gradients DataParallel would wait; nor can its gradients be "
+        f"averaged by hand: {by_hand}"
+    )
 
 
 def is_prepared(value: Opaque) -> bool:

@@ -10,22 +10,22 @@ from transpile.facts.events import Branch, Call, Event
 from transpile.facts.values import Constant, Instance, ModuleValue, Opaque, Value
 from transpile.plan.graph import called_names, made_of, method_calls, walk_back
 from transpile.plan.model import Backward, Model, Plan
-from transpile.plan.models.frozen import frozen_later, switches_of, switches_whole
-from transpile.plan.models.learning import outputs, reached_by_losses, training_forwards
+from transpile.plan.models.frozen import frozen_later
+from transpile.plan.models.learning import outputs, reached_by_losses
 from transpile.plan.models.method_calls import training_method_calls
 from transpile.plan.models.parts import inside_others, walk_parts
-from transpile.plan.models.wraps import Wrap, wrap_alone
 from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off
-from transpile.rules.pytorch.models._unused.chosen_outputs import chooses_outputs
-from transpile.rules.pytorch.models._unused.cut_off import may_be_cut_off, takes_gradients
-from transpile.rules.pytorch.models._unused.passed_over import (
+from transpile.plan.unused.chosen_outputs import chooses_outputs
+from transpile.plan.unused.frozen_parts import frozen_behind_wrap
+from transpile.plan.unused.passed_over import (
     is_called,
     one_pass_at_a_time,
     passes_over,
     passes_vary,
 )
-from transpile.rules.pytorch.models._unused.varying_tests import is_about_data
+from transpile.plan.unused.varying_tests import is_about_data
+from transpile.rules.pytorch.models._unused.cut_off import may_be_cut_off, takes_gradients
 
 #: Layers of torch.nn that have no parameters.
 WITHOUT_PARAMETERS = (
@@ -176,30 +176,6 @@ def is_picked_by_name(plan: Plan, value: Value) -> bool:
         return False
     return function.value.attr.value == "__dict__" and any(
         isinstance(package, ModuleValue) for package in plan.facts.values_of(function.value.value)
-    )
-
-
-def frozen_behind_wrap(plan: Plan, model: Model) -> bool:
-    """Whether parts of a model are frozen once it is wrapped, and the wrap waits for them."""
-    wrap = wrap_alone(plan, model)
-    if not isinstance(wrap, Wrap) or wrap.thawed:
-        return False
-    forwards = training_forwards(plan, model)
-    return any(
-        off
-        and event.order >= wrap.order
-        and is_before(event, forwards)
-        and not switches_whole(plan, event, model, forwards)
-        for event, off, _ in switches_of(plan, model)
-    )
-
-
-def is_before(event: Event, others: list[Event]) -> bool:
-    """Whether some others happen behind an event, in the next round of a loop perhaps."""
-    around = {id(loop.node) for loop in event.loops()}
-    return any(
-        other.order > event.order or any(id(loop.node) in around for loop in other.loops())
-        for other in others
     )
 
 

@@ -11,7 +11,7 @@ from transpile.facts.values import Constant, External, Instance, Opaque, Sequenc
 from transpile.facts.walk import descendants
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
-from transpile.rules.pytorch.models._unused.slices import names_in
+from transpile.plan.unused.slices import names_in
 
 RANGE, ZIP, LEN, MIN = (External(f"builtins.{name}") for name in ("range", "zip", "len", "min"))
 #: Operators that give a part of what they are given.

@@ -14,6 +14,7 @@ from transpile.facts.values import (
     External,
     Function,
     Instance,
+    Mapping,
     Opaque,
     Value,
     Values,
@@ -24,10 +25,10 @@ from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.parts import walk_parts
 from transpile.plan.models.reaches import accessed
 from transpile.plan.query import query
-from transpile.rules.pytorch.models._unused.lengths import Lengths
-from transpile.rules.pytorch.models._unused.slices import leave_some
-from transpile.rules.pytorch.models._unused.uses import NO_USES, Uses, own_attribute
-from transpile.rules.pytorch.models._unused.varying_tests import (
+from transpile.plan.unused.lengths import Lengths
+from transpile.plan.unused.slices import leave_some
+from transpile.plan.unused.uses import NO_USES, Uses, own_attribute
+from transpile.plan.unused.varying_tests import (
     Arm,
     covers,
     draws_some,
@@ -36,7 +37,6 @@ from transpile.rules.pytorch.models._unused.varying_tests import (
     varies,
 )
 
-CONTAINERS = frozenset({"torch.nn.ModuleList", "torch.nn.ModuleDict"})
 #: What draws each of several numbers once: all of them, in some order.
 EACH_ONCE = frozenset({"randperm", "permutation"})
 
@@ -75,6 +75,21 @@ def passes_vary(plan: Plan, model: Model, layers: list[Value]) -> bool:
     """
     return any(
         Passes(plan, part, name, uses[name]).vary()
+        for part, uses in named_layers(model, layers)
+        for name in uses
+    )
+
+
+def are_told_layers(plan: Plan, model: Model, layers: list[Value]) -> bool:
+    """Whether calls of a module are told which of several layers they use.
+
+    Args:
+        plan: the plan.
+        model: the model.
+        layers: its layers with parameters.
+    """
+    return any(
+        Passes(plan, part, name, uses[name]).are_told()
         for part, uses in named_layers(model, layers)
         for name in uses
     )
@@ -150,7 +165,8 @@ class Passes:
             taken = self.lengths.cut_out_of(function.module, node)
             if taken is not None and self.contains():
                 if self.is_chosen_by_caller(function, taken):
-                    return True
+                    if one_pass_at_a_time(self.plan, self.part):
+                        return True
                 if any(map(self.is_by_chance, self.bounds(taken))):
                     return True
                 picked.add(self.index(taken))
@@ -182,9 +198,20 @@ class Passes:
                     return True
         return False
 
+    def are_told(self) -> bool:
+        """Whether each pass is told which of several layers it uses."""
+        taken = (
+            (function, self.lengths.cut_out_of(function.module, node))
+            for function, node in self.uses.used
+        )
+        return self.contains() and any(
+            cut is not None and self.is_chosen_by_caller(function, cut) for function, cut in taken
+        )
+
     def contains(self) -> bool:
         """Whether the attribute holds several layers, which are called one by one."""
-        return any(CONTAINERS.intersection(called_names(value)) for value in self.values)
+        containers = self.plan.table.layer_containers
+        return any(containers.intersection(called_names(value)) for value in self.values)
 
     def is_counted(self, module: Module, node: cst.CSTNode) -> bool:
         """Whether it is only asked how many layers there are."""
@@ -226,7 +253,7 @@ class Passes:
 
     def is_chosen_by_caller(self, function: Function, node: cst.Subscript) -> bool:
         """Whether a layer is picked by what each pass is given, and is one of several."""
-        if function.name != "forward" or not one_pass_at_a_time(self.plan, self.part):
+        if function.name != "forward":
             return False
         given = {
             parameter.name.value
@@ -250,12 +277,14 @@ class Passes:
         return None
 
     def leaves_some(self, picked: set[object]) -> bool:
-        """Whether what is picked by fixed numbers is certainly not all."""
+        """Whether what is picked by fixed numbers or names is certainly not all."""
         if None in picked:
             return False
         for value in self.values:
             given = value.arguments.get("modules", 0) if isinstance(value, Opaque) else None
             for held in given.values if given is not None else ():
+                if isinstance(held, Mapping) and not picked.issuperset(held.entries):
+                    return True
                 elements = getattr(held, "elements", ())
                 if getattr(held, "rest", ()) or len(elements) > len(picked):
                     return True
@@ -344,7 +373,7 @@ def is_called(plan: Plan, part: Value) -> bool:
 def one_pass_at_a_time(plan: Plan, part: Value) -> bool:
     """Whether a model is called once for each backward pass, at one place.
 
-    DistributedDataParallel looks for what the last of several calls does without.
+    A wrap looks for what the last of several calls does without.
     """
     calls = [event for event in plan.facts.reached_calls if any(v is part for v in event.callee)]
     for backward in plan.backwards:

@@ -14,7 +14,12 @@ from transpile.plan.model import Plan
 #: What draws random numbers, beside the functions of the framework.
 DRAWN = ("random.", "numpy.random.")
 #: Attributes of tensors that are the same for every batch.
-FIXED = frozenset({"is_cuda", "is_xpu", "device", "dtype", "ndim", "requires_grad", "training"})
+FIXED = frozenset(
+    {
+        "is_cuda", "is_xpu", "device", "dtype", "ndim", "requires_grad", "training", "place",
+        "stop_gradient",
+    }
+)  # fmt: skip
 #: An arm of a test, by the identity of the test's statement or expression.
 Arm = tuple[int, str]
 

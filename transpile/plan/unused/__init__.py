@@ -1,0 +1,1 @@
+"""Parts of a model that a training step may do without."""
