@@ -147,6 +147,42 @@ def $shard_feed(feed, program=None):
         (FLUID,),
         ("get_trainer_count", "shard_rows"),
     ),
+    "shard_fixed_feed": HelperSource(
+        '''
+def $shard_fixed_feed(feed, program=None, fixed=()):
+    """Return this trainer's rows of every array that is fed to the program.
+
+    What is fixed is declared with the number of rows of a share.
+    """
+    if $get_trainer_count() == 1:
+        return feed
+    # A compiled program has no blocks of its own.
+    program = getattr(program, "_program", program) or $fluid.default_main_program()
+    block = program.global_block()
+    shared = dict(feed)
+    known = [name for name in feed if block.has_var(name)]
+    batches = [n for n in known if n in fixed or block.var(n).shape[0] == -1]
+    shared.update($shard_rows(dict((name, feed[name]) for name in batches)))
+    return shared
+''',
+        (FLUID,),
+        ("get_trainer_count", "shard_rows"),
+    ),
+    "share_size": HelperSource(
+        '''
+def $share_size(size):
+    """Return how many rows this trainer has of a batch that has always this many."""
+    trainers = $get_trainer_count()
+    if size % trainers:
+        raise ValueError(
+            "batch size %d is not divisible by %d trainers: the nearest that is: %d"
+            % (size, trainers, max(1, int(round(size / float(trainers)))) * trainers)
+        )
+    return size // trainers
+''',
+        (),
+        ("get_trainer_count",),
+    ),
     "shard_rows": HelperSource(
         '''
 def $shard_rows(arrays):

@@ -25,6 +25,7 @@ class Division:
         call: the call whose arguments, up to that with the node, the helper takes all; its method
             becomes the one of the next field. None where the helper takes the node alone.
         method: what is called then.
+        fixed: the names of what is fed whose size is declared.
     """
 
     helper: str
@@ -33,6 +34,7 @@ class Division:
     program: str = ""
     call: cst.Call | None = None
     method: str = ""
+    fixed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Plan
 from transpile.rules.fluid._roles import Run
 from transpile.rules.fluid.data._divisions import Answer, Divided, Division, Undivided, reading_rank
+from transpile.rules.fluid.data._fixed_sizes import fixed_names
 from transpile.rules.fluid.data._loaders import LOADERS, Loaders
 from transpile.rules.fluid.data._readers import FEEDER, Readers
 
@@ -128,7 +129,9 @@ class Feeds:
         program = ""
         if given is not None and given.node is not None and given.values != (Constant(None),):
             program = module.source.code(given.node)
-        return Division("shard_feed", module, node, program)
+        fixed = fixed_names(self.plan)
+        helper = "shard_fixed_feed" if fixed else "shard_feed"
+        return Division(helper, module, node, program, fixed=fixed)
 
     def at_feeder(self, run: Run, value: Value) -> Answer:
         """The division of the list of samples that a feeder is given."""

@@ -5,7 +5,8 @@ What:
     helper that yields this trainer's share of each batch. A batch that cannot be divided is padded
     with its own first samples where it is the last one, and stops the script where it is not.
     Arrays that the script feeds without a reader are divided where they are fed. A loader that
-    makes batches of single samples is given lists of them instead.
+    makes batches of single samples is given lists of them instead. Where variables are made with
+    the number of rows of a whole batch, they are given that of a share.
 
 Why:
     The servers average the gradients of the trainers, so that shares of equal size give the
@@ -22,7 +23,8 @@ After:
 
 Refuses when:
     it cannot be seen what is fed; one reader feeds the training and an evaluation; one call runs
-    the program that trains or another one; a loader draws from a data set itself; nothing is fed.
+    the program that trains or another one; a loader draws from a data set itself; nothing is fed;
+    variables are made for the rows of a whole batch, and other runs need these.
 
 Source:
     https://www.paddlepaddle.org.cn/documentation/docs/en/1.8/advanced_guide/distributed_training/cluster_howto_en.html
@@ -40,6 +42,7 @@ from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
 from transpile.rules.fluid._roles import roles_of
 from transpile.rules.fluid.data._divisions import Divided, Division
 from transpile.rules.fluid.data._feeds import Feeds
+from transpile.rules.fluid.data._fixed_sizes import fixed_sizes
 from transpile.text.edit import wrap
 from transpile.text.span import Span
 
@@ -78,6 +81,13 @@ def decide(plan: Plan) -> Iterator[Answer]:
             else:
                 yield Ruling.refuse("FL202", answer, answer.why, answer.advice)
 
+    for shaped, size in fixed_sizes(plan):
+        if isinstance(size, Division):
+            why = "this is the number of rows of a trainer's share"
+            yield Ruling.apply("FL201", size, why, data=size)
+        else:
+            yield Ruling.refuse("FL202", shaped.event, size.why, size.advice)
+
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
     """The helper around the reader or the feed."""
@@ -96,6 +106,10 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         ):
             yield In(division.module, edit)
         return
-    after = f", {division.program})" if division.program else ")"
+    given = [division.program] if division.program else []
+    if division.fixed:
+        names = ", ".join(f'"{each}"' for each in division.fixed)
+        given.append(f"fixed=[{names}]")
+    after = "".join(f", {each}" for each in given) + ")"
     for edit in wrap_expression(source, division.node, f"{name}(", after):
         yield In(division.module, edit)
