@@ -200,3 +200,17 @@ def test_one_call_for_training_and_testing_cannot_be_divided(chosen: str) -> Non
     )
     told = codes(script)
     assert ("FL202" in told) is (chosen != "main")
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "losses = [exe.run(feed=feeder.feed(batch)) for batch in train()]\n",
+        "losses = [exe.run(feed=feeder.feed(b)) for epoch in range(3) for b in train() if b]\n",
+        "for epoch in range(3):\n    all_of = [exe.run(feed=feeder.feed(b)) for b in train()]\n",
+    ],
+)
+def test_batches_that_a_comprehension_draws_are_shared_out(loop: str) -> None:
+    before = SCRIPT[: SCRIPT.index("for batch in")]
+    text = written(before + "train = paddle.batch(rows, 8)\n" + loop)
+    assert " in shard_reader(train)()" in text

@@ -50,8 +50,9 @@ class Readers:
         What is set on an object, such as the data of a tensor, does not show in the values.
         """
         for loop in loops_around(run.event):
+            clauses = clauses_of(loop.node)
             for event in self.iterations:
-                if event.node is not loop.node:
+                if not any(event.node is clause for clause in clauses):
                     continue
                 found = [
                     value
@@ -162,6 +163,18 @@ class Readers:
             if any(id(source) in made for source in found):
                 return True
         return False
+
+
+def clauses_of(loop: cst.CSTNode) -> list[cst.CSTNode]:
+    """What of a loop goes over something: the statement, or the clauses of a comprehension."""
+    if not isinstance(loop, cst.BaseComp):
+        return [loop]
+    found: list[cst.CSTNode] = []
+    clause: cst.CompFor | None = loop.for_in
+    while clause is not None:
+        found.append(clause)
+        clause = clause.inner_for_in
+    return found
 
 
 def makes(source: Opaque | Generator, event: Event) -> bool:

@@ -154,7 +154,7 @@ After:
     optimizer = paddle.optimizer.Adam(0.01, parameters=parameters, grad_clip=clip)
 
 When to ignore:
-    Where a hook multiplies gradients by a number.
+    Where a hook multiplies gradients by a number, which is not seen here.
 """,
     "PD722": """\
 Why:

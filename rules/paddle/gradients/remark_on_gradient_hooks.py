@@ -1,7 +1,8 @@
 """Warn of hooks that see gradients before they are averaged.
 
 What:
-    A hook on a tensor or a parameter is warned of.
+    A hook on a tensor or a parameter is warned of, but for one that is seen to multiply a gradient
+    by a number.
 
 Why:
     paddle.DataParallel averages gradients behind such code, which sees those of one process's share
@@ -28,7 +29,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.facts.values import Opaque
+import libcst as cst
+
+from transpile.facts.events import Event
+from transpile.facts.values import Function, Opaque, only_constant
+from transpile.facts.walk import descendants
+from transpile.plan.hooks.changes import Kind, worst_change
+from transpile.plan.hooks.functions import hooks_of, is_kept_by_hook
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Remark
 
@@ -44,6 +51,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
             continue
         if any(isinstance(c, Opaque) and c.name in HOOKS for c in event.callee):
             seen.add(id(event.node))
+            if multiplies(plan, event):
+                continue
             yield Remark.warn(
                 "PD408",
                 event,
@@ -52,3 +61,42 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "change the gradients of the parameters between backward() and step(), or clip "
                 "them by the optimizer's grad_clip",
             )
+
+
+def multiplies(plan: Plan, event: Event) -> bool:
+    """Whether a hook does nothing but multiply its gradient by a number that all processes have."""
+    given = event.arguments.get("hook", 0)
+    hooks = list(hooks_of(event, 0))
+    if given is None or len(hooks) != len(given.values) or is_kept_by_hook(event, 0):
+        return False
+    return bool(hooks) and all(
+        worst_change(function.node, names) is Kind.MULTIPLE
+        and uses_numbers_alone(plan, function, names)
+        for function, names in hooks
+    )
+
+
+def uses_numbers_alone(plan: Plan, function: Function, gradients: set[str]) -> bool:
+    """Whether a hook keeps nothing, and uses nothing but gradients and numbers that are known."""
+    inside = list(descendants(function.node.body))
+    if any(isinstance(node, (cst.Global, cst.Nonlocal, cst.If, cst.IfExp)) for node in inside):
+        return False
+    local = set(gradients)
+    for node in inside:
+        if isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)):
+            for each in node.targets if isinstance(node, cst.Assign) else (node,):
+                if not isinstance(each.target, cst.Name):
+                    return False
+                local.add(each.target.value)
+    words = {id(node.attr) for node in inside if isinstance(node, cst.Attribute)}
+    words |= {id(node.keyword) for node in inside if isinstance(node, cst.Arg) and node.keyword}
+    names = [n for n in inside if isinstance(n, cst.Name) and id(n) not in words]
+    return all(name.value in local or is_number(plan, function, name) for name in names)
+
+
+def is_number(plan: Plan, function: Function, name: cst.Name) -> bool:
+    """Whether a name stands for a number that is known."""
+    scope = function.module.scope
+    values = plan.facts.values_of(name) or (scope.names.get(name.value, ()) if scope else ())
+    known = only_constant(values)
+    return known is not None and isinstance(known.value, (int, float))

@@ -1,0 +1,1 @@
+"""Code of the script that is given gradients within a backward pass."""
