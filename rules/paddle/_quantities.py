@@ -200,7 +200,10 @@ LAYERS = Layers(
     flat=("paddle.vision.models.",),
     several_models=("inception", "Inception", "googlenet", "GoogLeNet"),
     several=frozenset(
-        {"RNN", "LSTM", "GRU", "SimpleRNN", "BiRNN", "LSTMCell", "MultiHeadAttention"}
+        {
+            "RNN", "LSTM", "GRU", "SimpleRNN", "BiRNN", "SimpleRNNCell", "LSTMCell", "GRUCell",
+            "MultiHeadAttention",
+        }
     ),
     recurrent={"paddle.nn.GRU": False, "paddle.nn.SimpleRNN": False, "paddle.nn.LSTM": True},
     parameterless=PARAMETERLESS,

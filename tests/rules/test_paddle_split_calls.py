@@ -157,3 +157,55 @@ def test_a_converted_script_is_left_as_it_is() -> None:
     assert again.text == text
     unguarded = convert(text, Options(respect_distributed=False, shard="calls"))
     assert unguarded.text == text and unguarded.outcome is Outcome.UNCHANGED
+
+
+MADE_FOR_BATCHES = """\
+import paddle
+import paddle.nn as nn
+
+paddle.seed(0)
+B = 8
+
+
+class Net(nn.Layer):
+    def __init__(self, batch):
+        super().__init__()
+        self.batch = batch
+        self.cell, self.out = nn.{cell}(3, 5), nn.Linear(5, 1)
+
+    def forward(self, x):
+        h = {state}
+        for t in range(x.shape[1]):
+            o, h = self.cell(x[:, t], h)
+        return self.out(o)
+
+
+net = Net(B)
+opt = paddle.optimizer.SGD(0.1, parameters=net.parameters())
+data = paddle.io.TensorDataset([paddle.ones([32, 4, 3])])
+for (x,) in paddle.io.DataLoader(data, batch_size=B):
+    loss = net(x).mean()
+    loss.backward()
+    opt.step()
+    opt.clear_grad()
+"""
+STATE = "paddle.zeros([self.batch, 5])"
+
+
+def test_a_model_that_is_made_for_one_batch_size_is_not_split() -> None:
+    text = MADE_FOR_BATCHES.format(cell="GRUCell", state=STATE)
+    found = convert(text, Options(shard="calls"), path="train.py").findings
+    (refusal,) = [each for each in found if each.code == "PD352"]
+    assert "made for one batch size" in refusal.message
+    by_input = text.replace("self.batch, 5", "x.shape[0], 5")
+    found = convert(by_input, Options(shard="calls"), path="train.py").findings
+    assert not any(each.code == "PD352" for each in found)
+
+
+@pytest.mark.parametrize("cell", ["GRUCell", "SimpleRNNCell", "LSTMCell"])
+def test_what_cells_give_is_known(cell: str) -> None:
+    state = f"({STATE}, {STATE})" if cell == "LSTMCell" else STATE
+    text = MADE_FOR_BATCHES.format(cell=cell, state=state)
+    result = convert(text, Options(shard="auto"), path="train.py")
+    assert not result.findings
+    assert "paddle.zeros([split_batch(self.batch), 5])" in result.text

@@ -276,7 +276,8 @@ class SplitCalls(paddle.DataParallel):
         dist.all_reduce(wrong)
         if float(wrong) > 0:
             raise RuntimeError(
-                "samples of this model depend on each other: do not split its calls"
+                "samples of this model depend on each other, or it takes no other "
+                "number of them: do not split its calls"
             ) from cause
         self._layers.set_state_dict(state)
         for layer in training:

@@ -14,6 +14,7 @@ from transpile.plan.models.function_gradients import parameter_gradients
 from transpile.plan.models.learning import training_forwards
 from transpile.plan.models.parts import walk_parts
 from transpile.plan.models.wraps import find_wrap
+from transpile.rules.paddle.data._batch_sizes import places
 from transpile.rules.paddle.gradients._averaging import RECOMPUTING
 from transpile.rules.paddle.models._bypasses import parameters_beside
 
@@ -33,6 +34,8 @@ def whole_because(plan: Plan, model: Model) -> str:
         kept = what_is_kept(cls)
         if kept:
             return kept
+    if made_for_batches(plan, model):
+        return "it is made for one batch size, which the rows of one process would not fit"
     if parameter_gradients(plan, model):
         return "gradients of its parameters are taken by function, where no wrap averages them"
     if next(parameters_beside(plan, model), None) is not None:
@@ -48,6 +51,14 @@ def whole_because(plan: Plan, model: Model) -> str:
         if any(is_array(argument.values) for argument in event.arguments.items):
             return "it is given arrays of NumPy, not tensors"
     return ""
+
+
+def made_for_batches(plan: Plan, model: Model) -> bool:
+    """Whether a model's own code shapes what it computes by the size of the training batches."""
+    own = {id(cls.node) for cls in classes_of(model)}
+    return any(
+        id(parent) in own for use in places(plan) for parent in use.module.source.parents(use.node)
+    )
 
 
 def classes_of(model: Model) -> Iterator[Class]:

@@ -87,7 +87,10 @@ def refusal(plan: Plan, why: str) -> Ruling:
     """The refusal of a script whose calls cannot be split."""
     models = plan.trained_models
     module, node = home(plan, models[0]) if models else (plan.entry, plan.entry.source.tree)
-    advice = "keep the samples of a batch apart within the model, or distribute it by hand"
+    advice = (
+        "keep the samples of a batch apart within the model and take their number from what it is "
+        "given, or distribute it by hand"
+    )
     return Ruling.refuse("PD352", (module, node), why, advice)
 
 
