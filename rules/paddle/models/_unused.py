@@ -9,7 +9,7 @@ from transpile.facts.values import Instance, Opaque, Value
 from transpile.plan.graph import called_names, made_of, walk_back
 from transpile.plan.model import Backward, Model, Plan
 from transpile.plan.models.frozen import frozen_later
-from transpile.plan.models.learning import outputs, reached_by_losses
+from transpile.plan.models.learning import outputs, reached_by_losses, training_forwards
 from transpile.plan.models.parts import inside_others, walk_parts
 from transpile.plan.query import query
 from transpile.plan.unused.chosen_outputs import chooses_outputs
@@ -71,7 +71,8 @@ def stops_the_wrap(plan: Plan, model: Model) -> bool:
             or are_told_layers(plan, model, layers)
             or calls_differ(plan, model, layers)
         )
-    given = made_of(tuple(value for event in model.forwards for value in outputs(event)))
+    calls = training_forwards(plan, model)
+    given = made_of(tuple(value for event in calls for value in outputs(event)))
     offered = [layer for layer in outermost(layers) if id(layer) in given]
     return any(
         leaves_out(backward, model, offered) or chooses_outputs(plan, backward, model, layers)
