@@ -177,13 +177,27 @@ def reaches(value: Value, lower: Value, stride: Values) -> bool:
         return False
     if value.name == "Add":
         for first, second in (value.operands, tuple(reversed(value.operands))):
-            if any(one is lower for one in first) and same(second, stride):
+            again = any(one is lower or is_same_product(one, lower) for one in first)
+            if again and same(second, stride):
                 return True
     if value.name == "Multiply":
         for factor, size in (value.operands, tuple(reversed(value.operands))):
             if same(size, stride) and is_next(factor, lower):
                 return True
     return False
+
+
+def is_same_product(value: Value, other: Value) -> bool:
+    """Whether two products are of the same two factors."""
+    products = [
+        one.operands
+        for one in (value, other)
+        if isinstance(one, Opaque) and one.kind == "operation" and one.name == "Multiply"
+    ]
+    if len(products) != 2:
+        return False
+    (first, second), turned = products[0], tuple(reversed(products[1]))
+    return any(same(first, one) and same(second, two) for one, two in (products[1], turned))
 
 
 def last_words(value: Opaque) -> list[str]:
