@@ -580,6 +580,22 @@ def test_models_keep_samples_apart_where_that_is_shown(made: str, expected: str)
     assert describe(found).startswith(expected)
 
 
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        ("model(x).norm(2).pow(2)", "sum"),
+        ("model(x).norm() ** 2", "sum"),
+        ("torch.norm(model(x)).square() * 1.0", "unknown"),
+        ("torch.norm(model(x), p=2).pow(2) / len(x)", "mean"),
+        ("model(x).norm(1).pow(2)", "unknown"),
+        ("model(x).norm(2).pow(3)", "unknown"),
+        ("model(x).norm(dim=0).pow(2).sum()", "unknown"),
+    ],
+)
+def test_squares_of_norms_are_sums(made: str, expected: str) -> None:
+    assert describe(measured(made)).startswith(expected)
+
+
 def test_functions_of_layer_packages_are_no_layers() -> None:
     """What a function of torch.nn.utils gives of outputs has no methods of a layer."""
     found = measured("torch.nn.utils.parameters_to_vector([model(x)]).norm()")

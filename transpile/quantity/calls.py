@@ -292,7 +292,9 @@ class Calls(Tensors, Losses):
         if word in ("max", "min") and len(given) > 1:
             return guarded(word, given) or algebra.nonlinear(word, *given)
         if word == "pow" and len(given) == 2:
-            return self.power(first, value.arguments.items[1].values)
+            return self.power(
+                first, value.arguments.items[1].values, value.arguments.items[0].values
+            )
         if word in ("range", "slice", "hash", "id", "callable", "hasattr", "type"):
             return domain.equal(tensor=False)
         if word in ("str", "repr", "format", "print", "ord", "chr"):

@@ -9,6 +9,7 @@ from transpile.records import replace
 from . import algebra, domain
 from .domain import Duty, Kind, Pending, Quantity
 from .models.outputs import Models
+from .tensors.norms import squared_norm
 
 
 class Numbers(Models):
@@ -48,8 +49,11 @@ class Numbers(Models):
                 )
         return found
 
-    def power(self, base: Quantity, exponent: Values) -> Quantity:
-        """``base ** exponent``."""
+    def power(self, base: Quantity, exponent: Values, made: Values) -> Quantity:
+        """``base ** exponent``, with the values that are taken to the power."""
+        squares = squared_norm(self.look, made, exponent)
+        if squares is not None:
+            return squares
         constant = only_constant(exponent)
         if base.kind is Kind.EQUAL and base.degree and constant is not None:
             if isinstance(constant.value, int):

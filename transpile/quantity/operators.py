@@ -88,7 +88,7 @@ class Operators(Accesses):
                 Pending(Duty.DENOMINATOR, right_operand(value.node), value.module),
             )
         if name == "Power":
-            return self.power(self.look(value.operands[0]), value.operands[1])
+            return self.power(self.look(value.operands[0]), value.operands[1], value.operands[0])
         if name == "MatrixMultiply":
             return matrix_product(self.look(value.operands[0]), self.look(value.operands[1]))
         if name in ("Minus", "Plus"):

@@ -182,7 +182,7 @@ class Tensors(Numbers, Places):
         if plain in NEGATIONS:
             return tensor
         if plain == "pow" and others:
-            return self.power(tensor, given.positional()[0])
+            return self.power(tensor, given.positional()[0], handed(value))
         if plain in PAIRWISE:
             return pairwise(tensor, others)
         if plain in MATRIX_PRODUCTS or plain in BATCHED_PRODUCTS or plain == "einsum":
