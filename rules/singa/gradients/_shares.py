@@ -18,7 +18,7 @@ from transpile.quantity.asking import Analysis, Kind, Quantity, describe
 from transpile.records import dataclass, replace
 from transpile.rules.singa._quantities import keeps_gradients
 from transpile.rules.singa._roles import is_evaluation, model_calls
-from transpile.rules.singa._vocabulary import BACKWARD, FROM_NUMPY, TENSOR
+from transpile.rules.singa._vocabulary import BACKWARD, FROM_NUMPY, TENSOR, TO_NUMPY
 
 ROWS, MEAN, SAME = "rows", "mean", "same"
 #: Where functions stand that make tensors.
@@ -75,7 +75,8 @@ class Shares(Analysis):
         unheard = name.startswith(FUNCTIONS) and not self.vocabulary.operation(
             name.rpartition(".")[2]
         )
-        if unheard and found.independent and name not in self.vocabulary.losses:
+        made = unheard and name not in (TO_NUMPY, *self.vocabulary.losses)
+        if made and found.independent:
             # What a script copies into it may be a batch.
             return domain.unknown(f"nothing is known of {name}", certain=True)
         return found
