@@ -14,7 +14,9 @@ from transpile.records import dataclass
 from transpile.rules.mxnet._roles import training_loaders
 from transpile.rules.mxnet.data._batch_shapes import made_whole
 from transpile.rules.mxnet.data._loaders import counts_workers
-from transpile.rules.mxnet.losses._losses import is_size
+from transpile.rules.mxnet.effects._vocabulary import VOCABULARY
+from transpile.rules.mxnet.losses._losses import count_degree, is_size
+from transpile.rules.mxnet.losses._numbers import in_training, numbers_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,22 @@ def divisor_unknown(event: Event, argument: Argument | None) -> str:
     return ""
 
 
+def differs(plan: Plan, argument: Argument) -> str:
+    """Why a divisor cannot be made that of all workers; empty where it can."""
+    values = argument.values
+    if not in_training(plan, values) or plan.options.kvstore == "dist_async":
+        return ""
+    numbers = numbers_of(plan, VOCABULARY)
+    found, others = numbers.behind(values)
+    if others and ((found and numbers.counts_all(values)) or count_degree(plan, values) < 1):
+        return (
+            "what this step divides by is read off the samples that one worker has of the batch, "
+            "and the workers cannot make it that of the whole batch: it is neither a sum or a mean "
+            "that is read by asscalar() nor a number of samples"
+        )
+    return ""
+
+
 def divisor_of(
     plan: Plan, module: Module, argument: Argument, losses: Values, mean: bool
 ) -> Divisor:
@@ -67,7 +85,12 @@ def divisor_of(
     whole = plan.options.batch_size == "per-device" or counts_workers(plan)
     if batch and (whole or made_whole(plan, losses)):
         local = True
-    return Divisor(module, argument.node, int(local) + int(mean))
+    times = int(local)
+    if in_training(plan, argument.values):
+        # What is added up over the workers where it is read needs no factor here.
+        counted = numbers_of(plan, VOCABULARY).counts_all(argument.values)
+        times = 0 if counted else max(times, count_degree(plan, argument.values))
+    return Divisor(module, argument.node, times + int(mean))
 
 
 def reads_loader(plan: Plan, values: Values) -> bool:

@@ -3,8 +3,9 @@
 What:
     A store adds up the gradients of all workers, so that a trainer must divide by the samples of
     all of them: a number of samples read off this worker's batch is multiplied by the number of
-    workers, the batch size of the script stays. Where the loss is averaged already, what ``step``
-    is given is multiplied, too. A module multiplies by itself.
+    workers, the batch size of the script stays. What differs between the workers, such as a number
+    of tokens, is added up over them where it is read. Where the loss is averaged already, what
+    ``step`` is given is multiplied, too. A module multiplies by itself.
 
 Why:
     With N workers and the divisor of one, each update would be N times too large.
@@ -16,9 +17,9 @@ After:
     trainer.step(data.shape[0] * get_num_workers())
 
 Refuses when:
-    the divisor cannot be followed; a module or its loss divides by the batch of one worker, or
-    the loss is made of its sums and means; gradients are read before they are added up; workers
-    may leave the loop at different batches.
+    the divisor cannot be followed, or made that of all workers; a module or its loss divides by
+    the batch of one worker, or the loss is made of its sums and means; gradients are read before
+    they are added up; workers may leave the loop at different batches.
 
 Source:
     https://mxnet.apache.org/versions/1.9.1/api/python/docs/api/gluon/trainer.html
@@ -45,7 +46,12 @@ from transpile.rules.mxnet._roles import (
 )
 from transpile.rules.mxnet.data._batch_shapes import made_whole, unshared_noise
 from transpile.rules.mxnet.data._loaders import from_store
-from transpile.rules.mxnet.gradients._divisors import Divisor, divisor_of, divisor_unknown
+from transpile.rules.mxnet.gradients._divisors import (
+    Divisor,
+    differs,
+    divisor_of,
+    divisor_unknown,
+)
 from transpile.rules.mxnet.gradients._early import early_exits, early_gradients
 from transpile.rules.mxnet.gradients._early_sums import early_sum, is_taken_alone
 from transpile.rules.mxnet.gradients._made_losses import made_loss_answers
@@ -187,6 +193,10 @@ def step_answers(
             data=Divisor(event.module, argument.node, 1),
             claims=claims,
         )
+        return
+    why = differs(plan, argument)
+    if why:
+        yield Ruling.refuse("MX302", event, why, "divide by the number of samples of the batch")
         return
     found = {reduction(plan, backward.loss) for backward in backwards}
     if Reduction.UNEVEN in found and plan.options.kvstore != "dist_async":

@@ -71,6 +71,12 @@ def reduction(plan: Plan, values: Values) -> Reduction:
     return Reduction.NONE
 
 
+def count_degree(plan: Plan, values: Values) -> int:
+    """How often a number of samples that all workers have alike is a factor of values; else 0."""
+    found = shares(plan).of(values)
+    return (found.degree or 0) if found.kind is Kind.EQUAL and not found.pending else 0
+
+
 #: How reasons begin where what is called is in no table.
 NOTHING_KNOWN = ("nothing is known", "the dimensions of", "the reduction of")
 

@@ -28,7 +28,7 @@ from transpile.rules.mxnet.data._batch_shapes import unshared_noise
 from transpile.rules.mxnet.data._draws import holds_batch, noise
 from transpile.rules.mxnet.data._loaders import from_store
 from transpile.rules.mxnet.data._slices import cut_values
-from transpile.rules.mxnet.losses._losses import Reduction, picks_samples, reduction
+from transpile.rules.mxnet.losses._losses import Reduction, count_degree, picks_samples, reduction
 from transpile.rules.mxnet.losses._settings import settings
 
 #: Methods that read a number, or numbers, off a device.
@@ -78,7 +78,21 @@ class Numbers:
 
         The places that they are read at are chosen then.
         """
+        found, others = self.behind(values)
+        if others:
+            return False
+        for number in found:
+            self.chosen[id(number.node)] = number
+        return True
+
+    def counts_all(self, values: Values) -> bool:
+        """Whether values are made of numbers that are added up over the workers where they are."""
+        return any(id(number.node) in self.chosen for number in self.behind(values)[0])
+
+    def behind(self, values: Values) -> tuple[list[Number], bool]:
+        """The numbers that values are made of, and whether a batch is behind them otherwise."""
         found: list[Number] = []
+        others = False
         seen: set[int] = set()
         pending: list[Value] = list(values)
         while pending:
@@ -91,12 +105,11 @@ class Numbers:
                 found.append(number)
                 continue
             if is_batch(self.plan, value):
-                return False
+                others = True
+                continue
             for group in parents(value):
                 pending.extend(group)
-        for number in found:
-            self.chosen[id(number.node)] = number
-        return True
+        return found, others
 
     def count(self, value: Value) -> Number | None:
         """The place that adds a number of samples of a batch to a count."""
@@ -132,7 +145,19 @@ def numbers_of(plan: Plan, vocabulary: Vocabulary) -> Numbers:
         for _, values in settings(plan):
             if in_training(plan, values):
                 found.explain(values)
+        for values in divided_by(plan):
+            # Equal counts are multiplied in the step itself, if nothing else asks for them.
+            if found.counts_all(values) or count_degree(plan, values) < 1:
+                found.explain(values)
     return found
+
+
+def divided_by(plan: Plan) -> Iterator[Values]:
+    """What steps of trainers divide by that is read off training batches."""
+    for update in updates(plan):
+        given = update.event.arguments.get("batch_size", 0) if update.trainer is not None else None
+        if given is not None and in_training(plan, given.values):
+            yield given.values
 
 
 def find_readings(numbers: Numbers) -> None:

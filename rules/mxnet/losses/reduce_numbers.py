@@ -2,9 +2,9 @@
 
 What:
     Where a mean or a sum over a training batch is read (``loss.mean().asscalar()``) and something
-    that is reported or decided is made of it, or something that an optimizer is set to, it becomes
-    that over the batches of all workers. A count of samples that a batch is added to grows by those
-    of all workers.
+    that is reported or decided is made of it, or something that an optimizer is set to or a step
+    divides by, it becomes that over the batches of all workers. A count of samples that a batch is
+    added to grows by those of all workers.
 
 Why:
     A worker has seen its part of each batch only: it would report the loss of that part, stop at
