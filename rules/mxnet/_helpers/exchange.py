@@ -36,6 +36,19 @@ def $add_up_gradients(trainer, average=False):
         (),
         ("store", "get_num_workers"),
     ),
+    "average_gradients": HelperSource(
+        '''
+def $average_gradients(trainer):
+    """Divide gradients that are the sums over all workers by their number."""
+    if $store is None:
+        return
+    for param in trainer._params:
+        for gradient in param.list_grad() if param.grad_req != "null" else ():
+            gradient[:] /= $get_num_workers()
+''',
+        (),
+        ("store", "get_num_workers"),
+    ),
     "step_alone": HelperSource(
         '''
 def $step_alone(trainer):

@@ -10,7 +10,7 @@ from transpile.facts.events import Branch, Call, Event, Loop
 from transpile.facts.values import Values
 from transpile.plan.model import Plan
 from transpile.rule import Ruling
-from transpile.rules.mxnet._roles import Update, can_reduce
+from transpile.rules.mxnet._roles import Update, can_reduce, gathers
 from transpile.rules.mxnet.effects._vocabulary import VOCABULARY
 from transpile.rules.mxnet.gradients._early_sums import early_sum, readers
 from transpile.rules.mxnet.losses._numbers import in_training, numbers_of
@@ -18,7 +18,7 @@ from transpile.rules.mxnet.losses._numbers import in_training, numbers_of
 
 def early_gradients(plan: Plan, update: Update) -> Iterator[Ruling]:
     """Refusals of gradients that are read in a training loop before they are added up."""
-    for event in readers(plan, update)[:1]:
+    for event in readers(plan, update)[:1] if not gathers(update.event) else ():
         if early_sum(plan, update) is None:
             yield Ruling.refuse(
                 "MX304",

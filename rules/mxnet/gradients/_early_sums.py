@@ -46,8 +46,29 @@ def readers(plan: Plan, update: Update) -> list[Event]:
     inside = [event for event in plan.facts.events if within(event, update.loop)]
     calls = [event for event in inside if event.kind == "call"]
     if any(map(gathers, calls)):
-        return []
+        first = min((each.order for each in gatherings(plan, update)), default=-1)
+        behind = [e.event.order for e in plan.backwards if within(e.event, update.loop)]
+        since = max((order for order in behind if order < first), default=first)
+        return [event for event in calls if since < event.order < first and reads(event)]
     return [event for event in calls if reads(event)]
+
+
+def gatherings(plan: Plan, update: Update) -> list[Event]:
+    """The calls by which the script adds up the gradients of a trainer before its update."""
+    if update.loop is None or update.trainer is None:
+        return []
+    return [
+        event
+        for event in plan.facts.reached_calls
+        if event.order < update.event.order
+        and within(event, update.loop)
+        and any(v is update.trainer.value for v in receivers_of(event, "allreduce_grads"))
+    ]
+
+
+def adds_up_again(plan: Plan, update: Update) -> bool:
+    """Whether a step adds gradients up that the script has added up before."""
+    return bool(gatherings(plan, update) and receivers_of(update.event, "step"))
 
 
 def reads(event: Event) -> bool:
@@ -70,6 +91,8 @@ def early_sum(plan: Plan, update: Update) -> EarlySum | None:
     step = update.event.node
     statement = small_statement(update.event.module, step)
     if not found or statement is None or not isinstance(step, cst.Call):
+        return None
+    if gatherings(plan, update):
         return None
     if plan.options.kvstore == "dist_async" or plan.options.compression != "none":
         return None

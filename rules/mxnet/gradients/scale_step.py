@@ -53,7 +53,12 @@ from transpile.rules.mxnet.gradients._divisors import (
     divisor_unknown,
 )
 from transpile.rules.mxnet.gradients._early import early_exits, early_gradients
-from transpile.rules.mxnet.gradients._early_sums import early_sum, is_taken_alone
+from transpile.rules.mxnet.gradients._early_sums import (
+    adds_up_again,
+    early_sum,
+    gatherings,
+    is_taken_alone,
+)
 from transpile.rules.mxnet.gradients._made_losses import made_loss_answers
 from transpile.rules.mxnet.gradients._module_divisors import module_divisors
 from transpile.rules.mxnet.losses._losses import Reduction, reduction
@@ -161,7 +166,9 @@ def latest(plan: Plan, update: Update, backwards: list[Backward]) -> list[Backwa
     Gradients of earlier ones are written over. All of them, where none comes right before.
     """
     earlier = [
-        other.event.order for other in updates(plan) if other.event.order < update.event.order
+        other.event.order
+        for other in updates(plan)
+        if other.event.order < update.event.order and not gathers(other.event)
     ]
     since = max(earlier, default=-1)
     found = [each for each in backwards if since < each.event.order < update.event.order]
@@ -184,6 +191,11 @@ def step_answers(
     summed = early_sum(plan, update) is not None
     if plan.way == "calls" and summed:
         yield settled(event, "the gradients are those of the whole batch already", claims)
+        return
+    gathered = bool(gatherings(plan, update))
+    again = adds_up_again(plan, update)
+    if plan.way == "calls" and gathered and not again:
+        yield settled(event, "the gradients are averaged before", claims)
         return
     if plan.way == "calls" and isinstance(argument.node, cst.BaseExpression):
         yield Ruling.apply(
@@ -215,7 +227,7 @@ def step_answers(
     if not mean and not found <= {Reduction.SUM, Reduction.SAMPLES}:
         # Who passes 1 has divided already.
         mean = constant_of(argument, None) == 1
-        if summed:
+        if summed or gathered:
             yield Ruling.refuse(
                 "MX304",
                 event,
@@ -228,7 +240,8 @@ def step_answers(
         unseen = found == {Reduction.NONE} and not update.loaders
         if not unseen:
             yield untold(event, mean)
-    divisor = divisor_of(plan, event.module, argument, losses, mean and not summed)
+    mean = again if gathered else mean and not summed
+    divisor = divisor_of(plan, event.module, argument, losses, mean)
     if not made_whole(plan, losses) and unshared_noise(plan, losses):
         yield Remark.warn(
             "MX309",
