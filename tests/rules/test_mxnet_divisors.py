@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from data_way import convert
-from mxnet_scripts import GLUON, codes
+from mxnet_scripts import GLUON, HEAD, LOADER, TRAINER, codes
 
 from transpile import Options, Outcome
 
@@ -82,3 +82,40 @@ def test_a_step_of_its_own_divides_by_its_own_count() -> None:
 def test_what_is_divided_by_is_settled() -> None:
     once = convert(stepped("n = label.sum().asscalar()")).text
     assert convert(once, Options(respect_distributed=False)).text == once
+
+
+CHOSEN = """\
+    for data, label in loader:
+        with autograd.record():
+            loss = loss_fn(net(data), label)
+            if mean:
+                loss = loss.mean()
+        loss.backward()
+        trainer.step(1 if mean else 8)
+"""
+FUNCTION = HEAD + LOADER + TRAINER + "def train(mean):\n" + CHOSEN
+
+
+@pytest.mark.parametrize(
+    "calls", ["train(True)\ntrain(False)\n", "for each in (False, True):\n    train(each)\n"]
+)
+def test_a_step_for_means_in_one_call_and_sums_in_another_is_refused(calls: str) -> None:
+    result = convert(FUNCTION + calls)
+    assert result.outcome is Outcome.REFUSED and "MX306" in codes(result)
+
+
+@pytest.mark.parametrize(
+    ("call", "divisor"),
+    [("train(True)\n" * 2, "(1 if mean else 8) * get_num_workers()"),
+     ("train(False)\n" * 2, "1 if mean else 8")],
+)  # fmt: skip
+def test_a_step_for_one_kind_of_loss_converts(call: str, divisor: str) -> None:
+    result = convert(FUNCTION + call)
+    assert f"trainer.step({divisor})" in result.text and "MX306" not in codes(result)
+
+
+def test_a_loss_that_a_condition_makes_a_mean_is_told() -> None:
+    loop = "import sys\nmean = len(sys.argv) > 1\nif loader:\n" + CHOSEN
+    result = convert(HEAD + LOADER + TRAINER + loop)
+    assert result.outcome is Outcome.CONVERTED
+    assert "MX306" in codes(result) and "MX314" not in codes(result)

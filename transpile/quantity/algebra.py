@@ -54,9 +54,12 @@ def aligned(first: Quantity, second: Quantity) -> bool:
     return first.dim is not None and first.dim == second.dim
 
 
+#: What is taken over the batch on one path in another way than on another.
+EITHER = (
+    "it is taken over the batch in different ways on different paths",
+    "it is one thing for each sample on one path and one for all on another",
+)
 PAIRS = "it compares the samples of a batch with each other"
-
-
 STATISTIC = "it combines single samples with a number for the whole batch"
 
 
@@ -376,12 +379,10 @@ def join(first: Quantity, second: Quantity) -> Quantity:
         # A starting value, or a stand-in for what is switched off.
         return replace(first, tensor=tensor, pending=pending)
     if first.degrees != second.degrees:
-        return unknown(
-            "it is taken over the batch in different ways on different paths", whole=True
-        )
+        return unknown(EITHER[0], whole=True)
     kind = first.kind if first.kind is not Kind.SAMPLE else Kind.UNKNOWN
     if kind is Kind.UNKNOWN:
-        return unknown("it is one thing for each sample on one path and one for all on another")
+        return unknown(EITHER[1])
     return Quantity(
         kind, first.terms | second.terms, tensor=tensor, agreed=first.agreed, pending=pending
     )

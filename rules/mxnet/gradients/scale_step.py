@@ -17,9 +17,10 @@ After:
     trainer.step(data.shape[0] * get_num_workers())
 
 Refuses when:
-    the divisor cannot be followed, or made that of all workers; a module or its loss divides by
-    the batch of one worker, or the loss is made of its sums and means; gradients are read before
-    they are added up; workers may leave the loop at different batches.
+    the divisor cannot be followed, or made that of all workers, or belongs to means in one call of
+    a function and to sums in another; a module or its loss divides by the batch of one worker, or
+    the loss is made of its sums and means; gradients are read before they are added up; workers may
+    leave the loop at different batches.
 
 Source:
     https://mxnet.apache.org/versions/1.9.1/api/python/docs/api/gluon/trainer.html
@@ -90,6 +91,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
         claims = (update.event.node, *(each.event.node for each in backwards))
         if update.trainer is None or gathers(update.event) or is_taken_alone(update.event):
             yield settled(update.event, "a module divides by the samples of all workers", claims)
+        elif plan.way == "data" and is_mean_at_times(plan, update):
+            yield Ruling.refuse(
+                "MX306",
+                update.event,
+                "this step is taken with a loss that is the mean of its batch, and elsewhere with "
+                "one that adds up over the samples: no one divisor is right for both",
+                "take the mean of every loss, or of none",
+            )
         else:
             yield from step_answers(plan, update, latest(plan, update, backwards), claims)
         yield from early_gradients(plan, update)
@@ -173,6 +182,20 @@ def latest(plan: Plan, update: Update, backwards: list[Backward]) -> list[Backwa
     since = max(earlier, default=-1)
     found = [each for each in backwards if since < each.event.order < update.event.order]
     return found or backwards
+
+
+def is_mean_at_times(plan: Plan, update: Update) -> bool:
+    """Whether a step is taken with means in one call of the function around it, and with sums."""
+    if plan.options.kvstore == "dist_async":
+        return False
+    kinds: set[bool] = set()
+    for other in updates(plan):
+        if other.event.node is update.event.node:
+            behind = latest(plan, other, backwards_of(plan, other))
+            found = {reduction(plan, each.loss) for each in behind}
+            if means(found) or (found and found <= {Reduction.SUM, Reduction.SAMPLES}):
+                kinds.add(means(found))
+    return len(kinds) > 1
 
 
 def step_answers(

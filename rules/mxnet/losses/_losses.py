@@ -10,6 +10,7 @@ from transpile.facts.values import Opaque, Value, Values
 from transpile.plan.model import Plan
 from transpile.plan.query import query
 from transpile.quantity import domain
+from transpile.quantity.algebra import EITHER
 from transpile.quantity.asking import Analysis
 from transpile.quantity.domain import Kind, Quantity
 
@@ -66,7 +67,7 @@ def reduction(plan: Plan, values: Values) -> Reduction:
             return Reduction.UNEVEN if degrees == {0, 1} else Reduction.UNKNOWN
         return {0: Reduction.MEAN, 1: Reduction.SUM}.get(found.degree or 0, Reduction.UNKNOWN)
     if found.kind is Kind.UNKNOWN:
-        known = found.sampled and not found.reason.startswith(NOTHING_KNOWN)
+        known = found.sampled and not found.reason.startswith((*NOTHING_KNOWN, *EITHER))
         return Reduction.COUPLED if known else Reduction.UNKNOWN
     return Reduction.NONE
 
