@@ -21,6 +21,7 @@ from transpile.facts.walk import children
 from transpile.plan.data.batch_size.said import said_at
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
+from transpile.plan.models.parts import walk_parts
 from transpile.plan.query import query
 from transpile.plan.roles.backwards import data_sources
 from transpile.records import dataclass
@@ -261,6 +262,19 @@ RESHAPES = frozenset({"mxnet.sym.reshape", "mxnet.sym.Reshape"})
 
 def in_models(plan: Plan, argument: Argument, text: str) -> Iterator[Answer]:
     """Models that are made for the batch of the script."""
+    for event in made_for_batch(plan, argument, text):
+        yield Remark.error(
+            "MX214",
+            event,
+            "this model is made for the batch of the script: what it does with that number "
+            "would not fit the batch of one worker",
+            "let the model take the number of samples from its input, or choose "
+            "--batch-size per-device",
+        )
+
+
+def made_for_batch(plan: Plan, argument: Argument, text: str) -> Iterator[Event]:
+    """The calls that make a trained model for batches of one size, and have it keep that."""
     trained = {id(model.value) for model in plan.models if model.optimizers}
     for event in plan.facts.reached_calls:
         if not isinstance(event.node, cst.Call):
@@ -275,14 +289,34 @@ def in_models(plan: Plan, argument: Argument, text: str) -> Iterator[Answer]:
             for given in event.node.args
             if made
         ):
-            yield Remark.error(
-                "MX214",
-                event,
-                "this model is made for the batch of the script: what it does with that number "
-                "would not fit the batch of one worker",
-                "let the model take the number of samples from its input, or choose "
-                "--batch-size per-device",
-            )
+            yield event
+
+
+def fits_one_size(plan: Plan) -> bool:
+    """Whether a trained model is made, or makes something, for the batch of the script alone."""
+    for site in sites(plan):
+        argument = batch_size(site)
+        if argument is None:
+            continue
+        text = site.module.source.code(argument.node) if argument.node is not None else ""
+        if any(made_for_batch(plan, argument, text)):
+            return True
+        if any(in_model_code(plan, event) for event, _ in shaped_by(plan, site, argument)):
+            return True
+    return False
+
+
+def in_model_code(plan: Plan, event: Event) -> bool:
+    """Whether something happens in a method of a trained model, or of a part of one."""
+    classes = {
+        id(cls)
+        for model in plan.models
+        if model.optimizers
+        for value in walk_parts(model.value)
+        if isinstance(value, Instance)
+        for cls in value.cls.ancestry()
+    }
+    return any(id(frame.function.owner) in classes for frame in event.calls())
 
 
 def mentions(

@@ -22,8 +22,8 @@ Refuses when:
     something else than Gluon networks with a trainer in a loop is trained; the noise of dropout
     would part the workers; second derivatives are taken, which ``autograd.Function`` does not have;
     a network does something else in training, or keeps something between its calls, or is given
-    or gives something else than arrays, such as lists of states; the batches are the same in every
-    step.
+    or gives something else than arrays, such as lists of states, or is made for batches of one
+    size; the batches are the same in every step.
 
 Source:
     https://mxnet.apache.org/versions/1.9.1/api/python/docs/api/autograd/index.html
@@ -46,6 +46,7 @@ from transpile.plan.models.parts import walk_parts
 from transpile.records import dataclass
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import has_modules, trainer_argument, trainers
+from transpile.rules.mxnet.data._batch_shapes import fits_one_size
 from transpile.rules.mxnet.gradients._inputs import no_arrays
 
 CODES = {
@@ -150,6 +151,11 @@ def obstacle(plan: Plan) -> str:
         return (
             "dropout and noise within split calls would part the random numbers of the workers, "
             "whose state MXNet does not give out"
+        )
+    if fits_one_size(plan):
+        return (
+            "a model is made for the batch of the script, but computes the rows of one worker "
+            "where its calls are split"
         )
     for event in plan.facts.reached_calls:
         if "mxnet.autograd.grad" in names_of(event.callee):
