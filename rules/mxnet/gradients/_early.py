@@ -10,9 +10,11 @@ from transpile.facts.events import Branch, Call, Event, Loop
 from transpile.facts.values import Values
 from transpile.plan.model import Plan
 from transpile.rule import Ruling
-from transpile.rules.mxnet._roles import Update, can_reduce, gathers
+from transpile.rules.mxnet._roles import Update, can_reduce, fits, gathers
 from transpile.rules.mxnet.effects._vocabulary import VOCABULARY
 from transpile.rules.mxnet.gradients._early_sums import early_sum, readers
+from transpile.rules.mxnet.losses._decided import decided, ends_in_callbacks
+from transpile.rules.mxnet.losses._metrics import why_of_one_worker
 from transpile.rules.mxnet.losses._numbers import in_training, numbers_of
 
 
@@ -34,18 +36,46 @@ def early_exits(plan: Plan, update: Update) -> Iterator[Ruling]:
     if update.loop is None:
         return
     outer = {id(frame.node) for frame in update.event.stack if isinstance(frame, Loop)}
+    by_one = decided(plan).tests
     for event in (*exits_of(plan, outer), update.event):
         for test in tests_inside(event, outer):
-            values = plan.facts.values_of(test)
-            if in_training(plan, values) and not agreed(plan, values):
-                yield Ruling.refuse(
-                    "MX305",
-                    event,
-                    "whether training goes on here depends on what one worker has seen: workers "
-                    "that stop at different batches wait for each other for ever",
-                    "decide on a number that all workers have in common",
-                )
+            values = plan.facts.values_of(test.test)
+            if id(test) in by_one or (in_training(plan, values) and not agreed(plan, values)):
+                yield early_exit(event)
                 return
+    raised = [each for each in plan.facts.exits if each.name == "raise" and not each.detached]
+    for event in raised if by_one else ():
+        if any(id(test) in by_one for test in tests_inside(event, outer)):
+            yield early_exit(event)
+            return
+    if any(isinstance(f.node, cst.While) and id(f.node) in by_one for f in update.event.loops()):
+        yield early_exit(update.event)
+
+
+def ends_of_fits(plan: Plan) -> Iterator[Ruling]:
+    """Refusals of calls that train whose callbacks end that by the metric of one worker."""
+    for fit in fits(plan):
+        why = why_of_one_worker(plan, fit)
+        if why and ends_in_callbacks(plan):
+            yield Ruling.refuse(
+                "MX305",
+                fit.event,
+                "a callback ends the training by the metric of this call, which is that of one "
+                f"worker, as {why}: workers that end at different batches wait for each other for "
+                "ever",
+                "decide on a metric that is a sum over a count, such as accuracy, or on a score",
+            )
+
+
+def early_exit(event: Event) -> Ruling:
+    """The refusal of what ends the training of one worker."""
+    return Ruling.refuse(
+        "MX305",
+        event,
+        "whether training goes on here depends on what one worker has seen: workers "
+        "that stop at different batches wait for each other for ever",
+        "decide on a number that all workers have in common",
+    )
 
 
 def agreed(plan: Plan, values: Values) -> bool:
@@ -70,11 +100,11 @@ def exits_of(plan: Plan, loops: set[int]) -> Iterator[Event]:
             yield event
 
 
-def tests_inside(event: Event, loops: set[int]) -> Iterator[cst.BaseExpression]:
-    """The conditions inside the outermost of these loops on which an event depends."""
+def tests_inside(event: Event, loops: set[int]) -> Iterator[cst.If]:
+    """The statements inside the outermost of these loops on whose condition an event depends."""
     inside = False
     for frame in event.stack:
         if isinstance(frame, Loop) and id(frame.node) in loops:
             inside = True
         elif inside and isinstance(frame, Branch) and isinstance(frame.node, cst.If):
-            yield frame.node.test
+            yield frame.node

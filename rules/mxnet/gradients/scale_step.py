@@ -53,7 +53,7 @@ from transpile.rules.mxnet.gradients._divisors import (
     divisor_of,
     divisor_unknown,
 )
-from transpile.rules.mxnet.gradients._early import early_exits, early_gradients
+from transpile.rules.mxnet.gradients._early import early_exits, early_gradients, ends_of_fits
 from transpile.rules.mxnet.gradients._early_sums import (
     adds_up_again,
     early_sum,
@@ -104,6 +104,8 @@ def decide(plan: Plan) -> Iterator[Answer]:
         yield from early_gradients(plan, update)
         if plan.way == "data":
             yield from early_exits(plan, update)
+    if plan.way == "data":
+        yield from ends_of_fits(plan)
     yield from by_hand(plan)
     yield from unseen(plan)
     yield from module_divisors(plan)

@@ -19,7 +19,7 @@ from transpile.facts.values import (
 from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
-from transpile.rules.mxnet._roles import receivers_of
+from transpile.rules.mxnet._roles import Fit, can_reduce, receivers_of
 
 #: Metrics that are more than a sum over a count, by their names in lower case.
 UNUSUAL = frozenset(
@@ -126,6 +126,20 @@ def unusual_value(plan: Plan, value: object, depth: int) -> bool:
             return False
         return bool(value.callee) and not all(isinstance(c, External) for c in value.callee)
     return False
+
+
+def why_of_one_worker(plan: Plan, fit: Fit) -> str:
+    """Why a call that trains logs the metric of its own worker; empty where it does not."""
+    metric = fit.argument("eval_metric")
+    if not fit.data or (metric is not None and is_shared_metric(metric.values)):
+        return ""
+    if not can_reduce(plan):
+        return "the servers update the parameters, and can add up nothing else"
+    if metric is not None and unusual(plan, metric.values):
+        return "it is more than a sum over a count"
+    if metric is not None and (metric.mapping is not None or metric.node is None):
+        return "where it is chosen cannot be followed"
+    return ""
 
 
 def added_to(plan: Plan, metric: Opaque) -> Iterator[Values]:

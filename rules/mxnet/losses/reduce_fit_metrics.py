@@ -33,8 +33,8 @@ from transpile.layout import add_argument, wrap_expression
 from transpile.plan.model import Plan
 from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
-from transpile.rules.mxnet._roles import Fit, can_reduce, fits
-from transpile.rules.mxnet.losses._metrics import is_shared_metric, unusual
+from transpile.rules.mxnet._roles import Fit, fits
+from transpile.rules.mxnet.losses._metrics import is_shared_metric, why_of_one_worker
 
 CODES = {
     "MX603": "the metric of a call that trains counts the samples of all workers",
@@ -50,17 +50,10 @@ def decide(plan: Plan) -> Iterator[Answer]:
         if not fit.data:
             continue
         metric = fit.argument("eval_metric")
-        node = metric.node if metric is not None else None
         if metric is not None and is_shared_metric(metric.values):
             yield ruling(fit, Verdict.ALREADY_DONE)
             continue
-        why = ""
-        if not can_reduce(plan):
-            why = "the servers update the parameters, and can add up nothing else"
-        elif metric is not None and unusual(plan, metric.values):
-            why = "it is more than a sum over a count"
-        elif metric is not None and (metric.mapping is not None or node is None):
-            why = "where it is chosen cannot be followed"
+        why = why_of_one_worker(plan, fit)
         if why:
             yield Remark.warn(
                 "MX604",

@@ -17,7 +17,8 @@ After:
     total += average_workers(loss.mean().asscalar())
 
 Refuses when:
-    never: a warning names numbers that are neither means nor sums.
+    never: a warning names numbers that are neither means nor sums, and what metrics of one worker
+    set.
 
 Source:
     https://mxnet.apache.org/versions/1.9.1/api/python/docs/api/kvstore/index.html
@@ -29,6 +30,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from transpile.facts.events import Event
 from transpile.facts.values import Opaque
 from transpile.layout import wrap_expression
 from transpile.plan.model import Plan
@@ -36,6 +38,7 @@ from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import can_reduce
 from transpile.rules.mxnet.data._loaders import asks_workers, from_store
 from transpile.rules.mxnet.effects._vocabulary import VOCABULARY
+from transpile.rules.mxnet.losses._decided import decided_settings
 from transpile.rules.mxnet.losses._numbers import Number, in_training, numbers_of
 from transpile.rules.mxnet.losses._settings import settings
 
@@ -75,6 +78,18 @@ def set_by_one(plan: Plan) -> Iterator[Remark]:
                 "take steps of other sizes than one process does",
                 "make it of a sum or a mean over the batch that is read by asscalar(), of a count "
                 "of samples that grows by +=, or of the number of steps",
+            )
+    for where in decided_settings(plan):
+        node = where.node if isinstance(where, Event) else where[1]
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield Remark.warn(
+                "MX613",
+                where,
+                "what is set here follows a metric that is one worker's part of the training data: "
+                "the workers set other values at other times, and their weights come apart",
+                "let it follow a metric that is a sum over a count, such as accuracy or mse, or a "
+                "score of the whole evaluation data",
             )
 
 
