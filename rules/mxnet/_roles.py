@@ -165,16 +165,27 @@ def made_by(values: Values, makers: frozenset[str]) -> bool:
 
 @query
 def fits(plan: Plan) -> list[Fit]:
-    """The calls that train by themselves or set a module's optimizer up."""
+    """The calls that train by themselves or set a module's optimizer up, each place once."""
+    found: dict[int, Fit] = {}
+    for fit in all_fits(plan):
+        found.setdefault(id(fit.event.node), fit)
+    return list(found.values())
+
+
+def fits_at(plan: Plan, fit: Fit) -> list[Fit]:
+    """What the place of such a call does in every call of the functions around it."""
+    return [each for each in all_fits(plan) if each.event.node is fit.event.node]
+
+
+@query
+def all_fits(plan: Plan) -> list[Fit]:
+    """The calls that train or set an optimizer up, in every call of the functions around them."""
     return list(find_fits(plan))
 
 
 def find_fits(plan: Plan) -> Iterator[Fit]:
-    """See :func:`fits`."""
-    seen: set[int] = set()
+    """See :func:`all_fits`."""
     for event in plan.facts.reached_calls:
-        if id(event.node) in seen:
-            continue
         fit = None
         if made_by(receivers_of(event, "fit"), MODULES):
             fit = Fit(event, "Module.fit", FIT, "train_data")
@@ -185,7 +196,6 @@ def find_fits(plan: Plan) -> Iterator[Fit]:
         elif External(FEED_FORWARD_CREATE) in event.callee:
             fit = Fit(event, "FeedForward.create", CREATE, "X")
         if fit is not None:
-            seen.add(id(event.node))
             yield fit
 
 
@@ -267,7 +277,7 @@ def training_loaders(plan: Plan) -> list[Loader]:
     found = {id(loader): loader for loader in plan.training_loaders}
     for update in updates(plan):
         found.update((id(loader), loader) for loader in update.loaders)
-    for fit in fits(plan):
+    for fit in all_fits(plan):
         found.update((id(loader), loader) for loader in fed(plan, fit))
     return [each for each in plan.loaders if id(each) in found]
 

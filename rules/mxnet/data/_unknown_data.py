@@ -9,7 +9,7 @@ import libcst as cst
 from transpile.facts.values import Opaque, Value, Values
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
-from transpile.rules.mxnet._roles import Fit, Update, fits, updates
+from transpile.rules.mxnet._roles import Fit, Update, all_fits, updates
 from transpile.rules.mxnet.data._loaders import from_store
 
 #: What goes through its arguments, and what gives numbers or arrays.
@@ -23,7 +23,7 @@ def unknown_sources(plan: Plan) -> Iterator[tuple[Update | Fit, str]]:
         if update.loaders and isinstance(node, cst.For):
             values = plan.facts.values_of(node.iter)
             yield from ((update, name) for name in names_behind(plan, values))
-    for fit in fits(plan):
+    for fit in all_fits(plan):
         argument = fit.argument(fit.data) if fit.data else None
         if argument is not None:
             yield from ((fit, name) for name in names_behind(plan, argument.values))

@@ -46,7 +46,7 @@ from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.records import dataclass
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.mxnet._roles import Fit, Update, fed, fits
+from transpile.rules.mxnet._roles import Fit, Update, fed, fits, fits_at
 from transpile.rules.mxnet._vocabulary import PARTS
 from transpile.rules.mxnet.data._loaders import (
     ARRAYS,
@@ -137,7 +137,11 @@ def without_data(plan: Plan) -> Iterator[Ruling]:
     unfed: list[tuple[Update | Fit, str]] = [
         (cuts.update, cuts.why_not) for cuts in cuts_of(plan) if cuts.why_not
     ]
-    unfed.extend((fit, NOT_SEEN) for fit in fits(plan) if fit.data and not fed(plan, fit))
+    unfed.extend(
+        (fit, NOT_SEEN)
+        for fit in fits(plan)
+        if fit.data and not all(fed(plan, each) for each in fits_at(plan, fit))
+    )
     seen: set[int] = set()
     for each, name in unknown_sources(plan):
         if id(each.event.node) not in seen:

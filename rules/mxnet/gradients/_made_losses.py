@@ -9,7 +9,7 @@ from transpile.facts.values import Constant, Mapping, Opaque, Sequence, Values
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Remark, Ruling
-from transpile.rules.mxnet._roles import fits
+from transpile.rules.mxnet._roles import all_fits, fits
 from transpile.rules.mxnet.data._loaders import from_store
 from transpile.rules.mxnet.losses._losses import Reduction, reduction
 from transpile.rules.mxnet.losses._symbols import made_losses
@@ -113,7 +113,7 @@ def may_be_over_samples(value: Opaque) -> bool:
 
 def is_rescaled(plan: Plan) -> bool:
     """Whether some optimizer is told what to multiply gradients by."""
-    given = (fit.argument("optimizer_params") for fit in fits(plan))
+    given = (fit.argument("optimizer_params") for fit in all_fits(plan))
     return any(
         isinstance(value, Mapping) and "rescale_grad" in value.entries
         for argument in given

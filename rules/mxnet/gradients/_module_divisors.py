@@ -15,7 +15,7 @@ from transpile.plan.query import query
 from transpile.plan.roles.backwards import data_sources
 from transpile.records import dataclass
 from transpile.rule import Ruling
-from transpile.rules.mxnet._roles import Fit, fits, in_workers, receivers_of
+from transpile.rules.mxnet._roles import Fit, fits, fits_at, in_workers, receivers_of
 from transpile.rules.mxnet.data._batch_shapes import binds, bound_to_batch
 from transpile.rules.mxnet.gradients._divisors import reads_loader
 
@@ -23,9 +23,14 @@ from transpile.rules.mxnet.gradients._divisors import reads_loader
 def module_divisors(plan: Plan) -> Iterator[Ruling]:
     """Refusals of modules that would divide by the batch of one worker."""
     for fit in fits(plan):
-        argument = fit.argument("optimizer_params")
-        for value in argument.values if argument is not None else ():
-            entry = value.entries.get("rescale_grad") if isinstance(value, Mapping) else None
+        entries = [
+            value.entries.get("rescale_grad")
+            for each in fits_at(plan, fit)
+            if (argument := each.argument("optimizer_params")) is not None
+            for value in argument.values
+            if isinstance(value, Mapping)
+        ]
+        for entry in entries:
             if entry is not None and (
                 reads_loader(plan, entry.values) or data_sources(entry.values, plan)
             ):
@@ -35,6 +40,7 @@ def module_divisors(plan: Plan) -> Iterator[Ruling]:
                     "gradients of all",
                     "leave rescale_grad out: the module divides by the batch of all workers",
                 )
+                break
     for event in plan.facts.reached_calls:
         if not fits(plan):
             continue
@@ -84,7 +90,9 @@ def bound_elsewhere(plan: Plan) -> list[Elsewhere]:
         if shapes is None or reads_loader(plan, shapes.values) or bound_to_batch(plan, event):
             continue
         modules = receivers_of(event, "bind")
-        own = [fit for fit in fits(plan) if sets_up(fit, modules)]
+        own = [
+            fit for fit in fits(plan) if any(sets_up(each, modules) for each in fits_at(plan, fit))
+        ]
         if own and all(map(divides_itself, own)):
             continue
         writable = in_workers(plan) and all(can_be_told(fit) for fit in own)

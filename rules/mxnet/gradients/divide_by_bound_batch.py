@@ -45,15 +45,15 @@ HELPER = "divide_by_bound_batch"
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each call that sets the optimizer of such a module up."""
-    for elsewhere in bound_elsewhere(plan):
-        for fit in elsewhere.fits:
-            yield Ruling.apply(
-                "MX318",
-                fit.event,
-                "this module divides by the batch that it was bound to, as in one process",
-                data=fit,
-                done=is_written(fit),
-            )
+    told = {id(fit.event.node): fit for each in bound_elsewhere(plan) for fit in each.fits}
+    for fit in told.values():
+        yield Ruling.apply(
+            "MX318",
+            fit.event,
+            "this module divides by the batch that it was bound to, as in one process",
+            data=fit,
+            done=is_written(fit),
+        )
 
 
 def is_written(fit: Fit) -> bool:

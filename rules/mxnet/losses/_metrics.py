@@ -19,7 +19,7 @@ from transpile.facts.values import (
 from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
-from transpile.rules.mxnet._roles import Fit, can_reduce, receivers_of
+from transpile.rules.mxnet._roles import Fit, can_reduce, fits_at, receivers_of
 
 #: Metrics that are more than a sum over a count, by their names in lower case.
 UNUSUAL = frozenset(
@@ -130,6 +130,11 @@ def unusual_value(plan: Plan, value: object, depth: int) -> bool:
 
 def why_of_one_worker(plan: Plan, fit: Fit) -> str:
     """Why a call that trains logs the metric of its own worker; empty where it does not."""
+    return next(filter(None, (why_in_one_call(plan, each) for each in fits_at(plan, fit))), "")
+
+
+def why_in_one_call(plan: Plan, fit: Fit) -> str:
+    """The same, for one call of the function around it."""
     metric = fit.argument("eval_metric")
     if not fit.data or (metric is not None and is_shared_metric(metric.values)):
         return ""
