@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from data_way import convert
-from mxnet_scripts import HEAD, SYMBOL, codes
+from mxnet_scripts import HEAD, LOADER, SYMBOL, TRAINER, codes
 
 from transpile import Outcome
 
@@ -60,3 +60,44 @@ def test_modules_that_both_calls_bind_elsewhere_are_told_their_divisor_once() ->
     result = convert(called(body + FIT, "rate", "0.1", "0.3"))
     assert "MX303" not in codes(result)
     assert result.text.count("init_optimizer(optimizer='sgd', optimizer_params=divide_by") == 1
+
+
+STEPPED = """\
+    for data, label in loader:
+        with autograd.record():
+            loss = LOSS
+        loss.backward()
+        trainer.step(DIVISOR)
+"""
+
+
+def stepped(loss: str, divisor: str, parameters: str, *calls: str) -> str:
+    """A script that calls a function with a training loop."""
+    body = STEPPED.replace("LOSS", loss).replace("DIVISOR", divisor)
+    script = called(body, parameters, *calls)
+    return script.replace("\n\ndef", LOADER + TRAINER + "\n\ndef", 1)
+
+
+@pytest.mark.parametrize(
+    ("losses", "code"),
+    [
+        (("loss_fn(a, b).mean()", "a.sum() / (1 + b.sum())"), "MX314"),
+        (("loss_fn(a, b).sum()", "loss_fn(a, b).sum() + net.weight.data().sum()"), "MX308"),
+        (("loss_fn(a, b)", "loss_fn(a[:4], b[:4])"), "MX310"),
+        (("loss_fn(a, b).mean()", "loss_fn(a[:4], b[:4]).mean()"), "MX310"),
+    ],
+)
+def test_the_loss_of_the_second_call_counts(losses: tuple[str, str], code: str) -> None:
+    calls = [f"lambda a, b: {loss}" for loss in losses]
+    said = [
+        codes(convert(stepped("make(net(data), label)", "1", "make", *given)))
+        for given in (calls[:1], calls, calls[::-1])
+    ]
+    assert [code in each for each in said] == [False, True, True]
+
+
+def test_a_divisor_that_is_of_one_worker_in_the_second_call_is_refused() -> None:
+    counts = ("lambda batch: 8", "lambda batch: len(batch)")
+    script = stepped("loss_fn(net(data), label)", "count(data)", "count", *counts)
+    result = convert(script)
+    assert result.outcome is Outcome.REFUSED and "MX302" in codes(result)

@@ -36,6 +36,7 @@ from transpile.facts.events import Event, Loop
 from transpile.layout import replace_expression, wrap_expression
 from transpile.plan.data.sources import constant_of
 from transpile.plan.model import Backward, Plan
+from transpile.result import Verdict
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import (
     Update,
@@ -95,12 +96,12 @@ def decide(plan: Plan) -> Iterator[Answer]:
             yield Ruling.refuse(
                 "MX306",
                 update.event,
-                "this step is taken with a loss that is the mean of its batch, and elsewhere with "
-                "one that adds up over the samples: no one divisor is right for both",
+                "some losses that this step is taken with are means of their batch and others add "
+                "up over the samples: no one divisor is right for both",
                 "take the mean of every loss, or of none",
             )
         else:
-            yield from step_answers(plan, update, latest(plan, update, backwards), claims)
+            yield from every_call(plan, update, claims)
         yield from early_gradients(plan, update)
         if plan.way == "data":
             yield from early_exits(plan, update)
@@ -110,6 +111,44 @@ def decide(plan: Plan) -> Iterator[Answer]:
     yield from unseen(plan)
     yield from module_divisors(plan)
     yield from made_loss_answers(plan)
+
+
+def every_call(plan: Plan, update: Update, claims: tuple[cst.CSTNode, ...]) -> Iterator[Answer]:
+    """The answer for a step, and what is to be said of it in any call of the functions around."""
+    behind = [
+        (each, latest(plan, each, backwards_of(plan, each)))
+        for each in updates(plan)
+        if each.event.node is update.event.node
+    ]
+    # Without a loss that is known, a call says nothing about the divisor.
+    known = [
+        (each, passes)
+        for each, passes in behind
+        if any(reduction(plan, one.loss) is not Reduction.NONE for one in passes)
+    ]
+    calls = [list(step_answers(plan, *each, claims)) for each in known or behind[:1]]
+    rulings = [each for answers in calls for each in answers if isinstance(each, Ruling)]
+    refusals = [each for each in rulings if each.verdict is Verdict.REFUSE]
+    remarks = {each.code: each for answers in calls for each in answers if isinstance(each, Remark)}
+    yield from remarks.values()
+    # What is warned of may want another factor than it gets.
+    plain = [answers[0] for answers in calls if len(answers) == 1]
+    if len({factor(each) for each in plain if isinstance(each, Ruling)}) > 1 and not refusals:
+        yield Ruling.refuse(
+            "MX302",
+            update.event,
+            "this step divides by the batch of all workers in one call of the function around it, "
+            "and by that of one worker in another",
+            "divide by the number of samples of the batch in every call",
+        )
+        return
+    yield from (refusals or rulings)[:1]
+
+
+def factor(ruling: Ruling) -> tuple[int, bool]:
+    """How often a divisor is multiplied by the workers, and whether it is split instead."""
+    divisor: Divisor | None = ruling.data
+    return (divisor.times, divisor.shared) if divisor is not None else (0, False)
 
 
 def unseen(plan: Plan) -> Iterator[Ruling]:
@@ -187,7 +226,7 @@ def latest(plan: Plan, update: Update, backwards: list[Backward]) -> list[Backwa
 
 
 def is_mean_at_times(plan: Plan, update: Update) -> bool:
-    """Whether a step is taken with means in one call of the function around it, and with sums."""
+    """Whether a step is taken with means, in one call of the function around it, and with sums."""
     if plan.options.kvstore == "dist_async":
         return False
     kinds: set[bool] = set()
@@ -195,8 +234,8 @@ def is_mean_at_times(plan: Plan, update: Update) -> bool:
         if other.event.node is update.event.node:
             behind = latest(plan, other, backwards_of(plan, other))
             found = {reduction(plan, each.loss) for each in behind}
-            if means(found) or (found and found <= {Reduction.SUM, Reduction.SAMPLES}):
-                kinds.add(means(found))
+            if found and found <= {Reduction.MEAN, Reduction.SUM, Reduction.SAMPLES}:
+                kinds.update(kind is Reduction.MEAN for kind in found)
     return len(kinds) > 1
 
 
