@@ -12,7 +12,8 @@ from ..domain import Kind, Quantity
 
 #: What a norm is told where it is the root of the sum of all squares.
 EUCLIDEAN = (Constant(2), Constant(2.0), Constant("fro"), Constant(None))
-FUNCTIONS = frozenset({"torch.norm", "torch.linalg.norm", "torch.linalg.vector_norm"})
+#: The last words of functions that give it.
+WORDS = frozenset({"norm", "vector_norm"})
 
 
 def squared_norm(look: Callable[[Values], Quantity], made: Values, by: Values) -> Quantity | None:
@@ -43,7 +44,8 @@ def tensor_of(value: Value) -> Values:
     for word, receiver in method_calls(value):
         if word == "norm" and is_euclidean(value.arguments, 0):
             return receiver
-    if FUNCTIONS.isdisjoint(called_names(value)) or not value.arguments.items:
+    words = {name.rpartition(".")[2] for name in called_names(value)}
+    if WORDS.isdisjoint(words) or not value.arguments.items:
         return ()
     return value.arguments.items[0].values if is_euclidean(value.arguments, 1) else ()
 
