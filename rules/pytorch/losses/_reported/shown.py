@@ -151,6 +151,8 @@ class Shown:
     ) -> Iterator[Part]:
         """The parts of a condition that are compared."""
         parts: list[cst.BaseExpression] = []
+        if asks_for_identity(node):
+            return
         if isinstance(node, cst.Comparison):
             parts = [node.left, *(target.comparator for target in node.comparisons)]
         elif isinstance(node, cst.BooleanOperation):
@@ -216,6 +218,13 @@ class Shown:
             (module for module in self.plan.facts.modules.values() if module.source.has(node)),
             default,
         )
+
+
+def asks_for_identity(node: cst.BaseExpression) -> bool:
+    """Whether a condition asks for an object, and not for a number: ``best is None``."""
+    return isinstance(node, cst.Comparison) and all(
+        isinstance(each.operator, (cst.Is, cst.IsNot)) for each in node.comparisons
+    )
 
 
 def is_meter(value: Value) -> bool:
