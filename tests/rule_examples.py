@@ -86,6 +86,18 @@ OPTIONS = {
 #: Rules that change nothing, to the script around their example, of which the user makes the other.
 BY_HAND = {
     "remark-on-forward-hooks": HEAD + LOADER + MODEL + CRITERION + "@\n",
+    "remark-on-weights-by-share": HEAD
+    + LOADER
+    + MODEL
+    + CRITERION
+    + """shadow = nn.Linear(4, 2)
+for x, y in train_loader:
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward()
+    optimizer.step()
+    @
+""",
     "remark-on-unknown-records": "import reclib\nimport torch.distributed as dist\n"
     + HEAD
     + LOADER

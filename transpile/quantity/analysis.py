@@ -39,6 +39,7 @@ from .row_sizes.reader import rows_of_view
 from .sample_axis.axes import CROSSED, crossed
 from .sample_axis.beside import BESIDE, lies_beside_all
 from .sample_axis.collation import collated, is_stacked, stacked_in
+from .sample_axis.mixing import MIXED, is_mixed, parts_returned
 from .sample_axis.pieces import BY_PLACE, handed, indexed_stores, is_number, sets_by_place
 from .sample_axis.shapes import Given
 from .settling import Settling, simple
@@ -116,6 +117,19 @@ class Supposing(Settling):
             return None
         return self.laid_out(value.operands[0][0]).get(constant.value)
 
+    def collated_part(self, value: Value) -> Values:
+        """What a collate function of the project gives for a part of a batch; empty for others."""
+        if not isinstance(value, Opaque) or value.kind not in ("item", "element"):
+            return ()
+        batch = value.operands[0] if value.kind == "item" else (value,)
+        loader = self.loader_of(batch)
+        if loader is None:
+            return ()
+        parts = parts_returned(self.plan, loader)
+        if value.kind == "element":
+            return parts.get(None, ())
+        return parts.get(key_of(value), ())
+
     def dependencies(self, value: Value) -> Iterable[Values]:
         """The groups of values that the quantity of a value is made of."""
         yield from parents(value)
@@ -123,6 +137,7 @@ class Supposing(Settling):
         yield from (placed.by for placed in self.places.get(id(value), ()))
         yield said_by_parts(self.plan, value)
         yield held_by_objects(self.plan, value)
+        yield self.collated_part(value)
         if isinstance(value, Opaque) and value.kind in ("attribute", "item"):
             yield inner_entries(value.operands[0], key_of(value))
         if isinstance(value, Opaque) and type(value.node) is cst.Subscript:
@@ -152,6 +167,8 @@ class Supposing(Settling):
                 found = domain.unknown(CROSSED, whole=found.kind is Kind.PART, certain=True)
             elif lies_beside_all(self, value):
                 found = domain.unknown(BESIDE, whole=found.kind is Kind.PART, certain=True)
+        if found.kind is Kind.SAMPLE and is_mixed(self, self.collated_part(value)):
+            found = domain.unknown(MIXED, certain=True)
         if id(value) in self.stored and found.independent:
             kept = self.kept_numbers(self.stored[id(value)])
             if kept.kind is Kind.PART and max(kept.degrees) > 0 and not starts_at_zero(value):
@@ -304,6 +321,10 @@ def stored_values(plan: Plan) -> dict[int, Values]:
         for base in holders(event.callee) if stores else changed_in_place(event):
             if isinstance(base, Opaque):
                 found.setdefault(id(base), []).extend(written_in(event))
+        if event.kind == "store" and event.name == "data":
+            for base in event.callee:
+                if isinstance(base, Opaque):
+                    found.setdefault(id(base), []).extend(event.result)
         if event.kind == "operate" and is_of_loop(event):
             # Of a tensor this changes what the list holds, and no name alone.
             for base in event.callee:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.facts.values import Instance, Opaque, Value, Values
+from transpile.facts.values import Instance, Mapping, Opaque, Sequence, Value, Values
 from transpile.plan.graph import called_names, is_instance_of, parents
 from transpile.plan.model import Plan
 
 #: What asks objects for what they hold.
 ASKING = frozenset({"item", "element", "operation"})
 #: Functions that ask their arguments for what they hold, by the beginning of their names.
-ASKING_FUNCTIONS = ("builtins.", "math.", "numpy.", "statistics.")
+ASKING_FUNCTIONS = (
+    "builtins.", "collections.", "functools.", "heapq.", "itertools.", "math.", "numpy.",
+    "operator.", "statistics.",
+)  # fmt: skip
 UNFOLLOWED = "it is asked of an object whose class does not say what it gives"
 
 
@@ -22,9 +25,25 @@ def held_by_objects(plan: Plan, value: Value) -> Values:
     found: list[Value] = []
     for group in asked(value):
         for one in group:
-            if isinstance(one, Instance) and not is_instance_of(one, plan.table.module_bases):
-                found.extend(held(one))
+            for each in instances_in(one):
+                if not is_instance_of(each, plan.table.module_bases):
+                    found.extend(held(each))
     return tuple(found)
+
+
+def instances_in(value: Value) -> Iterator[Instance]:
+    """The object that a value is, or those that a list or dict holds."""
+    seen: set[int] = set()
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, Instance):
+            yield one
+        elif isinstance(one, (Sequence, Mapping)):
+            stack.extend(inner for group in parents(one) for inner in group)
 
 
 def asked(value: Opaque) -> Iterator[Values]:

@@ -3,6 +3,23 @@
 from __future__ import annotations
 
 ADVICE = {
+    "PT717": """\
+Why:
+    A copy of the model, or a buffer, is set by numbers of one process's share of the batch: it
+    differs from process to process, as does whatever it is used for.
+
+How to fix:
+    Write what all processes have, or take the mean over them first.
+
+Before:
+    shadow.weight.data.mul_(1 - loss.item())
+
+After:
+    shadow.weight.data.mul_(0.9)
+
+When to ignore:
+    Nothing is made of the copy, or only rank 0's is saved and may be its own.
+""",
     "PT703": """\
 Why:
     The draw comes before the processes can be told of one random state, and each would have a

@@ -41,7 +41,9 @@ from transpile.facts.values import External
 from transpile.facts.walk import descendants
 from transpile.layout import wrap_expression
 from transpile.plan.flow.places import spelled_out
+from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
+from transpile.quantity.asking import Kind, analysis
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.agreement._amounts import amounts, counts_samples
 from transpile.rules.pytorch.agreement._decisions import (
@@ -261,7 +263,18 @@ def of_a_share(plan: Plan, divergence: Divergence, event: Event, node: cst.BaseE
     shares = plan.way == "data" and plan.options.batch_size == "global"
     if shares and counts_samples(divergence, node):
         return "follows the number of samples that this process has of the batch"
+    if shares and is_kept_in_place(plan, node):
+        return f"depends on {Cause.BATCH.value}"
     return ""
+
+
+def is_kept_in_place(plan: Plan, node: cst.BaseExpression) -> bool:
+    """Whether a number is made of a tensor into which something of the batch is written."""
+    quantities = analysis(plan)
+    return any(
+        id(value) in quantities.stored and quantities.of((value,)).kind is Kind.PART
+        for value in walk_back(plan.facts.values_of(node))
+    )
 
 
 Number = tuple[Event, cst.BaseExpression, str]

@@ -171,6 +171,10 @@ class Shown:
             or self.plan.facts.values_of(part)
             for position, part in enumerate(parts)
         ]
+        if any(isinstance(one, Instance) for group in compared for one in group):
+            # Objects say themselves how they compare.
+            yield Part(values, node, event.module, event, decides)
+            return
         if isinstance(node, cst.Comparison):
             if self.grow_alike(compared) or all(are_sizes(values) for values in compared):
                 return
