@@ -190,6 +190,45 @@ def test_a_quotient_of_a_reduced_number_and_an_own_one_is_told() -> None:
     assert "some are not" in found.message
 
 
+METERS = """
+import functools
+import operator
+
+class Meter:
+    def __init__(self, total=0.0):
+        self.total = total
+
+    def __add__(self, other):
+        return Meter(self.total + other.total)
+
+    def __radd__(self, other):
+        return self if other == 0 else self + other
+
+    def __lt__(self, other):
+        return self.total < other.total
+"""
+
+
+@pytest.mark.parametrize(
+    ("after", "code"),
+    [
+        ("print(sum(kept).total)", "PT603"),
+        ("print(max(kept).total)", "PT603"),
+        ("print(functools.reduce(operator.add, kept).total)", "PT603"),
+        ('print(max(map(operator.attrgetter("total"), kept)))', "PT603"),
+        ('if kept[0] < kept[-1]:\n        optimizer.param_groups[0]["lr"] *= 0.9', "PT715"),
+    ],
+)
+def test_what_comes_of_objects_with_special_methods_is_told(after: str, code: str) -> None:
+    text = SCRIPT.format(
+        before=METERS,
+        start="kept = []",
+        body="kept.append(Meter(loss.item()))",
+        after=after,
+    )
+    assert code in [one.code for one in convert(text).findings]
+
+
 def test_what_a_function_finds_in_an_object_is_told() -> None:
     text = SCRIPT.format(
         before="from collections.abc import Sequence\n"

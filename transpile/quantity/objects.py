@@ -51,7 +51,9 @@ def asked(value: Opaque) -> Iterator[Values]:
     if value.kind in ASKING and not value.inner:
         yield from value.operands
     elif value.kind == "call":
-        if any(name.startswith(ASKING_FUNCTIONS) for name in called_names(value)):
+        # What ``operator.attrgetter`` gives is a function, too.
+        makers = [name for callee in value.callee for name in called_names(callee)]
+        if any(name.startswith(ASKING_FUNCTIONS) for name in (*called_names(value), *makers)):
             yield from (argument.values for argument in value.arguments.items)
 
 

@@ -20,6 +20,7 @@ from transpile.plan.flow.conditions import (
 from transpile.plan.flow.places import function_of
 from transpile.plan.model import Plan
 from transpile.quantity.asking import Kind, quantity
+from transpile.quantity.objects import UNFOLLOWED
 from transpile.records import dataclass, field
 from transpile.rules.pytorch.agreement._together import agreeing_calls
 
@@ -115,6 +116,8 @@ class Divergence:
                 return self.absence(module, node)  # type: ignore[arg-type]
             for part in operands(node):
                 found.add(self.look(module, part))
+            if self.asks_objects(node):
+                found.add(Look({Cause.BATCH}))
             return found
         if id(node) in self.agreeing or self.from_agreement(module, node) or self.is_size(node):
             return found
@@ -197,6 +200,11 @@ class Divergence:
             return False
         values = [value for _, value in self.bindings.of(module, node) if not is_literal(value)]
         return bool(values) and all(id(value) in self.agreeing for value in values)
+
+    def asks_objects(self, node: cst.BaseExpression) -> bool:
+        """Whether objects that hold numbers of the batch say by a method of theirs what comes out."""
+        values = self.plan.facts.values_of(node)
+        return bool(values) and quantity(self.plan, values).reason == UNFOLLOWED
 
     def is_size(self, node: cst.CSTNode) -> bool:
         """Whether an expression is a call of ``len``, but for what picks some of the samples."""
