@@ -163,6 +163,7 @@ args = """,
 }
 #: Rules that only say something, which their after does not need any more.
 BY_HAND = {
+    "mxnet/remark-on-forward-hooks": HEAD + LOADER + TRAINER + "@\n",
     "mxnet/remark-on-common-draws": HEAD
     + LOADER
     + TRAINER

@@ -68,6 +68,7 @@ OPTIONS = {
 }
 #: Rules that leave something to the user.
 BY_HAND = {
+    "paddle/remark-on-forward-hooks": SETTING + "@\n",
     "paddle/remark-on-gradient-hooks": SETTING + "@\n" + TRAINING,
     "paddle/remark-on-padding": HEAD
     + """\

@@ -3,6 +3,22 @@
 from __future__ import annotations
 
 ADVICE = {
+    "MX415": """\
+Why:
+    What a forward hook keeps, counts or prints is made of one process's share of every batch.
+
+How to fix:
+    Take what is kept from what the model returns, or add it up over the processes in the hook.
+
+Before:
+    net.register_forward_hook(lambda block, given, out: kept.append(out.mean()))
+
+After:
+    kept.append(net(data).mean())
+
+When to ignore:
+    Nothing is made of what the hook keeps.
+""",
     "MX602": """\
 Why:
     The number was read off one worker's part of the data.

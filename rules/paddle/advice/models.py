@@ -3,6 +3,22 @@
 from __future__ import annotations
 
 ADVICE = {
+    "PD415": """\
+Why:
+    What a forward hook keeps, counts or prints is made of one process's share of every batch.
+
+How to fix:
+    Take what is kept from what the model returns, or add it up over the processes in the hook.
+
+Before:
+    model.register_forward_post_hook(lambda layer, given, out: kept.append(out.mean()))
+
+After:
+    kept.append(model(x).mean())
+
+When to ignore:
+    Nothing is made of what the hook keeps.
+""",
     "PD302": """\
 Why:
     paddle.DataParallel wraps a layer that has one name from its making to its calls.

@@ -202,7 +202,7 @@ class Divergence:
         return bool(values) and all(id(value) in self.agreeing for value in values)
 
     def asks_objects(self, node: cst.BaseExpression) -> bool:
-        """Whether objects that hold numbers of the batch say by a method of theirs what comes out."""
+        """Whether objects that hold numbers of the batch say themselves what comes out."""
         values = self.plan.facts.values_of(node)
         return bool(values) and quantity(self.plan, values).reason == UNFOLLOWED
 
