@@ -49,10 +49,14 @@ def batch_of(plan: Plan, backward: Backward) -> Batch:
         if event.order < backward.event.order
         and any(id(value) in learned for value in outputs(event))
     ]
+    reached = {id(value) for value in walk_back(backward.loss, enters_made)}
+    # Another loop before this one may train the same model: its calls are none of this loss.
+    own = [each for each in forwards if any(id(value) in reached for value in outputs(each))]
+    forwards = own or forwards
     around = {id(frame.node) for frame in backward.event.loops()}
     if not forwards:
         # Parts and parameters of a model are used past its call: what they meet tells.
-        behind = walk_back(backward.loss, lambda value: not isinstance(value, (Instance, Function)))
+        behind = walk_back(backward.loss, enters_made)
         made = made_in_loops(plan, around)
         found = any(
             is_of_unknown_origin(value) or (is_drawn(plan, value) and id(value) in made)
@@ -66,6 +70,11 @@ def batch_of(plan: Plan, backward: Backward) -> Batch:
     if any(feeds_itself(plan, forward) for forward in forwards):
         return Batch.ACTED
     return Batch.DRAWN if drawn else Batch.FIXED
+
+
+def enters_made(value: Value) -> bool:
+    """Whether what a value is made of is looked at."""
+    return not isinstance(value, (Instance, Function))
 
 
 def without_batch(
