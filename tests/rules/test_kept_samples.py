@@ -173,7 +173,7 @@ WRONG = {
     ),
     "the data of a buffer": (
         {"forward": "self.held.data = 0.9 * self.held.data + x.mean(0)\nx = x + self.held"},
-        "PT406",
+        "PT408",
     ),
     "counts that decide": (
         {
