@@ -71,6 +71,19 @@ CASES = {
         "made": "head = nn.Linear(4, 3)\nwhole = nn.Sequential(model, head)",
         "loss": "F.cross_entropy(whole(a), b)",
     },
+    "a class of the project within a layer": {
+        "before": """
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 3)
+
+    def forward(self, x):
+        return torch.tanh(self.fc(x))
+""",
+        "made": "head = Block()\nwhole = nn.Sequential(head, nn.Tanh())",
+        "loss": "F.cross_entropy(whole(out), b)",
+    },
     "a method that weighs": {
         "before": WEIGHED,
         "made": "head = Weighed()",

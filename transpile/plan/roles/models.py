@@ -128,15 +128,7 @@ def find_models(plan: Plan) -> None:
 
 def find_reads(plan: Plan, model: Model) -> None:
     """Note where a loss is made of what a model has, not of what it gives when it is called."""
-    if any(
-        one is not model.value and isinstance(one, Instance) for one in walk_back((model.value,))
-    ):
-        # What the classes in it do with samples is looked at where the whole is called.
-        return
     kept = held_by(model.value)
-    if isinstance(model.value, Instance) and model.value.cls.scope.names.get("forward"):
-        # As a part of another layer it is called there.
-        kept.discard(id(model.value))
     for backward in plan.backwards:
         if any(id(value) in kept for value in walk_back(backward.loss, enters_made)):
             for optimizer in model.optimizers:
