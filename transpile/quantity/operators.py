@@ -126,7 +126,7 @@ class Operators(Accesses):
 
     def length(self, value: Opaque) -> Quantity:
         """``len(something)``."""
-        operand = value.operands[0]
+        operand = containers_of_calls(value.operands[0])
         if any(id(one) in self.loaders for one in operand):
             return domain.equal(tensor=False)
         told = self.look(value.inner)
@@ -202,6 +202,16 @@ class Operators(Accesses):
         if tensor.kind is Kind.UNKNOWN and position in (0, None) and tensor.content != "one":
             return tensor.number()
         return domain.equal(tensor=False)
+
+
+def containers_of_calls(values: Values) -> Values:
+    """Values, with the lists and dicts that models of the project give in place of their calls."""
+    found: list[Value] = []
+    for value in values:
+        inner = value.inner if isinstance(value, Opaque) and value.kind == "call" else ()
+        listed = inner and all(isinstance(one, (Sequence, Mapping)) for one in inner)
+        found.extend(inner if listed else (value,))
+    return tuple(found)
 
 
 def is_set_of(value: Value) -> bool:
