@@ -162,6 +162,19 @@ HOOKS = {
     "kept = []\nmodel.first.weight.register_hook(lambda g: kept.append(g))": True,
     "kept = {}\ndef keep(g):\n    kept['g'] = g.detach()\n"
     "model.first.weight.register_hook(keep)": False,
+    "kept = {}\ndef keep(g):\n    kept['g'] = g.norm().item()\n"
+    "model.first.weight.register_hook(keep)\nmean = lambda: sum(kept.values())": True,
+    "kept = {}\ndef named(name):\n    def keep(g):\n        size = g.abs().mean()\n"
+    "        kept[name] = size.item()\n    return keep\n"
+    "model.first.weight.register_hook(named('first'))\nlook = lambda: kept['first']": True,
+    "class Keep:\n    def __init__(self):\n        self.last = 0.0\n"
+    "    def __call__(self, g):\n        self.last = g.norm().item()\n"
+    "keep = Keep()\nmodel.first.weight.register_hook(keep)\nlook = lambda: keep.last": True,
+    "class Keep:\n    def __init__(self):\n        self.last = 0.0\n"
+    "    def __call__(self, g):\n        self.last = g.shape[0]\n"
+    "keep = Keep()\nmodel.first.weight.register_hook(keep)\nlook = lambda: keep.last": False,
+    "def masked(g):\n    h = g.clone()\n    h[0] = 0 * h[0]\n    return h\n"
+    "model.first.weight.register_hook(masked)": False,
     "def bound(g):\n    g = g.clone()\n    g.clamp_(-1, 1)\n    return g\n"
     "model.first.weight.register_hook(bound)": True,
     "def bound(g):\n    if g is not None:\n        h = torch.clamp(g, max=1)\n        return h\n"
