@@ -249,7 +249,7 @@ def numbers(plan: Plan, divergence: Divergence) -> Iterator[Answer]:
             )
             if cause is Cause.BATCH:
                 yield partial(event.module, node, matter)
-    for event, node, matter in [*rates(plan), *amounts(plan)]:
+    for event, node, matter in [*rates(plan), *loaded(plan), *amounts(plan)]:
         why = of_a_share(plan, divergence, event, node) if id(node) not in seen else ""
         if why:
             seen.add(id(node))
@@ -286,6 +286,14 @@ def rates(plan: Plan) -> Iterator[Number]:
         if step.key[0] in ("schedule", "rate"):
             for node in sources(step.event):
                 yield step.event, node, "the learning rate"
+
+
+def loaded(plan: Plan) -> Iterator[Number]:
+    """What models, optimizers and schedulers are given as their state."""
+    for step in steps_of(plan):
+        if step.key[0] == "load":
+            for node in sources(step.event):
+                yield step.event, node, "what is loaded"
 
 
 def rounds(plan: Plan) -> Iterator[Number]:
