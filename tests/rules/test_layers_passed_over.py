@@ -66,6 +66,36 @@ CASES = {
         ONE,
         True,
     ),
+    "loop that ends early": (
+        LAYERS,
+        "for k, layer in enumerate(self.layers):\n            x = x + layer(x)\n"
+        "            if k == 1:\n                break\n        return self.fc(x)",
+        ONE,
+        True,
+    ),
+    "loop that gives back": (
+        LAYERS,
+        "x = self.fc(x)\n        for k in range(len(self.layers)):\n"
+        "            x = x + self.layers[k](x)\n            if k == 1:\n"
+        "                return x\n        return x",
+        ONE,
+        True,
+    ),
+    "loop that ends in another": (
+        LAYERS,
+        "for layer in self.layers:\n            for _ in range(9):\n"
+        "                if x.abs().max() > 1:\n                    break\n"
+        "                x = 2 * x\n            x = layer(x)\n        return self.fc(x)",
+        ONE,
+        False,
+    ),
+    "loop that ends in evaluation": (
+        LAYERS,
+        "for layer in self.layers:\n            x = x + layer(x)\n"
+        "            if not self.training:\n                break\n        return self.fc(x)",
+        ONE,
+        False,
+    ),
     "some by chance": (
         LAYERS,
         "for k in sorted(random.sample(range(len(self.layers)), 2)):\n"
@@ -378,6 +408,7 @@ def test_wrap_looks_for_layers_that_a_pass_does_without(name: str) -> None:
 #: Those of the cases in which each pass of a step may do without other layers.
 VARYING = {name for name, (_, _, _, left_out) in CASES.items() if left_out} - {
     "way around",
+    "loop that ends early",
     "one of several",
     "as many as are active",
     "as many as are active, under a local name",

@@ -12,12 +12,11 @@ from transpile.plan.models.frozen import frozen_later
 from transpile.plan.models.learning import outputs, reached_by_losses, training_forwards
 from transpile.plan.models.parts import inside_others, walk_parts
 from transpile.plan.query import query
+from transpile.plan.unused.calls_of_models import is_called, one_pass_at_a_time
 from transpile.plan.unused.chosen_outputs import chooses_outputs
 from transpile.plan.unused.frozen_parts import frozen_behind_wrap
 from transpile.plan.unused.passed_over import (
     are_told_layers,
-    is_called,
-    one_pass_at_a_time,
     passes_over,
 )
 

@@ -7,7 +7,6 @@ from functools import cached_property
 
 import libcst as cst
 
-from transpile.facts.events import Loop
 from transpile.facts.module import Module
 from transpile.facts.values import (
     Constant,
@@ -21,10 +20,11 @@ from transpile.facts.values import (
 )
 from transpile.facts.walk import descendants
 from transpile.plan.graph import called_names, walk_back
-from transpile.plan.model import Backward, Model, Plan
+from transpile.plan.model import Model, Plan
 from transpile.plan.models.parts import walk_parts
 from transpile.plan.models.reaches import accessed
-from transpile.plan.query import query
+from transpile.plan.unused.calls_of_models import one_pass_at_a_time
+from transpile.plan.unused.ended_loops import ending, loops_around
 from transpile.plan.unused.lengths import Lengths
 from transpile.plan.unused.slices import leave_some
 from transpile.plan.unused.uses import NO_USES, Uses, own_attribute
@@ -159,7 +159,7 @@ class Passes:
             if self.contains():
                 if self.is_drawn_from(function.module, node):
                     return True
-                if self.lengths.cuts(function.module, node):
+                if self.lengths.cuts(function.module, node) or self.is_ended(function, node):
                     short = True
                     continue
             taken = self.lengths.cut_out_of(function.module, node)
@@ -193,6 +193,8 @@ class Passes:
                 if isinstance(parent, cst.Subscript) and parent.value is node:
                     if any(map(self.is_by_chance, self.bounds(parent))):
                         return True
+            if self.contains() and any(varies(self.plan, t) for t in ends(module, node)):
+                return True
             for place in (node, *(self.called_in_loop(module, node) or ())):
                 if any(varies(self.plan, test) for _, test, _ in tests_around(module, place)):
                     return True
@@ -206,6 +208,14 @@ class Passes:
         )
         return self.contains() and any(
             cut is not None and self.is_chosen_by_caller(function, cut) for function, cut in taken
+        )
+
+    def is_ended(self, function: Function, node: cst.CSTNode) -> bool:
+        """Whether a loop through the layers may be left before it has come to all of them."""
+        return any(
+            self.decides(test, "else" if arm == "then" else "then")
+            for loop in loops_around(function.module, node)
+            for test, arm in ending(loop)
         )
 
     def contains(self) -> bool:
@@ -364,31 +374,7 @@ class Passes:
         return False
 
 
-def is_called(plan: Plan, part: Value) -> bool:
-    """Whether a model is seen to be called."""
-    return any(v is part for event in plan.facts.reached_calls for v in event.callee)
-
-
-@query
-def one_pass_at_a_time(plan: Plan, part: Value) -> bool:
-    """Whether a model is called once for each backward pass, at one place.
-
-    A wrap looks for what the last of several calls does without.
-    """
-    calls = [event for event in plan.facts.reached_calls if any(v is part for v in event.callee)]
-    for backward in plan.backwards:
-        around = {id(frame.node) for frame in backward.event.stack if isinstance(frame, Loop)}
-        behind = behind_loss(plan, backward)
-        inside = [event for event in calls if any(id(v) in behind for v in event.result)]
-        if len({id(event.node) for event in inside}) > 1:
-            return False
-        for event in inside:
-            if any(isinstance(f, Loop) and id(f.node) not in around for f in event.stack):
-                return False
-    return bool(calls)
-
-
-@query
-def behind_loss(plan: Plan, backward: Backward) -> set[int]:
-    """The identities of all values that the loss of a backward pass came from."""
-    return set(map(id, walk_back(backward.loss)))
+def ends(module: Module, node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+    """The tests that end the loops around a node."""
+    for loop in loops_around(module, node):
+        yield from (test for test, _ in ending(loop))

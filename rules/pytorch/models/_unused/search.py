@@ -16,11 +16,10 @@ from transpile.plan.models.method_calls import training_method_calls
 from transpile.plan.models.parts import inside_others, walk_parts
 from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off
+from transpile.plan.unused.calls_of_models import is_called, one_pass_at_a_time
 from transpile.plan.unused.chosen_outputs import chooses_outputs
 from transpile.plan.unused.frozen_parts import frozen_behind_wrap
 from transpile.plan.unused.passed_over import (
-    is_called,
-    one_pass_at_a_time,
     passes_over,
     passes_vary,
 )
