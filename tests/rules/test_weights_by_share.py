@@ -69,3 +69,40 @@ def test_learning_rates_by_what_is_kept_in_place_are_refused(write: str) -> None
     text = text.replace("\noptimizer.param", "\n    optimizer.param")
     assert "PT712" in [one.code for one in convert(text).findings]
     assert [one.code for one in convert_by(text, Options()).findings] == ["DT015"]
+
+
+AVERAGE = {
+    "function": """\
+state = {"last": 1.0}
+
+
+def average(held, new, n):
+    k = 1 / (1 + state["last"])
+    return held * (1 - k) + new * k
+
+
+""",
+    "object": """\
+class Average:
+    last = 1.0
+
+    def __call__(self, held, new, n):
+        k = 1 / (1 + self.last)
+        return held * (1 - k) + new * k
+
+
+state = average = Average()
+""",
+}
+KEPT = {"function": 'state["last"] = {number}', "object": "state.last = {number}"}
+
+
+@pytest.mark.parametrize("number", ["loss.item()", "0.9"])
+@pytest.mark.parametrize("form", AVERAGE)
+def test_averages_of_a_library_by_a_function_are_told(form: str, number: str) -> None:
+    made = "torch.optim.swa_utils.AveragedModel(model, avg_fn=average)"
+    write = KEPT[form].format(number=number) + "\n        shadow.update_parameters(model)"
+    text = SCRIPT.format(write=write, decay="0.9").replace("copy.deepcopy(model)", made)
+    text = text.replace("x = torch.randn", AVERAGE[form] + "x = torch.randn", 1)
+    told = [one.code for one in convert(text).findings if one.code == "PT717"]
+    assert bool(told) is (number != "0.9")

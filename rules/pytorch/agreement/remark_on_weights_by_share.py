@@ -2,7 +2,8 @@
 
 What:
     A write into a parameter of a copy, or into a buffer of a model, of something that depends on
-    the batch is warned of.
+    the batch is warned of. So is a library's average that is taken by a function which reads such
+    numbers (``AveragedModel(avg_fn=...)``).
 
 Why:
     Copies such as averages and teachers are no part of what the processes keep alike. What each
@@ -37,6 +38,7 @@ from transpile.plan.roles.optimizers import parameter_owners
 from transpile.quantity.asking import analysis
 from transpile.quantity.tensors.in_place import changed_in_place
 from transpile.rule import Answer, Remark
+from transpile.rules.pytorch.agreement._averaging import averages_by_batch
 
 #: Where calls are split, every process has the numbers of the whole batch.
 WAYS = ("data",)
@@ -53,17 +55,25 @@ def decide(plan: Plan) -> Iterator[Answer]:
     for event in plan.facts.events:
         if event.detached or quantities.is_model_code(event.module, event.node):
             continue
+        if event.kind == "call" and averages_by_batch(plan, event):
+            yield warning(event, "how this average is taken")
+            continue
         owners = [one for one in owners_of(plan, event) if id(one) not in seen]
         if not owners or not depends(plan, event):
             continue
         seen.update(map(id, owners))
-        yield Remark.warn(
-            "PT717",
-            event,
-            "what is written into this model depends on what one process has seen of the batch: "
-            "it differs from process to process",
-            "write a number that is equal on all processes, such as a mean over them",
-        )
+        yield warning(event, "what is written into this model")
+
+
+def warning(event: Event, matter: str) -> Remark:
+    """What is said of one place."""
+    return Remark.warn(
+        "PT717",
+        event,
+        f"{matter} depends on what one process has seen of the batch: it differs from process to "
+        "process",
+        "write a number that is equal on all processes, such as a mean over them",
+    )
 
 
 def owners_of(plan: Plan, event: Event) -> list[Value]:
