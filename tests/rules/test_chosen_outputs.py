@@ -83,3 +83,29 @@ def test_an_output_that_may_be_left_out_is_told(loss: str) -> None:
 )
 def test_outputs_that_every_loss_uses_need_no_search(loss: str, given: str) -> None:
     assert not searches(loss, given)
+
+
+LISTED = SCRIPT.replace(
+    "self.body, self.a, self.b = nn.Linear(4, 8), nn.Linear(8, 1), nn.Linear(8, 1)",
+    "self.body = nn.Linear(4, 8)\n"
+    "        self.heads = nn.ModuleList(nn.Linear(8, 1) for _ in range(3))",
+).replace("out, aux = net(x)", "outs = net(x)")
+COMPREHENSION = "[head(h) for head in self.heads]"
+
+
+@pytest.mark.parametrize(
+    ("loss", "search"),
+    [
+        ("loss = F.mse_loss(outs[0], y)", True),
+        ("loss = sum(F.mse_loss(one, y) for one in outs[:2]) / len(outs)", True),
+        ("loss = F.mse_loss(outs[-1], y)", True),
+        ("loss = sum(F.mse_loss(one, y) for one in outs)", False),
+        ("loss = F.mse_loss(outs[0], y) + torch.stack(outs).mean()", False),
+        ("loss = sum(F.mse_loss(outs[k], y) for k in range(3))", False),
+    ],
+)
+def test_outputs_that_are_taken_out_of_a_list_leave_others(loss: str, search: bool) -> None:
+    text = LISTED.format(given=COMPREHENSION, loss=loss)
+    result = convert(text, Options(shard="data"), path="train.py")
+    assert "net = DistributedDataParallel(net" in result.text
+    assert ("find_unused_parameters=True" in result.text) is search

@@ -19,6 +19,7 @@ from transpile.plan.unused.passed_over import (
     are_told_layers,
     passes_over,
 )
+from transpile.plan.unused.picked_outputs import picks_outputs
 
 #: Parts of the names of layers that have no parameters.
 WITHOUT_PARAMETERS = (
@@ -47,7 +48,7 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     top = outermost(layers)
     if any(id(layer) not in reached for layer in top):
         return True
-    if any(
+    if picks_outputs(plan, model, layers) or any(
         leaves_out(backward, model, top) or chooses_outputs(plan, backward, model, layers)
         for backward in plan.backwards
     ):
@@ -73,7 +74,7 @@ def stops_the_wrap(plan: Plan, model: Model) -> bool:
     calls = training_forwards(plan, model)
     given = made_of(tuple(value for event in calls for value in outputs(event)))
     offered = [layer for layer in outermost(layers) if id(layer) in given]
-    return any(
+    return picks_outputs(plan, model, layers) or any(
         leaves_out(backward, model, offered) or chooses_outputs(plan, backward, model, layers)
         for backward in plan.backwards
     )

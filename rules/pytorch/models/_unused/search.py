@@ -23,6 +23,7 @@ from transpile.plan.unused.passed_over import (
     passes_over,
     passes_vary,
 )
+from transpile.plan.unused.picked_outputs import picks_outputs
 from transpile.plan.unused.varying_tests import is_about_data
 from transpile.rules.pytorch.models._unused.cut_off import may_be_cut_off, takes_gradients
 
@@ -73,7 +74,7 @@ def may_leave_parameters_out(plan: Plan, model: Model) -> bool:
     top = [layer for layer in layers if id(layer) not in inner]
     if not all(is_among(reached, layer) for layer in top):
         return True
-    if any(
+    if picks_outputs(plan, model, layers) or any(
         leaves_out(backward, model, top) or chooses_outputs(plan, backward, model, layers)
         for backward in plan.backwards
     ):
