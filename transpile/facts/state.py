@@ -99,6 +99,7 @@ class Dialect:
             them on: ``from common import *``.
         runs_commands: callables that run the function that the command line names, one of a dict
             or of the module that calls them.
+        forms: methods and attributes that give another form of what they belong to.
         splits: whether a function of the project makes decorators by which processes share out the
             calls of a function, all of which receive what it gives for the whole: it is followed
             as if it had none.
@@ -120,6 +121,7 @@ class Dialect:
     buffers: BufferWords = BufferWords()
     packages: frozenset[str] = frozenset()
     runs_commands: frozenset[str] = frozenset({"fire.Fire", "fire.core.Fire"})
+    forms: frozenset[str] = frozenset({"item", "tolist", "numpy", "cpu", "detach", "clone", "data"})
     splits: Callable[[Function], bool] = lambda function: False
 
     @cached_property

@@ -95,7 +95,7 @@ class Operators(Accesses):
             return self.look(value.operands[0])
         if name == "len":
             return self.length(value)
-        if name in ("index", "isinstance", "yield"):
+        if name in ("index", "isinstance", "hasattr", "yield"):
             return domain.equal(tensor=False)
         if name in ("iterate", "filter", "enumerate", "zip"):
             return self.look(join_values(*value.operands))

@@ -7,6 +7,7 @@ import libcst as cst
 from transpile.facts.events import Branch
 from transpile.facts.expressions.literals import Literals
 from transpile.facts.folding import compare, fold
+from transpile.facts.narrowing import asked_kind, narrowed
 from transpile.facts.state import truth
 from transpile.facts.values import (
     Class,
@@ -120,6 +121,11 @@ class Operators(Literals):
         self.stack = (*before, Branch(node, "else"))
         orelse = self.evaluate(node.orelse)
         self.stack = before
+        asked = asked_kind(node.test)
+        if asked is not None:
+            forms, left = (body, orelse) if asked[1] else (orelse, body)
+            left = narrowed(left, forms, self.dialect.forms)
+            body, orelse = (forms, left) if asked[1] else (left, forms)
         chosen = join(body, orelse)
         self.record("choose", node.test, test, result=chosen)
         return chosen

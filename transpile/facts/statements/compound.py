@@ -8,6 +8,7 @@ from typing import Any
 import libcst as cst
 
 from transpile.facts.events import Branch, Loop, Within
+from transpile.facts.narrowing import asked_kind, narrowed
 from transpile.facts.picking import picked_from
 from transpile.facts.state import truth, unknown
 from transpile.facts.statements.small import SmallStatements
@@ -80,12 +81,30 @@ class Statements(SmallStatements):
         falls_else = self.branch(node, "else", lambda: self.execute_else(node.orelse))
         after_else = scope.names
         if falls and falls_else:
+            self.narrow(node.test, before, after_then, after_else)
             replace(scope, merge(after_then, after_else))
         elif falls:
             replace(scope, after_then)
         else:
             replace(scope, after_else)
         return falls or falls_else
+
+    def narrow(
+        self,
+        test: cst.BaseExpression,
+        before: dict[str, Values],
+        after_then: dict[str, Values],
+        after_else: dict[str, Values],
+    ) -> None:
+        """Let a name whose kind is asked for be the other form of what it was, in either case."""
+        asked = asked_kind(test)
+        if asked is None:
+            return
+        name, first = asked
+        changed, left = (after_then, after_else) if first else (after_else, after_then)
+        old, forms = before.get(name, ()), changed.get(name, ())
+        if left.get(name, ()) == old and forms != old:
+            left[name] = narrowed(old, forms, self.dialect.forms)
 
     def pass_over(self, arm: cst.CSTNode | None) -> None:
         """Remember an arm that a known test leaves out: another setting may take it."""

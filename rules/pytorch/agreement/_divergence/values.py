@@ -80,8 +80,13 @@ ADDING_UP = frozenset({"norm", "sum", "mean", "std", "var", "dot", "logsumexp", 
 WEIGHTS = frozenset({"parameters", "named_parameters", "get_parameter", "state_dict"})
 #: Methods of a GPU's events and streams that tell how far it has come.
 PROGRESS = frozenset({"elapsed_time", "query"})
-#: What gives the same number for every process's part of the batch.
-SIZES = frozenset({"len", "dim", "numel", "ndimension", "isinstance"})
+#: What gives the same answer for every process's part of the batch.
+SIZES = frozenset(
+    {
+        "len", "dim", "numel", "ndimension", "isinstance", "hasattr", "callable", "is_tensor",
+        "is_floating_point",
+    }
+)  # fmt: skip
 
 
 def is_of_weights(values: Values) -> bool:

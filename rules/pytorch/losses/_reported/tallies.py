@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Call, Event, Loop, Stack
-from transpile.facts.values import Opaque, Values
+from transpile.facts.values import Opaque, Sequence, Values
 from transpile.plan.graph import walk_back
 from transpile.plan.roles.backwards import data_sources
 from transpile.quantity.asking import Kind
@@ -74,6 +74,9 @@ class Tallies:
         if not isinstance(loop.node, cst.For):
             return False
         values = self.plan.facts.values_of(loop.node.iter)
+        if values and all(isinstance(one, Sequence) and not one.rest for one in values):
+            # As many rounds as the script names entries: ``for name, value in kwargs.items()``.
+            return False
         if self.inquiry.analysis.of(values).kind in (Kind.SHAPE, Kind.SAMPLE):
             return True
         return bool(data_sources(values, self.plan)) or any(
