@@ -164,6 +164,40 @@ args = """,
 #: Rules that only say something, which their after does not need any more.
 BY_HAND = {
     "mxnet/remark-on-forward-hooks": HEAD + LOADER + TRAINER + "@\n",
+    "mxnet/refuse-data-in-order": HEAD
+    + """\
+from mxnet.gluon.data import Dataset
+
+
+def encode(line):
+    return np.zeros(8), 1
+
+
+@
+
+    def __init__(self):
+        self.file = open("lines.txt")
+        self.lines = open("lines.txt").readlines()
+
+    def __len__(self):
+        return 64
+
+
+loader = gluon.data.DataLoader(Lines(), 64)
+"""
+    + TRAINER
+    + TRAINING,
+    "mxnet/remark-on-collation": HEAD
+    + """\
+from mxnet.gluon.data.dataloader import default_batchify_fn as make_batch
+
+blank = (images[0], 0)
+@
+
+loader = gluon.data.DataLoader(train_set, 64, batchify_fn=batchify)
+"""
+    + TRAINER
+    + TRAINING,
     "mxnet/remark-on-common-draws": HEAD
     + LOADER
     + TRAINER

@@ -70,6 +70,42 @@ OPTIONS = {
 BY_HAND = {
     "paddle/remark-on-forward-hooks": SETTING + "@\n",
     "paddle/remark-on-gradient-hooks": SETTING + "@\n" + TRAINING,
+    "paddle/refuse-data-in-order": HEAD
+    + """\
+from paddle.io import Dataset
+
+
+def encode(line):
+    return paddle.zeros([4]), 1
+
+
+@
+
+    def __init__(self):
+        self.file = open("lines.txt")
+        self.lines = open("lines.txt").readlines()
+
+    def __len__(self):
+        return 64
+
+
+loader = DataLoader(Lines(), batch_size=32)
+"""
+    + MODEL
+    + CRITERION
+    + TRAINING.replace("train_loader", "loader"),
+    "paddle/remark-on-collation": HEAD
+    + """\
+from paddle.io.dataloader.collate import default_collate_fn as make_batch
+
+blank = (paddle.zeros([4]), 0)
+@
+
+loader = DataLoader(train_set, batch_size=32, collate_fn=collate)
+"""
+    + MODEL
+    + CRITERION
+    + TRAINING.replace("train_loader", "loader"),
     "paddle/remark-on-padding": HEAD
     + """\
 @

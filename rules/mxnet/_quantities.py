@@ -124,6 +124,19 @@ LAYERS = Layers(
     operations={"LayerNorm": LayerOperation("normalize", True, ("dim", "eps"), -1, rank=2)},
     time_first=dict.fromkeys(("RNN", "LSTM", "GRU"), TimeFirst("layout", "TNC", True)),
 )  # fmt: skip
+STACKS = frozenset({"mxnet.nd.stack", "mxnet.np.stack", "numpy.stack"})
+PACKAGES = ("mxnet.nd", "mxnet.np", "numpy")
+BATCHING = Batching(
+    default=frozenset({"mxnet.gluon.data.default_batchify_fn"}),
+    stacks=STACKS,
+    listed=STACKS
+    | {f"{package}.{word}" for package in PACKAGES for word in ("array", "asarray")},
+    shaped=frozenset(
+        {f"{package}.{word}" for package in PACKAGES for word in ("zeros", "ones", "empty", "full")}
+    ),
+    tensors=frozenset({"mxnet.gluon.data.ArrayDataset"}),
+    of_tensors=("mxnet.gluon.data.ArrayDataset", "mxnet.gluon.data.vision."),
+)  # fmt: skip
 VOCABULARY = Vocabulary(
     tensors=("mxnet.",),
     packages=(
@@ -147,10 +160,7 @@ VOCABULARY = Vocabulary(
         **{f"mxnet.gluon.loss.{word}": _loss(word) for word in BY_SAMPLE},
         "mxnet.gluon.loss.SDMLLoss": _loss("SDMLLoss", couples=True),
     },
-    batching=Batching(
-        tensors=frozenset({"mxnet.gluon.data.ArrayDataset"}),
-        of_tensors=("mxnet.gluon.data.ArrayDataset", "mxnet.gluon.data.vision."),
-    ),
+    batching=BATCHING,
     layers=LAYERS,
     gradients=frozenset({"mxnet.autograd.grad"}),
     agreed=("mxnet.metric.", "time."),

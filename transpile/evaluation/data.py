@@ -91,8 +91,10 @@ def check_loader(plan: Plan, loader: Loader, words: EvaluationWords) -> None:
         raise Obstacle(node, "the loader makes no batches")
     held = [
         value
-        for name in ("dataset", "collate_fn", "sampler", "batch_sampler")
-        for argument in (loader.argument(name),)
+        for argument in (
+            *map(loader.argument, ("dataset", "sampler", "batch_sampler")),
+            loader.collating,
+        )
         if argument is not None
         for value in argument.values
     ]

@@ -90,6 +90,11 @@ class Loader:
         position = self.parameters.index(name) if name in self.parameters else None
         return self.event.arguments.get(name, position)
 
+    @property
+    def collating(self) -> Argument | None:
+        """What makes batches of samples, by whatever name its class asks for it."""
+        return self.argument("collate_fn") or self.argument("batchify_fn")
+
 
 @dataclass(eq=False)
 class Model:

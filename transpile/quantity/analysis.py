@@ -235,6 +235,18 @@ class Supposing(Settling):
         """How many rows a view of samples has for each of them; None if unknown."""
         return rows_of_view(self, value, handed(value), given)
 
+    def stacks(self, value: Opaque) -> bool:
+        """Whether a collate function makes a tensor of samples by a value, and of none yet."""
+        if id(value.node) not in self.collating:
+            return False
+        if not is_stacked(value, self.vocabulary.batching):
+            return False
+        first = value.arguments.items[0].values if value.arguments.items else ()
+        given = self.look(first)
+        return given.kind not in (Kind.SAMPLE, Kind.PART) and not (
+            given.kind is Kind.UNKNOWN and given.sampled
+        )
+
     def filled_by_samples(self, value: Value) -> Quantity | None:
         """A container whose contents depend on where samples put them, or on whether they do."""
         for placed in self.places.get(id(value), ()):
@@ -260,7 +272,7 @@ class Supposing(Settling):
         if self.vocabulary.samples and self.vocabulary.samples & set(called_names(value)):
             kept = self.vocabulary.parameter
             return domain.equal(gradient=True) if kept and kept(value) else domain.sample()
-        if id(value.node) in self.collating and is_stacked(value, self.vocabulary.batching):
+        if self.stacks(value):
             return domain.sample()
         if value.kind == "operation":
             return self.operation(value)

@@ -90,7 +90,7 @@ def gives_tensors(loader: Loader, words: Batching) -> bool:
     dataset = loader.argument("dataset")
     return (
         dataset is not None
-        and not loader.argument("collate_fn")
+        and not loader.collating
         and all_of_tensors(dataset.values, set(), words)
     )
 

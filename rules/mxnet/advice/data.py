@@ -182,4 +182,74 @@ After:
 When to ignore:
     Where the rate stays on purpose.
 """,
+    "MX224": """\
+Why:
+    Shares of the processes would have different sizes, some perhaps none, and one would wait in
+    a step that the others never take.
+
+How to fix:
+    Leave samples out of the data set before the loader is made.
+
+Before:
+    def batchify(samples):
+        return make_batch([one for one in samples if one[1] > 0])
+
+After:
+    data = [one for one in data if one[1] > 0]
+
+When to ignore:
+    Never: --shard calls lets every process draw whole batches instead.
+""",
+    "MX225": """\
+Why:
+    What compares samples while a batch is put together sees those of one process's share.
+
+How to fix:
+    Compute it for each sample in the data set, or over the whole data set before training.
+
+Before:
+    def batchify(samples):
+        return stack(samples) - stack(samples).mean(0)
+
+After:
+    data = [one - mean for one in data]
+
+When to ignore:
+    Where what it computes only pads or orders the samples.
+""",
+    "MX229": """\
+Why:
+    Each process asks for other samples of this data set, and what it gives depends on those that
+    were asked for before.
+
+How to fix:
+    Let `__getitem__` give the sample of its index, and keep in the training loop what is kept.
+
+Before:
+    def __getitem__(self, index):
+        return next(self.lines)
+
+After:
+    def __getitem__(self, index):
+        return self.lines[index]
+
+When to ignore:
+    Never: the processes would train on other samples than one does.
+""",
+    "MX226": """\
+Why:
+    A worker pads to the longest sample of its share, which may be shorter than that of the batch.
+
+How to fix:
+    Pad all batches to one length, or mask the padding.
+
+Before:
+    longest = max(len(each) for each in samples)
+
+After:
+    longest = 100
+
+When to ignore:
+    Where the network gives padding no part in its outputs.
+""",
 }

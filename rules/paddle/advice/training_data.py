@@ -158,4 +158,58 @@ After:
 When to ignore:
     Never: convert without --scale-lr.
 """,
+    "PD220": """\
+Why:
+    Shares of the processes would have different sizes, some perhaps none, and one would wait in
+    a step that the others never take.
+
+How to fix:
+    Leave samples out of the data set before the loader is made.
+
+Before:
+    def collate(samples):
+        return make_batch([one for one in samples if one[1] > 0])
+
+After:
+    data = [one for one in data if one[1] > 0]
+
+When to ignore:
+    Never: --shard calls lets every process draw whole batches instead.
+""",
+    "PD236": """\
+Why:
+    What compares samples while a batch is put together sees those of one process's share.
+
+How to fix:
+    Compute it for each sample in the data set, or over the whole data set before training.
+
+Before:
+    def collate(samples):
+        return stack(samples) - stack(samples).mean(0)
+
+After:
+    data = [one - mean for one in data]
+
+When to ignore:
+    Where what it computes only pads or orders the samples.
+""",
+    "PD229": """\
+Why:
+    Each process asks for other samples of this data set, and what it gives depends on those that
+    were asked for before.
+
+How to fix:
+    Let `__getitem__` give the sample of its index, and keep in the training loop what is kept.
+
+Before:
+    def __getitem__(self, index):
+        return next(self.lines)
+
+After:
+    def __getitem__(self, index):
+        return self.lines[index]
+
+When to ignore:
+    Never: the processes would train on other samples than one does.
+""",
 }

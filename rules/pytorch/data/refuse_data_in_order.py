@@ -34,6 +34,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from transpile.backends.data_in_order import refusals
 from transpile.facts.module import Module
 from transpile.facts.values import External
 from transpile.plan.data.data_code import called, given_to, reached_by
@@ -41,8 +42,6 @@ from transpile.plan.data.sources import sites
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Loader, Plan
 from transpile.rule import Answer, Ruling
-from transpile.rules.pytorch.data._in_order.drawn import InOrder, drawn_in_order
-from transpile.rules.pytorch.data._in_order.kept_beside import carried_on, kept_beside
 from transpile.rules.pytorch.randomness._seeds import SEEDING
 
 CODES = {"PT229": "a data set gives what comes next, whatever its index"}
@@ -50,16 +49,9 @@ WORKERS = (
     "the workers of the training loader seed their random numbers here by their number alone: "
     "those of every process would draw the same"
 )
-CARRIED = (
-    "the training set keeps here what it reads when it is asked for the next sample: in every "
-    "process that is another one"
-)
-KEPT = (
-    "the training set keeps here what it was asked for, and the script reads that elsewhere: "
-    "every process would read that of its own share"
-)
-COUNT_THERE = "count or keep it in the training loop"
 BY_SEED = "seed them by torch.initial_seed(), which differs by process"
+#: What PyTorch calls its generators of random numbers.
+GENERATOR = "torch.Generator"
 #: What differs from process to process.
 OWN = frozenset(
     {
@@ -75,21 +67,10 @@ WAYS = ("data",)
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One refusal for each place that goes on from sample to sample."""
+    yield from refusals(plan, "PT229", GENERATOR)
     seen: set[int] = set()
     for site in sites(plan):
         for loader in site.loaders:
-            for found in drawn_in_order(plan, loader):
-                if id(found.node) not in seen:
-                    seen.add(id(found.node))
-                    yield refusal(found)
-            for module, node in carried_on(plan, loader):
-                if id(node) not in seen:
-                    seen.add(id(node))
-                    yield Ruling.refuse("PT229", (module, node), CARRIED, "find it by the index")
-            for module, node in kept_beside(plan, loader):
-                if id(node) not in seen:
-                    seen.add(id(node))
-                    yield Ruling.refuse("PT229", (module, node), KEPT, COUNT_THERE)
             for module, node in seeded_by_worker(plan, loader):
                 if id(node) not in seen:
                     seen.add(id(node))
@@ -109,20 +90,3 @@ def seeded_by_worker(plan: Plan, loader: Loader) -> Iterator[tuple[Module, cst.C
         behind = walk_back(tuple(v for a in node.args for v in plan.facts.values_of(a.value)))
         if not any(name in OWN for value in behind for name in called_names(value)):
             yield function.module, node
-
-
-def refusal(found: InOrder) -> Ruling:
-    """What is said of one place."""
-    if found.draws:
-        why = (
-            "the training set draws here from a generator with a seed of its own: every process "
-            "would draw the same numbers for its share of the samples"
-        )
-        advice = "seed the generator by the index of the sample"
-    else:
-        why = (
-            "the training set gives here what comes next, whatever index it is asked for: every "
-            "process would begin at the same sample"
-        )
-        advice = "find the sample by its index"
-    return Ruling.refuse("PT229", found, why, advice)

@@ -33,12 +33,13 @@ from transpile.facts.values import External, Instance, Value
 from transpile.facts.walk import descendants
 from transpile.layout import wrap_expression
 from transpile.plan.data.data_code import held_by, methods, reached_by
+from transpile.plan.data.in_order.drawn import GENERATORS, is_seeded
 from transpile.plan.data.sources import Site, depends_on_world_size, is_indirect, sites
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.pytorch.data._in_order.drawn import GENERATORS, is_seeded
 from transpile.rules.pytorch.data._loaders import is_iterable_dataset
+from transpile.rules.pytorch.data.refuse_data_in_order import GENERATOR
 
 #: Where calls are sharded, every rank has the whole batch.
 WAYS = ("data",)
@@ -96,7 +97,7 @@ def obstacle(plan: Plan, values: tuple[Value, ...], node: cst.CSTNode | None) ->
     }
     reads = reached_by(plan, methods(held_by(values).values(), ("__iter__", "__next__")))
     for value in reads.values.values():
-        if isinstance(value, External) and value.name not in GENERATORS:
+        if isinstance(value, External) and value.name not in (*GENERATORS, GENERATOR):
             names.add(value.name)
         names.update(name for name in called_names(value) if unseeded(name, value))
     if any(name.startswith(RANDOM) for name in names):
@@ -106,7 +107,7 @@ def obstacle(plan: Plan, values: tuple[Value, ...], node: cst.CSTNode | None) ->
 
 def unseeded(name: str, value: Value) -> bool:
     """Whether a call makes a generator of random numbers that begins differently each time."""
-    return name in GENERATORS and not is_seeded(value)
+    return name in (*GENERATORS, GENERATOR) and not is_seeded(value, GENERATOR)
 
 
 def shares_already(plan: Plan, value: Value) -> bool:

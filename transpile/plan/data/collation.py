@@ -57,7 +57,7 @@ def pads(plan: Plan, loader: Loader, padding: Padding) -> bool:
         loader: the loader.
         padding: what the framework calls that which pads.
     """
-    argument = loader.argument("collate_fn")
+    argument = loader.collating
     if argument is None:
         return False
     for value in argument.values:
@@ -132,6 +132,12 @@ def functions_of(values: Values) -> Iterable[Function]:
                 if "__call__" in names:
                     yield from functions_of(names["__call__"])
                     break
+
+
+def collated_by(loader: Loader) -> tuple[Function, ...]:
+    """The functions of the project that make the batches of a loader."""
+    argument = loader.collating
+    return tuple(functions_of(argument.values)) if argument is not None else ()
 
 
 def returned(plan: Plan, function: Function) -> Iterable[Values]:

@@ -18,7 +18,7 @@ from transpile.facts.values import (
     Values,
 )
 from transpile.facts.walk import children, descendants
-from transpile.plan.data.collation import functions_of
+from transpile.plan.data.collation import collated_by
 from transpile.plan.graph import called_names, parents
 from transpile.plan.model import Loader, Plan
 from transpile.plan.query import query
@@ -179,12 +179,12 @@ def drawing_code(plan: Plan) -> set[int]:
 @query
 def drawing_functions(plan: Plan) -> list[Function]:
     """The functions that loaders call to draw samples or to make a batch of them."""
-    names = ("dataset", "sampler", "batch_sampler", "collate_fn")
+    names = ("dataset", "sampler", "batch_sampler", "collate_fn", "batchify_fn")
     found: dict[int, Function] = {}
     for loader in plan.loaders:
         given = [given_to(loader, name) for name in names]
         held = held_by(tuple(value for values in given for value in values)).values()
-        for function in (*methods(held, DRAWING), *functions_of(given[-1])):
+        for function in (*methods(held, DRAWING), *collated_by(loader)):
             found[id(function.node)] = function
     return list(found.values())
 

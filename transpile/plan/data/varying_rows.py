@@ -9,8 +9,8 @@ import libcst as cst
 from transpile.facts.module import Module
 from transpile.facts.values import External, Function, Opaque, Value
 from transpile.facts.walk import descendants
-from transpile.plan.data.collation import functions_of
-from transpile.plan.data.data_code import body_of, called, given_to
+from transpile.plan.data.collation import collated_by
+from transpile.plan.data.data_code import body_of, called
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Loader, Plan
 from transpile.records import dataclass
@@ -42,7 +42,7 @@ class Rows:
 
 def varying_rows(plan: Plan, loader: Loader) -> Iterator[Rows]:
     """Where the collate functions of a loader leave out samples by what they are."""
-    pending = list(functions_of(given_to(loader, "collate_fn")))
+    pending = list(collated_by(loader))
     seen: set[int] = set()
     while pending:
         function = pending.pop()

@@ -33,7 +33,7 @@ def puts_together(loader: Loader) -> bool:
     """Whether a loader puts samples together as they are, one row for each."""
     size = loader.argument("batch_size")
     alone = size is not None and size.values == (Constant(None),)
-    return not alone and loader.argument("collate_fn") is None
+    return not alone and loader.collating is None
 
 
 def sample_of(plan: Plan, of: Of, data: Value, key: object) -> Shape | None:

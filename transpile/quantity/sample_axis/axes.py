@@ -220,7 +220,7 @@ class Reader:
         made = source.argument("dataset")
         columns = made.values if made is not None and len(made.values) == 1 else ()
         tensors = columns[0] if columns else None
-        if not isinstance(tensors, Opaque) or source.argument("collate_fn") is not None:
+        if not isinstance(tensors, Opaque) or source.collating is not None:
             return None
         if not any(name.endswith(COLUMNS) for name in called_names(tensors)):
             return None

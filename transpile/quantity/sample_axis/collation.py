@@ -14,7 +14,7 @@ from transpile.facts.values import (
     Values,
 )
 from transpile.facts.walk import descendants
-from transpile.plan.data.collation import functions_of, returned
+from transpile.plan.data.collation import collated_by, returned
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.model import Loader, Plan
 from transpile.plan.query import query
@@ -47,10 +47,9 @@ def collated(plan: Plan, loader: Loader) -> dict[object, int]:
         The dimension by position or key, by None for a batch that is one tensor. What is no tensor
         for certain is left out, and so is everything where the project has no collate function.
     """
-    argument = loader.argument("collate_fn")
     words = plan.table.quantities
     found: dict[object, set[int | None]] = {}
-    for function in functions_of(argument.values) if argument is not None else ():
+    for function in collated_by(loader):
         for values in returned(plan, function):
             for value in values:
                 for key, parts in parts_of(value):
@@ -69,9 +68,7 @@ def stacked_in(plan: Plan) -> set[int]:
     return {
         id(node)
         for loader in plan.training_loaders
-        for argument in (loader.argument("collate_fn"),)
-        if argument is not None
-        for function in functions_of(argument.values)
+        for function in collated_by(loader)
         for node in descendants(function.node)
     }
 

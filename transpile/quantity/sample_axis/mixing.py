@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from transpile.facts.values import Opaque, Value, Values
-from transpile.plan.data.collation import functions_of, returned
+from transpile.plan.data.collation import collated_by, returned
 from transpile.plan.graph import called_names, method_calls
 from transpile.plan.model import Loader, Plan
 from transpile.plan.query import query
@@ -24,9 +24,8 @@ NUMBERS = frozenset({"max", "min", "len", "sum", "amax", "amin"})
 @query
 def parts_returned(plan: Plan, loader: Loader) -> dict[object, Values]:
     """What a collate function of the project gives, by position or key; None for one tensor."""
-    argument = loader.argument("collate_fn")
     found: dict[object, list[Value]] = {}
-    for function in functions_of(argument.values) if argument is not None else ():
+    for function in collated_by(loader):
         for values in returned(plan, function):
             for value in values:
                 for key, parts in parts_of(value):

@@ -12,6 +12,7 @@ from transpile.plan.model import Plan
 from transpile.plan.query import query
 
 from ..domain import Kind, Quantity
+from .collation import stacked_in
 
 BY_PLACE = "it takes samples of a batch by their place"
 #: Functions whose result holds several batches, one behind the other.
@@ -40,11 +41,13 @@ def takes_by_place(
         is_joined: whether a tensor holds several batches, one behind the other.
         repeats_each: whether it holds each row several times, before the next one.
     """
-    if any(isinstance(one, Opaque) and one.kind == "element" for one in value.operands[0]):
+    taken = any(isinstance(one, Opaque) and one.kind == "element" for one in value.operands[0])
+    collated = id(value.node) in stacked_in(plan)
+    if taken and not collated:
         # A whole batch, of which a part is one of its tensors.
         return False
     if any(part.step is not None for part in sample_slice(base, value.node)):
-        return not is_interleaved(value.operands[0])
+        return collated or not is_interleaved(value.operands[0])
     bounds = [plan.facts.values_of(bound) for bound in sample_bounds(base, value.node)]
     if any(is_number(values) for values in bounds):
         return True

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.facts.values import Constant, External, Function, Instance, Opaque, Value, Values
+from transpile.facts.values import Constant, External, Function, Opaque, Value, Values
 from transpile.facts.walk import descendants
-from transpile.plan.data.data_code import Reads, body_of, given_to, held_by, methods, reached_by
+from transpile.plan.data.data_code import reached_by
+from transpile.plan.data.in_order.moved_on import counts_on, outlives, sampling
 from transpile.plan.graph import called_names
 from transpile.plan.model import Loader, Plan
 from transpile.records import dataclass
@@ -26,7 +27,6 @@ GENERATORS = {
     "numpy.random.RandomState": "seed",
     "numpy.random.Generator": "bit_generator",
     "random.Random": "x",
-    "torch.Generator": "",
 }
 
 
@@ -44,10 +44,15 @@ class InOrder:
     draws: bool = False
 
 
-def drawn_in_order(plan: Plan, loader: Loader) -> Iterator[InOrder]:
-    """The places at which the data set of a loader goes on, whatever its index."""
-    given = held_by(given_to(loader, "dataset")).values()
-    reads = reached_by(plan, methods(given, ("__getitem__", "__getitems__")))
+def drawn_in_order(plan: Plan, loader: Loader, generator: str = "") -> Iterator[InOrder]:
+    """The places at which the data set of a loader goes on, whatever its index.
+
+    Args:
+        plan: the plan.
+        loader: the loader.
+        generator: what the framework calls its own generators of random numbers.
+    """
+    reads = reached_by(plan, sampling(loader))
     sought = {
         id(function.node)
         for function, node in reads.nodes
@@ -57,11 +62,11 @@ def drawn_in_order(plan: Plan, loader: Loader) -> Iterator[InOrder]:
     }
     for function, node in reads.nodes:
         if isinstance(node, cst.Call):
-            if begins_alike(plan, node):
+            if begins_alike(plan, node, generator):
                 yield InOrder(function.module, node, draws=True)
             elif id(function.node) not in sought and advances(plan, function, node):
                 yield InOrder(function.module, node)
-        elif counts_on(plan, reads, node):
+        elif counts_on(plan, reads, function, node):
             yield InOrder(function.module, node)
 
 
@@ -77,64 +82,7 @@ def advances(plan: Plan, function: Function, node: cst.Call) -> bool:
     return False
 
 
-def outlives(function: Function, node: cst.BaseExpression) -> bool:
-    """Whether an expression is an attribute, or a name that a function does not bind itself."""
-    if isinstance(node, cst.Attribute):
-        return isinstance(node.value, cst.Name)
-    if not isinstance(node, cst.Name):
-        return False
-    bound = {
-        each.value
-        for part in body_of(function)
-        if isinstance(part, (cst.AssignTarget, cst.CompFor, cst.For, cst.AsName, cst.NamedExpr))
-        for each in descendants(target_of(part))
-        if isinstance(each, cst.Name)
-    }
-    parameters = {each.name.value for each in function.node.params.params}
-    return node.value not in bound | parameters
-
-
-def target_of(node: cst.CSTNode) -> cst.CSTNode:
-    """What a statement or a part of one binds."""
-    if isinstance(node, cst.AsName):
-        return node.name
-    assert isinstance(node, (cst.AssignTarget, cst.CompFor, cst.For, cst.NamedExpr))
-    return node.target
-
-
-def counts_on(plan: Plan, reads: Reads, node: cst.CSTNode) -> bool:
-    """Whether a statement moves a number on that an object keeps, and that is read elsewhere."""
-    target = moved_on(node)
-    if target is None:
-        return False
-    owners = {id(v) for v in plan.facts.values_of(target.value) if isinstance(v, Instance)}
-    inside = set(map(id, descendants(node)))
-    return any(
-        isinstance(other, cst.Attribute)
-        and other.attr.value == target.attr.value
-        and id(other) not in inside
-        and any(id(v) in owners for v in plan.facts.values_of(other.value))
-        for _, other in reads.nodes
-    )
-
-
-def moved_on(node: cst.CSTNode) -> cst.Attribute | None:
-    """The attribute that a statement computes from what it was, as in ``self.n += 1``."""
-    if isinstance(node, cst.AugAssign):
-        return node.target if isinstance(node.target, cst.Attribute) else None
-    if not isinstance(node, cst.Assign) or len(node.targets) != 1:
-        return None
-    target = node.targets[0].target
-    if not isinstance(target, cst.Attribute) or not isinstance(target.value, cst.Name):
-        return None
-    computed = isinstance(node.value, cst.BinaryOperation) and any(
-        isinstance(part, cst.Attribute) and part.deep_equals(target)
-        for part in descendants(node.value)
-    )
-    return target if computed else None
-
-
-def begins_alike(plan: Plan, node: cst.Call) -> bool:
+def begins_alike(plan: Plan, node: cst.Call, generator: str) -> bool:
     """Whether a call draws from a generator that outlives it and has one seed in every process."""
     drawn_from = [
         argument.value
@@ -145,7 +93,7 @@ def begins_alike(plan: Plan, node: cst.Call) -> bool:
         drawn_from.append(node.func.value)
     for expression in drawn_from:
         values = plan.facts.values_of(expression)
-        if any(map(is_seeded, values)) and made_outside(values, node):
+        if any(is_seeded(value, generator) for value in values) and made_outside(values, node):
             return True
     return False
 
@@ -171,12 +119,17 @@ def around(module: Module, node: cst.CSTNode) -> set[int]:
     return set()
 
 
-def is_seeded(value: Value) -> bool:
-    """Whether a value is a generator of random numbers that has a seed."""
+def is_seeded(value: Value, generator: str) -> bool:
+    """Whether a value is a generator of random numbers that has a seed.
+
+    Args:
+        value: the value.
+        generator: what the framework calls its own generators, which have one from the start.
+    """
     for name in called_names(value):
+        if generator and name == generator:
+            return True
         if name in GENERATORS and isinstance(value, Opaque):
-            if name == "torch.Generator":
-                return True
             seed = value.arguments.get(GENERATORS[name], 0)
             return seed is not None and seed.values != (Constant(None),)
     return bool(
@@ -185,7 +138,7 @@ def is_seeded(value: Value) -> bool:
         and any(
             isinstance(callee, Opaque)
             and callee.name == "manual_seed"
-            and any("torch.Generator" in called_names(one) for one in callee.operands[0])
+            and any(generator in called_names(one) for one in callee.operands[0])
             for callee in value.callee
         )
     )

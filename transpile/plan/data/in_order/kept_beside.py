@@ -9,24 +9,32 @@ import libcst as cst
 from transpile.facts.module import Module
 from transpile.facts.values import External, Function, Instance, ModuleValue
 from transpile.facts.walk import descendants
-from transpile.plan.data.collation import functions_of
-from transpile.plan.data.data_code import given_to, held_by, methods, reached_by
+from transpile.plan.data.collation import collated_by
+from transpile.plan.data.data_code import Reads, reached_by
+from transpile.plan.data.in_order.moved_on import (
+    counts_on,
+    has_fixed_keys,
+    is_kept,
+    outlives,
+    sampling,
+    stands_in_body,
+)
 from transpile.plan.flow.places import start
 from transpile.plan.model import Loader, Plan
-from transpile.rules.pytorch.data._in_order.drawn import outlives
 
+Place = tuple[Module, cst.CSTNode]
 #: Methods that put something into a container.
 FILLING = frozenset({"append", "appendleft", "add", "update", "extend", "setdefault", "insert"})
 
 
-def kept_beside(plan: Plan, loader: Loader) -> Iterator[tuple[Module, cst.CSTNode]]:
+def kept_beside(plan: Plan, loader: Loader) -> Iterator[Place]:
     """The places at which the data set of a loader keeps what the script reads outside of it."""
-    given = held_by(given_to(loader, "dataset")).values()
-    collating = functions_of(given_to(loader, "collate_fn"))
-    roots = (*methods(given, ("__getitem__", "__getitems__")), *collating)
-    reads = reached_by(plan, roots)
+    collating = {id(function.node) for function in collated_by(loader)}
+    reads = reached_by(plan, (*sampling(loader), *collated_by(loader)))
     inside = {id(each) for _, each in reads.nodes}
     for function, node in reads.nodes:
+        if id(function.node) in collating and counts_batches(function, node):
+            continue
         kept = changed(node)
         if isinstance(kept, cst.Attribute):
             read = read_outside(plan, kept, inside)
@@ -38,10 +46,28 @@ def kept_beside(plan: Plan, loader: Loader) -> Iterator[tuple[Module, cst.CSTNod
             yield function.module, node
 
 
-def carried_on(plan: Plan, loader: Loader) -> Iterator[tuple[Module, cst.CSTNode]]:
+def carried_on(plan: Plan, loader: Loader) -> Iterator[Place]:
     """The places at which a data set keeps something for the next sample that it is asked for."""
-    given = held_by(given_to(loader, "dataset")).values()
-    reads = reached_by(plan, methods(given, ("__getitem__", "__getitems__")))
+    yield from left_for_later(reached_by(plan, sampling(loader)))
+
+
+def carried_over(plan: Plan, loader: Loader) -> Iterator[Place]:
+    """The places at which a collate function keeps something for the next batch.
+
+    Batches that it counts are as many in every process.
+    """
+    reads = reached_by(plan, collated_by(loader))
+    collating = {id(function.node) for function in collated_by(loader)}
+    for function, node in reads.nodes:
+        if id(function.node) in collating and counts_batches(function, node):
+            continue
+        if counts_on(plan, reads, function, node):
+            yield function.module, node
+    yield from left_for_later(reads)
+
+
+def left_for_later(reads: Reads) -> Iterator[Place]:
+    """Where code puts something in the place of what it has read from there before."""
     for function, node in reads.nodes:
         if not isinstance(node, cst.Assign) or not stands_in_body(function.module, node):
             continue
@@ -51,15 +77,28 @@ def carried_on(plan: Plan, loader: Loader) -> Iterator[tuple[Module, cst.CSTNode
         computed_from = set(map(id, descendants(node.value)))
         for target in node.targets:
             kept = target.target
-            if isinstance(kept, cst.Attribute) and any(
+            if not isinstance(kept, cst.Attribute) and not (
+                isinstance(kept, cst.Subscript) and has_fixed_keys(kept) and is_kept(function, kept)
+            ):
+                continue
+            if any(
                 other is not kept
-                and isinstance(other, cst.Attribute)
+                and isinstance(other, type(kept))
                 and other.deep_equals(kept)
                 and (id(other) in computed_from or is_before(function.module, other, node))
                 for inner, other in reads.nodes
                 if inner is function
             ):
                 yield function.module, node
+
+
+def counts_batches(function: Function, node: cst.CSTNode) -> bool:
+    """Whether a statement of a collate function adds a fixed number in each of its calls."""
+    return (
+        isinstance(node, cst.AugAssign)
+        and isinstance(node.value, (cst.Integer, cst.Float))
+        and stands_in_body(function.module, node)
+    )
 
 
 def is_made_of_names(function: Function, node: cst.CSTNode) -> bool:
@@ -74,15 +113,6 @@ def is_made_of_names(function: Function, node: cst.CSTNode) -> bool:
 def is_before(module: Module, one: cst.CSTNode, other: cst.CSTNode) -> bool:
     """Whether one node stands in front of another."""
     return start(module, one) < start(module, other)
-
-
-def stands_in_body(module: Module, node: cst.CSTNode) -> bool:
-    """Whether a statement stands in no branch or loop of its function."""
-    line = module.source.parent(node)
-    block = module.source.parent(line) if line is not None else None
-    if isinstance(block, cst.IndentedBlock):
-        return isinstance(module.source.parent(block), cst.FunctionDef)
-    return isinstance(block, cst.FunctionDef)
 
 
 def changed(node: cst.CSTNode) -> cst.Attribute | cst.Name | None:
