@@ -37,7 +37,7 @@ from .objects import UNFOLLOWED, held_by_objects
 from .operators import holds_places
 from .row_sizes.reader import rows_of_view
 from .sample_axis.axes import CROSSED, crossed
-from .sample_axis.beside import BESIDE, lies_beside_all
+from .sample_axis.beside import BESIDE, is_given_places, lies_beside_all
 from .sample_axis.collation import collated, is_stacked, stacked_in
 from .sample_axis.mixing import MIXED, is_mixed, parts_returned
 from .sample_axis.pieces import BY_PLACE, handed, indexed_stores, is_number, sets_by_place
@@ -167,6 +167,8 @@ class Supposing(Settling):
                 found = domain.unknown(CROSSED, whole=found.kind is Kind.PART, certain=True)
             elif lies_beside_all(self, value):
                 found = domain.unknown(BESIDE, whole=found.kind is Kind.PART, certain=True)
+            elif is_given_places(self, value):
+                found = domain.unknown(algebra.NUMBERED)
         if found.kind is Kind.SAMPLE and is_mixed(self, self.collated_part(value)):
             found = domain.unknown(MIXED, certain=True)
         if id(value) in self.stored and found.independent:

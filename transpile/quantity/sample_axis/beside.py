@@ -45,6 +45,20 @@ def lies_beside_all(analysis: Supposing, value: Opaque) -> bool:
     return any(analysis.look(values).kind is Kind.SAMPLE for values in paired)
 
 
+def is_given_places(analysis: Supposing, value: Opaque) -> bool:
+    """Whether a model is called with rows that are picked by where samples stand in a share."""
+    return (
+        value.kind == "call"
+        and analysis.is_model_call((value,))
+        and not analysis.in_model(value)
+        and any(
+            given.kind is Kind.SAMPLE and given.content == "place"
+            for item in value.arguments.items
+            for given in (analysis.look(item.values),)
+        )
+    )
+
+
 def is_whole(values: Values, whole: frozenset[int], depth: int) -> bool:
     """Whether some value is all data of a loader, or a slice of it, in another form perhaps."""
     return any(
