@@ -22,6 +22,7 @@ model.compile("sgd", "mse")
 FIT = "model.fit(images, labels, batch_size=64)\n"
 
 OPTIONS = {
+    "tensorflow/split-evaluation": Options(evaluation="shard"),
     "tensorflow/grow-batches": Options(batch_size="per-device"),
     "tensorflow/scale-learning-rate": Options(batch_size="per-device", scale_lr="linear"),
 }
@@ -29,6 +30,7 @@ OPTIONS = {
 EXAMPLES = {
     "tensorflow/connect-workers": "@\n" + HEAD.replace("import tensorflow as tf\n", "") + FIT,
     "tensorflow/split-fit": HEAD + "@\n",
+    "tensorflow/split-evaluation": HEAD + FIT + "@\n",
     "tensorflow/split-taped-calls": HEAD
     + "optimizer = keras.optimizers.SGD()\nfor _ in range(3):\n    @\n"
     + "        loss = tf.reduce_mean((predictions - labels) ** 2)\n"

@@ -73,8 +73,11 @@ OWN = frozenset({"check_first_batch", "refuse_own_losses"})
 def leave_out(plan: Plan) -> None:
     """Give the plan helpers without those that its models have no use for.
 
-    Where scripts share a module of helpers, each has all of them.
+    Where scripts share a module of helpers, each has all of them, and so has one that shares
+    evaluations, which may be those of other models.
     """
+    if plan.options.evaluation == "shard":
+        return
     if plan.options.helpers == "module" or len(plan.facts.modules) > 1:
         return
     names = useless(plan)

@@ -67,6 +67,28 @@ def fits(plan: Plan) -> list[Event]:
     return list(found.values())
 
 
+def evaluations(plan: Plan) -> list[Event]:
+    """The calls by which Keras evaluates, each place once: those that train and validate, too."""
+    found = {id(event.node): event for event in fits(plan) if validates(event)}
+    for event in plan.facts.calls:
+        receivers = receivers_of(event, EVALUATING)
+        if receivers is None or in_helper(event) or all(map(is_no_model, receivers)):
+            continue
+        if isinstance(event.node, cst.Call) and isinstance(event.node.func, cst.Attribute):
+            found.setdefault(id(event.node), event)
+    return list(found.values())
+
+
+EVALUATING = frozenset({"evaluate", "evaluate_generator", "test_on_batch"})
+
+
+def validates(event: Event) -> bool:
+    """Whether a call that trains is given data to validate on."""
+    given = event.arguments
+    names = ("validation_data", "validation_split")
+    return bool(given.unknown_because) or any(given.keyword(name) is not None for name in names)
+
+
 def stepped(plan: Plan, event: Event) -> Values | None:
     """The models that train a batch by a ``train_step`` that the script calls; None elsewhere."""
     if any(frame.function.name.rpartition(".")[2] == STEP for frame in event.calls()):
@@ -204,6 +226,7 @@ HELPERS = (
     "check_first_batch",
     "keep_regularised_whole",
     "split_fit",
+    "split_evaluation",
 )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 ADVICE = {
     "TF102": """\
 Why:
-    Every worker evaluates everything, so that the option has no meaning.
+    Keras evaluates nothing here, and loops of the script are computed by every worker as a whole,
+    so that the option has no meaning.
 
 How to fix:
-    Leave the option out.
+    Leave the option out, or evaluate with `evaluate()`.
 
 Before:
     disttranspile train.py --eval shard
@@ -18,6 +19,24 @@ After:
 
 When to ignore:
     Never: nothing is written.
+""",
+    "TF222": """\
+Why:
+    The rows of calls are shared where Keras makes them, in evaluate() and in the validation of
+    fit(). Every worker computes other evaluations as a whole: their numbers are right.
+
+How to fix:
+    Evaluate with `evaluate()`.
+
+Before:
+    for x, y in test_data:
+        total += loss_fn(y, model(x))
+
+After:
+    total = model.evaluate(test_data)
+
+When to ignore:
+    Where these evaluations are short.
 """,
     "TF202": """\
 Why:

@@ -54,6 +54,7 @@ VOCABULARY = Vocabulary(
         }
     ),  # fmt: skip
     download_flags=(("keras.applications.", ("weights",)),),
+    apart=frozenset({"tensorflow.train.Checkpoint", "tensorflow.train.CheckpointManager"}),
     pure=("tensorflow.", "keras."),
     impure=(
         "tensorflow.random.", "keras.utils.", "keras.random.", "tensorflow.summary.",

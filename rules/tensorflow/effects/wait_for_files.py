@@ -37,9 +37,14 @@ from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Ruling, Rulings
 from transpile.rules.tensorflow._sites import receivers_of
 from transpile.rules.tensorflow.effects._once import VOCABULARY, once_of
-from transpile.rules.tensorflow.effects.keep_callback_files_apart import writer_of
+from transpile.rules.tensorflow.effects.keep_callback_files_apart import (
+    CHECKPOINT,
+    MANAGER,
+    writer_of,
+)
 
-CHECKPOINT = "keras.callbacks.ModelCheckpoint"
+#: What writes checkpoints that the script may read back by their paths.
+WRITERS = ("keras.callbacks.ModelCheckpoint", CHECKPOINT, MANAGER)
 CODES = {"TF571": "all workers wait before they read what one worker writes"}
 
 
@@ -58,7 +63,7 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def behind_callbacks(plan: Plan) -> Iterator[Ruling]:
     """One answer for each place where what a callback has written may be read."""
-    written = [event.order for event in plan.facts.events if writer_of(event) == CHECKPOINT]
+    written = [event.order for event in plan.facts.events if writer_of(event) in WRITERS]
     known = {read_back.statement for read_back in find_read_backs(once_of(plan), VOCABULARY)}
     for event in plan.facts.reached_calls:
         if not is_read(event):

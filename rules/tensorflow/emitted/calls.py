@@ -196,3 +196,27 @@ def split_fit(model: Any) -> Any:
 
     model.train_step, model.training_is_shared = shared_step, True
     return model
+
+
+def split_evaluation(model: Any) -> Any:
+    """Return a model of which each worker computes its rows of every batch it is tested on."""
+    if get_world_size() == 1 or not hasattr(model, "test_step"):
+        return model
+    if getattr(model, "jit_compile", False):
+        model.jit_compile = False  # XLA knows no communication between workers
+    if getattr(model, "testing_is_shared", False):
+        return model
+    for part in layers_of(model):
+        if hasattr(part, "test_step"):
+            share_calls(part)
+    test_step = model.test_step
+
+    def shared_test(data: Any) -> Any:
+        in_training.now = True
+        try:
+            return test_step(data)
+        finally:
+            in_training.now = False
+
+    model.test_step, model.testing_is_shared = shared_test, True
+    return model

@@ -1,6 +1,7 @@
 """Helpers that connect the workers, and for what one of them does alone."""
 
 import atexit
+import functools
 import json
 import logging
 import multiprocessing
@@ -128,6 +129,7 @@ def agree() -> None:
 agree()
 
 
+@functools.lru_cache(maxsize=None)
 def path_of_this_worker(path: Any) -> Any:
     """Return the path on the worker that writes files, one that is thrown away on all others."""
     if is_main_process():
@@ -140,3 +142,21 @@ def path_of_this_worker(path: Any) -> Any:
 def backup_of_this_worker(folder: Any) -> Any:
     """Return the folder of this worker's own backup, all of which hold the same."""
     return folder if is_main_process() else f"{os.fspath(folder)}-{get_rank()}"
+
+
+def checkpoints_of_this_worker(folder: Any) -> Any:
+    """Return the folder on the worker that writes files, a copy that is thrown away on others."""
+    own = path_of_this_worker(folder)
+    if strategy is None:
+        return own
+    wait_for_workers()
+    names = tf.io.gfile.listdir(folder) if tf.io.gfile.isdir(folder) else []
+    if int(add_up([tf.constant(len(names))])[0]) != len(names) * get_world_size():
+        raise SystemExit(f"the workers see other files in {folder}: it must be shared")
+    if own != folder:
+        tf.io.gfile.makedirs(own)
+        for name in names:
+            if not tf.io.gfile.isdir(os.path.join(folder, name)):
+                tf.io.gfile.copy(os.path.join(folder, name), os.path.join(own, name))
+    wait_for_workers()
+    return own

@@ -18,8 +18,8 @@ After:
     strategy = connect_workers()
 
 Refuses when:
-    ``--eval shard`` is asked for. Other workers than those expected,
-    or several tasks without ``TF_CONFIG``, stop the script when it starts.
+    never. Other workers than those expected, or several tasks without ``TF_CONFIG``, stop the
+    script when it starts.
 
 Source:
     https://www.tensorflow.org/tutorials/distribute/multi_worker_with_keras
@@ -35,24 +35,13 @@ from transpile.rules.tensorflow._names import STRATEGY
 from transpile.rules.tensorflow._needs import leave_out
 from transpile.rules.tensorflow._sites import calls_of, fits, loops_by_hand
 
-CODES = {
-    "TF101": "the workers are connected",
-    "TF102": "an option has no meaning for TensorFlow",
-}
+CODES = {"TF101": "the workers are connected"}
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for the script, where it trains."""
     if not fits(plan) and not loops_by_hand(plan):
         return
-    if plan.options.evaluation != "replicate":
-        yield Ruling.refuse(
-            "TF102",
-            (plan.entry, plan.entry.source.tree),
-            "every worker evaluates everything here, so that numbers and decisions are those of "
-            "one process: nothing is left to shard",
-            "leave out --eval shard",
-        )
     for event in calls_of(plan, frozenset({STRATEGY})):
         yield Ruling.done("TF101", event, "the script connects the workers itself")
         return

@@ -184,6 +184,8 @@ def classify_method(callee: Opaque, event: Event, vocabulary: Vocabulary) -> Kin
         return Kind.DOWNLOAD if chosen_by_name_downloads(callee, event, vocabulary) else None
     name, receivers = callee.name, callee.operands[0]
     makers = {maker for value in receivers for maker in makers_of(value)}
+    if makers & vocabulary.apart:
+        return None
     if name in LOG_METHODS and "logging.getLogger" in makers:
         return Kind.LOG
     if makers & SHELLS and runs_program(name, event):

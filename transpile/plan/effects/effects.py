@@ -57,6 +57,7 @@ class Vocabulary:
         tracker_functions: functions that record in a tracker, by dotted prefixes.
         downloads: functions that may fetch data or weights.
         download_flags: dotted prefix to the arguments that make a call below it fetch something.
+        apart: classes of objects that write to places which a rule makes one process's own.
         pure: dotted prefixes of what only computes.
         impure: dotted prefixes below those that draw random numbers, talk to other processes or
             change something.
@@ -73,6 +74,7 @@ class Vocabulary:
     tracker_functions: tuple[str, ...] = ()
     downloads: frozenset[str] = frozenset()
     download_flags: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    apart: frozenset[str] = frozenset()
     pure: tuple[str, ...] = ()
     impure: tuple[str, ...] = ()
 
