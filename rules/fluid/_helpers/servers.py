@@ -214,6 +214,9 @@ def $save_whole_state(executor, dirname, main_program=None, filename=None):
         $fluid.io.save_persistables(executor, dirname, main_program, filename)
         return
     $fluid.io.save_persistables(executor, dirname, main_program or $fluid.default_main_program())
+    for name in $os.listdir(dirname):
+        if name.endswith(".of_all_trainers"):  # a number that is averaged, no part of the model
+            $os.remove($os.path.join(dirname, name))
     # That knows of parameters and the optimizer, not of the learning rate and its count of steps.
     placed = $serve_parameters.transpiler.param_grad_ep_mapping
     updating = [endpoint for endpoint in placed if placed[endpoint]["params"]]
@@ -238,6 +241,22 @@ def $save_whole_state(executor, dirname, main_program=None, filename=None):
             },
         )
     executor.run(fetching)
+'''
+
+SAVE_MODEL = '''
+def $save_own_model(
+    dirname, feeded_var_names, target_vars, executor, main_program=None, *args, **kwargs
+):
+    """Save a model for inference with the parameters of this trainer, which all have alike."""
+    program = main_program or $fluid.default_main_program()
+    program = getattr(program, "_program", program)
+    distributed, program._is_distributed = program._is_distributed, False
+    try:
+        return $fluid.io.save_inference_model(
+            dirname, feeded_var_names, target_vars, executor, program, *args, **kwargs
+        )
+    finally:
+        program._is_distributed = distributed
 '''
 
 
@@ -300,6 +319,7 @@ SERVERS: dict[str, HelperTemplate] = {
     ),
     "find_first_rows": HelperSource(FIRST_ROWS, ()),
     "save_whole_state": HelperSource(SAVE, (FLUID, OS), ("get_trainer_id", "serve_parameters")),
+    "save_own_model": HelperSource(SAVE_MODEL, (FLUID,)),
     "serve_parameters": serve_helper,
     "transpile_program": transpile_helper,
     "transpile_programs": HelperSource(

@@ -3,11 +3,13 @@
 What:
     ``save_persistables`` of the program that is trained becomes a helper that fetches from the
     servers what the optimizer keeps for each parameter, the learning rate and its count of steps.
-    Without a launcher it saves what it did.
+    ``save_inference_model`` saves the parameters of the trainer. Without a launcher both save what
+    they did.
 
 Why:
     A trainer holds the parameters alone: a checkpoint of what it holds could not be loaded again,
-    and a training that is resumed would begin its momentum and its learning rate anew.
+    and a training that is resumed would begin its momentum and its learning rate anew. A model for
+    inference would be saved with what the servers keep, and without the file that the script names.
 
 Before:
     fluid.io.save_persistables(exe, path)
@@ -40,9 +42,11 @@ from transpile.rules.fluid.programs._serving import in_own_scope
 
 CODES = {
     "FL606": "what the servers keep is saved, too",
+    "FL608": "a model for inference is saved with the parameters of the trainer",
     "FL607": "this is saved in another way, or without what the servers keep",
 }
 SAVE = "paddle.fluid.io.save_persistables"
+SAVE_MODEL = "paddle.fluid.io.save_inference_model"
 #: What saves the variables that a process holds itself.
 HELD = frozenset({"paddle.fluid.save", "paddle.fluid.io.save"})
 
@@ -60,6 +64,13 @@ def decide(plan: Plan) -> Iterator[Answer]:
                 "what the optimizer keeps and the learning rate are on the servers: this saves the "
                 "parameters alone",
                 "save with fluid.io.save_persistables what a training is resumed from",
+            )
+        if SAVE_MODEL in names_of(event) and not roles.transpiles and not options.async_mode:
+            yield Ruling.apply(
+                "FL608",
+                event,
+                "it is saved with the parameters of this trainer",
+                data="save_own_model",
             )
         if SAVE not in names_of(event) or in_own_scope(event):
             continue
@@ -80,7 +91,9 @@ def decide(plan: Plan) -> Iterator[Answer]:
 
 def saved(event: Event) -> Iterator[Answer]:
     """The answer for one place."""
-    yield Ruling.apply("FL606", event, "what the servers keep is saved, too")
+    yield Ruling.apply(
+        "FL606", event, "what the servers keep is saved, too", data="save_whole_state"
+    )
     name = event.arguments.get("filename", 3)
     if name is not None and name.values != (Constant(None),):
         yield remark(
@@ -113,10 +126,10 @@ def remark(event: Event, message: str, advice: str) -> Remark:
 
 
 def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
-    """The helper in the place of the function."""
+    """The helper in the place of the function that saves."""
     call = ruling.node
     assert isinstance(call, cst.Call)
-    yield Helper("save_whole_state", ruling.module)
-    name = plan.names_in(ruling.module).fresh("save_whole_state")
+    yield Helper(ruling.data, ruling.module)
+    name = plan.names_in(ruling.module).fresh(ruling.data)
     for edit in replace_expression(ruling.module.source, call.func, name):
         yield In(ruling.module, edit)
