@@ -115,3 +115,46 @@ for epoch in range(2):
 """)
     assert "DT001" not in {one.code for one in result.findings}
     assert result.outcome is Outcome.CONVERTED
+
+
+def test_what_is_cut_again_and_again_is_followed() -> None:
+    """``rows = rows[size:]`` in a loop makes a slice whose base it is itself."""
+    result = convert("""\
+import torch
+from torch import nn
+
+
+def pieces(rows, size):
+    found = []
+    while len(rows) > size:
+        piece = rows[:size]
+        found.append(piece)
+        rows = rows[size:]
+    found.append(rows)
+    return found
+
+
+def batches(data, size):
+    while True:
+        x, y = data
+        for one, other in zip(pieces(x, size), pieces(y, size)):
+            yield one, other
+
+
+model = nn.Linear(6, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x, y = torch.rand(32, 6), torch.rand(32, 1)
+for more in range(2):
+    x, y = torch.cat((x, torch.rand(32, 6))), torch.cat((y, torch.rand(32, 1)))
+data = x, y
+for step, (x, y) in enumerate(batches(data, 4)):
+    loss = nn.functional.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    first = [x[k] for k in range(2)]
+    if step > 20:
+        break
+""")
+    assert "DT001" not in [one.code for one in result.findings]
+    assert result.outcome is Outcome.CONVERTED

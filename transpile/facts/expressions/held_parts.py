@@ -46,11 +46,16 @@ class HeldParts(Access):
         """The objects of the project in containers of parts, and whether nothing else is there."""
         own: Values = ()
         only = bool(values)
-        for value in values:
+        seen: set[int] = set()
+        pending = [*values]
+        while pending:
+            value = pending.pop(0)
             if isinstance(value, Opaque) and value.kind == "item" and not value.index:
-                # A part of such a container, cut out by a slice.
-                inner, whole = self.own_parts(value.operands[0])
-                own, only = join(own, inner), only and whole
+                # A part of such a container, cut out by a slice, perhaps again and again.
+                if id(value) not in seen:
+                    seen.add(id(value))
+                    pending[:0] = value.operands[0]
+                    only = only and bool(value.operands[0])
             elif self.holds_parts(value):
                 assert isinstance(value, Opaque)
                 given = (item.values for item in value.arguments.items)
