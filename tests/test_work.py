@@ -20,6 +20,7 @@ from transpile.plan.models import second_passes
 from transpile.project import Project
 from transpile.quantity.analysis import Supposing
 from transpile.quantity.models import couplings
+from transpile.quantity.sample_axis import joins
 
 LOOP = """\
 model = torch.nn.Linear(3, 1)
@@ -264,3 +265,21 @@ def test_no_cycles_are_collected_during_a_conversion(monkeypatch: pytest.MonkeyP
     finally:
         gc.enable()
     assert collecting == [False, False]
+
+
+def test_what_tensors_are_joined_of_is_walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    walked: list[int] = []
+
+    def noted(values: Values, *further: Any) -> Iterator[Value]:
+        walked.extend(map(id, values))
+        return walk_back(values, *further)
+
+    monkeypatch.setattr(joins, "walk_back", noted)
+    layers = (
+        "    x = torch.cat([x, torch.relu(x)], 1)\n    x = x.view(x.size(0), -1)\n"
+        for _ in range(20)
+    )
+    result = convert(f"{HEAD}def g0(x):\n{''.join(layers)}    return x[:, :3]\n\n\n{LOOP}")
+    assert result.outcome is Outcome.CONVERTED
+    # Each way to share a training out, and each kind of question, asks once.
+    assert walked and max(Counter(walked).values()) <= 4

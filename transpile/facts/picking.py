@@ -82,28 +82,26 @@ class Picking(State):
         if not self.picks and not self.picked_names:
             return ()
         found: Values = ()
-        stack = [expression]
-        while stack:
-            node = stack.pop()
+        places = self.places_to_pick.get(id(expression))
+        if places is None:
+            places = self.places_to_pick[id(expression)] = list(picking_in(expression))
+        for node in places:
             if isinstance(node, cst.Name):
                 if by is None or node.value in by:
-                    found = join(found, self.look_up(self.picked_names, node.value))
+                    known = self.look_up(self.picked_names, node.value)
+                    found = join(found, known) if known else found
                 continue
-            if isinstance(node, COMPREHENSIONS):
-                continue
-            if isinstance(node, (cst.Subscript, cst.Call)):
-                picked = self.picks.get((id(node), self.context), ())
+            picked = self.picks.get((id(node), self.context), ())
+            within = isinstance(node, cst.Call) and self.does_pick(
+                self.values.get(id(node.func), ())
+            )
+            names: set[str] = set()
+            if picked or within:
                 parts = node.slice if isinstance(node, cst.Subscript) else node.args
-                within = isinstance(node, cst.Call) and self.does_pick(
-                    self.values.get(id(node.func), ())
-                )
-                names: set[str] = set()
-                if picked or within:
-                    names.update(name for part in parts for name in names_read(part))
-                if names and (by is None or names & by):
-                    gone_over = (self.look_up(self.gone_over, name) for name in sorted(names))
-                    found = join(found, picked, *gone_over)
-            stack.extend(children(node))
+                names.update(name for part in parts for name in names_read(part))
+            if names and (by is None or names & by):
+                gone_over = (self.look_up(self.gone_over, name) for name in sorted(names))
+                found = join(found, picked, *gone_over)
         return found
 
     def look_up(self, table: dict[tuple[int, str], Values], name: str) -> Values:
@@ -121,6 +119,21 @@ class Picking(State):
         if joined != sequence.picked:
             sequence.picked = joined
             self.heap_version += 1
+
+
+def picking_in(expression: cst.CSTNode) -> Iterator[cst.Name | cst.Subscript | cst.Call]:
+    """The parts of an expression that may pick an element, or be what was picked before."""
+    stack = [expression]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, cst.Name):
+            yield node
+            continue
+        if isinstance(node, COMPREHENSIONS):
+            continue
+        if isinstance(node, (cst.Subscript, cst.Call)):
+            yield node
+        stack.extend(children(node))
 
 
 def function_of(value: Function | BoundMethod) -> Function:

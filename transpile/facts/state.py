@@ -167,6 +167,8 @@ class State(ABC):
         self.picking: set[int] = set()
         #: By scope and name, what the value of the name was picked by.
         self.picked_names: dict[tuple[int, str], Values] = {}
+        #: By the identity of an expression, the parts of it that may pick something.
+        self.places_to_pick: dict[int, list[cst.Name | cst.Subscript | cst.Call]] = {}
         #: By scope and name, what a loop goes over whose elements the name is bound to.
         self.gone_over: dict[tuple[int, str], Values] = {}
         self.context: tuple[int, ...] = ()

@@ -16,7 +16,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {}
 _IS_NODE: dict[type, bool] = {}
 
 
-def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     """The nodes directly below a node that mean something, in the order of the text."""
     kind = type(node)
     names = _FIELDS.get(kind)
@@ -24,15 +24,17 @@ def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         fields: tuple[str, ...] = kind.__match_args__
         names = tuple(name for name in fields if not name.startswith(LAYOUT))
         _FIELDS[kind] = names
+    found: list[cst.CSTNode] = []
     for name in names:
         value = getattr(node, name)
         value_kind = type(value)
         if value_kind is list or value_kind is tuple:
             for item in value:
                 if is_node(type(item)):
-                    yield item
-        elif is_node(value_kind):
-            yield value
+                    found.append(item)
+        elif value is not None and is_node(value_kind):
+            found.append(value)
+    return found
 
 
 def is_node(kind: type) -> bool:
@@ -49,7 +51,7 @@ def descendants(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     while stack:
         current = stack.pop()
         yield current
-        stack.extend(reversed(list(children(current))))
+        stack += children(current)[::-1]
 
 
 def returned(function: cst.FunctionDef) -> Iterator[cst.BaseExpression]:

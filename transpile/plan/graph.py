@@ -72,15 +72,19 @@ def behind(value: Value) -> list[Value]:
 
 
 def walk_back(
-    values: Values, enter: Callable[[Value], bool] = lambda value: True
+    values: Values,
+    enter: Callable[[Value], bool] = lambda value: True,
+    walked: set[int] | None = None,
 ) -> Iterator[Value]:
     """Every value that `values` came from, themselves included, each once.
 
     Args:
         values: where to start.
         enter: whether to go on to what a value is made of.
+        walked: the identities of what other walks have met, which is not gone through again; those
+            of this one come to them.
     """
-    seen: set[int] = set()
+    seen: set[int] = set() if walked is None else walked
     stack = list(reversed(values))
     while stack:
         value = stack.pop()

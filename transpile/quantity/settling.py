@@ -26,6 +26,8 @@ from .operators import Operators
 
 #: Passes over a cycle after which what still changes counts as unknown.
 MOST_PASSES = 12
+#: The nodes of the value graph.
+NODES = (Opaque, Sequence, Mapping, Generator)
 #: Constants up to this size only keep a denominator from zero.
 TINY = 1e-3
 
@@ -69,8 +71,15 @@ class Settling(Operators):
 
     def of(self, values: Values) -> Quantity:
         """The quantity of an expression that may be any of the values."""
-        self.settle(values)
+        if self.missed or not all(map(self.is_settled, values)):
+            self.settle(values)
+        else:
+            self.looked_ahead, self.reads = False, []
         return self.look(values)
+
+    def is_settled(self, value: Value) -> bool:
+        """Whether nothing is left to find out of a value."""
+        return id(value) in self.settled or not isinstance(value, NODES)
 
     def look(self, values: Values) -> Quantity:
         """The quantity of alternatives, as far as it is settled."""
@@ -81,7 +90,7 @@ class Settling(Operators):
 
     def look_one(self, value: Value) -> Quantity:
         """The quantity of one value, as far as it is settled."""
-        if isinstance(value, (Opaque, Sequence, Mapping, Generator)):
+        if isinstance(value, NODES):
             self.reads.append(id(value))
             found = self.table.get(id(value))
             if found is None:
@@ -165,7 +174,7 @@ class Settling(Operators):
             if id(value) in seen or id(value) in self.settled:
                 continue
             seen.add(id(value))
-            if not isinstance(value, (Opaque, Sequence, Mapping, Generator)):
+            if not isinstance(value, NODES):
                 continue
             stack.append((value, True))
             if id(value) not in self.plan.samples and self.batch_of(value) is None:

@@ -131,12 +131,12 @@ def is_collected(plan: Plan, event: Event, touched: Values) -> bool:
 @query
 def choices(plan: Plan) -> set[int]:
     """The identities of what tests, loops and places in lists are made of."""
-    return {
-        id(value)
-        for module in plan.facts.modules.values()
-        for node in module.source.nodes_of(*CHOOSING)
-        for value in walk_back(tuple(chosen_by(plan, node)), is_entered)
-    }
+    found: set[int] = set()
+    for module in plan.facts.modules.values():
+        for node in module.source.nodes_of(*CHOOSING):
+            for _ in walk_back(tuple(chosen_by(plan, node)), is_entered, found):
+                pass
+    return found
 
 
 def is_looked_up(plan: Plan, touched: Values) -> bool:

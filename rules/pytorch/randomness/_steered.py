@@ -30,6 +30,13 @@ from transpile.rules.pytorch.data._handed_out import HandedOut
 from transpile.rules.pytorch.randomness._drawn_data import puts
 
 CHOOSING = (cst.Subscript, cst.If, cst.IfExp, cst.For, cst.CompFor, cst.While, cst.BooleanOperation)
+#: The nodes that :func:`changes` looks at.
+CHANGING = frozenset(
+    {
+        cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.Return, cst.Yield,
+        cst.Continue, cst.Call,
+    }
+)  # fmt: skip
 #: What is no part of a loss, though it computes one.
 CALLED = (Function, BoundMethod, Partial)
 
@@ -56,6 +63,8 @@ def steered_by(
         return is_entered(value) and id(value) not in given.values
 
     known = set(reached)
+    #: What was walked already: all behind it is known.
+    walked: set[int] = set()
     open_nodes: list[cst.CSTNode] = [
         node
         for module in plan.facts.modules.values()
@@ -74,14 +83,14 @@ def steered_by(
         left = []
         for held, put in stored:
             if any(id(value) in known for value in held):
-                for value in walk_back(put, enters):
+                for value in walk_back(put, enters, walked):
                     growing = growing or id(value) not in known
                     known.add(id(value))
         for node in open_nodes:
             if not steers(plan, node, known) and not meets(node, together):
                 left.append(node)
                 continue
-            for value in walk_back(tuple(chosen_by(plan, node)), enters):
+            for value in walk_back(tuple(chosen_by(plan, node)), enters, walked):
                 growing = growing or id(value) not in known
                 known.add(id(value))
         open_nodes = left
@@ -117,8 +126,18 @@ def steers(plan: Plan, node: cst.CSTNode, known: set[int]) -> bool:
     if isinstance(node, cst.CompFor):
         return holds(plan, node.target, known)
     assert isinstance(node, (cst.If, cst.For, cst.While))
-    parts = (part for part in descendants(node) if part is not node)
-    return any(changes(plan, part, known) for part in parts)
+    return any(changes(plan, part, known) for part in changing(plan, node))
+
+
+@query
+def changing(plan: Plan, node: cst.CSTNode) -> list[cst.CSTNode]:
+    """The parts of a statement that may change something; see :func:`changes`."""
+    calls = training_calls(plan)
+    return [
+        part
+        for part in descendants(node)
+        if part is not node and (type(part) in CHANGING or id(part) in calls)
+    ]
 
 
 def meets(node: cst.CSTNode, together: frozenset[int]) -> bool:

@@ -14,6 +14,8 @@ from transpile.plan.effects.effects import Effect, Kind
 from transpile.plan.effects.treatment import ATTACHING, LOOSE, NEEDING, Once, descendants
 from transpile.plan.flow.places import function_of
 from transpile.plan.flow.start import is_main_guard
+from transpile.plan.model import Plan
+from transpile.plan.query import query
 
 
 def find_idle(once: Once) -> Iterator[int]:
@@ -131,7 +133,9 @@ def calls_effects_only(once: Once, site: cst.Call) -> bool:
             return False
         for callee in event.callee:
             function = callee.function if isinstance(callee, BoundMethod) else callee
-            if not isinstance(function, Function) or not keeps_to_itself(function):
+            if not isinstance(function, Function) or not keeps_to_itself(
+                once.plan, function.module, function.node
+            ):
                 return False
     for inner in once.reads.within.get(id(site), ()):
         if inner.kind == "call" and id(inner.node) in once.effects:
@@ -147,9 +151,9 @@ def calls_effects_only(once: Once, site: cst.Call) -> bool:
     return True
 
 
-def keeps_to_itself(function: Function) -> bool:
+@query
+def keeps_to_itself(plan: Plan, module: Module, node: cst.CSTNode) -> bool:
     """Whether the globals that a function binds are read by no other function of its module."""
-    node = function.node
     if not isinstance(node, cst.FunctionDef):
         return False
     declared = {
@@ -159,7 +163,7 @@ def keeps_to_itself(function: Function) -> bool:
     }
     if not declared:
         return True
-    stack: list[cst.CSTNode] = [function.module.source.tree]
+    stack: list[cst.CSTNode] = [module.source.tree]
     while stack:
         current = stack.pop()
         if current is node:

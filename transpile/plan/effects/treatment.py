@@ -243,8 +243,13 @@ def parameters_of(function: cst.FunctionDef | cst.Lambda) -> Iterator[cst.Param]
 def descendants(node: cst.CSTNode, kinds: tuple[type[cst.CSTNode], ...]) -> Iterator[cst.CSTNode]:
     """The nodes of some types in a node, itself included."""
     stack = [node]
+    # To ask the classes of nodes anew for each node costs more than the walk.
+    fits: dict[type[cst.CSTNode], bool] = {}
     while stack:
         current = stack.pop()
-        if isinstance(current, kinds):
+        kind = type(current)
+        if kind not in fits:
+            fits[kind] = issubclass(kind, kinds)
+        if fits[kind]:
             yield current
         stack.extend(children(current))

@@ -28,12 +28,16 @@ def training_forwards(plan: Plan, model: Model) -> list[Event]:
 def outputs(event: Event) -> list[Value]:
     """What a model call gives, and what that holds where it is a list, a tuple or a dict."""
     found: list[Value] = []
+    known: set[Value] = set()
     pending = [*event.result]
-    while pending and len(found) < MOST_OUTPUTS:
-        value = pending.pop(0)
+    # What is pending is gone through in its order, while more comes to its end.
+    for value in pending:
+        if len(found) >= MOST_OUTPUTS:
+            break
         found.append(value)
+        known.add(value)
         if isinstance(value, (Sequence, Mapping)):
-            pending.extend(one for one in value.every() if one not in found)
+            pending.extend(one for one in value.every() if one not in known)
     return found
 
 

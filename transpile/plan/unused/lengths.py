@@ -11,6 +11,7 @@ from transpile.facts.values import Constant, External, Instance, Opaque, Sequenc
 from transpile.facts.walk import descendants
 from transpile.plan.graph import walk_back
 from transpile.plan.model import Plan
+from transpile.plan.query import query
 from transpile.plan.unused.slices import names_in
 
 RANGE, ZIP, LEN, MIN = (External(f"builtins.{name}") for name in ("range", "zip", "len", "min"))
@@ -86,7 +87,7 @@ class Lengths:
 
     def is_range(self, node: cst.BaseExpression) -> bool:
         """Whether an expression is a call of ``range``."""
-        return isinstance(node, cst.Call) and self.plan.facts.values_of(node.func) == (RANGE,)
+        return is_range(self.plan, node)
 
     def all_in(self, call: cst.Call) -> bool:
         """Whether a ``range`` has as many numbers as the container has layers."""
@@ -164,28 +165,42 @@ class Lengths:
                     break
             if id(around) not in seen:
                 seen.add(id(around))
-                yield from self.counts_within(around)
+                counts, smaller = counts_within(self.plan, around)
+                self.smaller |= smaller
+                yield from counts
 
-    def counts_within(self, function: cst.CSTNode) -> Iterator[Value]:
-        """The numbers that loops, products and appending go by in a function."""
-        put = 0
-        for inner in descendants(function):
-            if isinstance(inner, (cst.For, cst.CompFor)):
-                for leaf in descendants(inner.iter):
-                    if isinstance(leaf, cst.Call) and self.is_range(leaf):
-                        continue
-                    values = self.plan.facts.values_of(leaf)
-                    yield from values
-                    yield from lengths(values)
-            elif isinstance(inner, cst.BinaryOperation):
-                self.smaller.add(code(inner))
-                # ``[layer] * depth``
-                for side in (inner.left, inner.right):
-                    yield from self.plan.facts.values_of(side)
-            elif isinstance(inner, cst.Call) and isinstance(inner.func, cst.Attribute):
-                put += inner.func.attr.value in PUTTING
-        if put:
-            yield Constant(put)
+
+@query
+def counts_within(plan: Plan, function: cst.CSTNode) -> tuple[list[Value], set[str]]:
+    """The numbers that loops, products and appending go by in a function.
+
+    Behind them stand the expressions that a length may be a part by.
+    """
+    counts: list[Value] = []
+    smaller: set[str] = set()
+    put = 0
+    for inner in descendants(function):
+        if isinstance(inner, (cst.For, cst.CompFor)):
+            for leaf in descendants(inner.iter):
+                if isinstance(leaf, cst.Call) and is_range(plan, leaf):
+                    continue
+                values = plan.facts.values_of(leaf)
+                counts.extend((*values, *lengths(values)))
+        elif isinstance(inner, cst.BinaryOperation):
+            smaller.add(code(inner))
+            # ``[layer] * depth``
+            for side in (inner.left, inner.right):
+                counts.extend(plan.facts.values_of(side))
+        elif isinstance(inner, cst.Call) and isinstance(inner.func, cst.Attribute):
+            put += inner.func.attr.value in PUTTING
+    if put:
+        counts.append(Constant(put))
+    return counts, smaller
+
+
+def is_range(plan: Plan, node: cst.BaseExpression) -> bool:
+    """Whether an expression is a call of ``range``."""
+    return isinstance(node, cst.Call) and plan.facts.values_of(node.func) == (RANGE,)
 
 
 def lengths(values: Values) -> Iterator[Constant]:

@@ -40,6 +40,9 @@ class Joins:
         self.is_batch_size = is_batch_size
         # What nets whose branches join again and again would ask over and over.
         self._counted: dict[tuple[int, ...], int | None] = {}
+        # What values are made of does not change, however much is known of it; they are kept, so
+        # that no others take over their identities.
+        self._nearest: dict[tuple[int, ...], tuple[Values, list[tuple[str, Opaque]]]] = {}
 
     def batches_in(self, values: Values) -> int | None:
         """How many batches a tensor holds, one behind the other; None where that is not known."""
@@ -62,14 +65,33 @@ class Joins:
 
     def _count(self, values: Values, depth: int) -> int | None:
         found: set[int | None] = set()
-        for value in walk_back(values, lambda one: not join_word(one)):
-            if word := join_word(value):
-                assert isinstance(value, Opaque)
-                found.add(self.joined(word, value, depth - 1) if depth else None)
+        for word, value in self.nearest(values):
+            found.add(self.joined(word, value, depth - 1) if depth else None)
         found.discard(1)
         if not found:
             return 1
         return found.pop() if len(found) == 1 else None
+
+    def nearest(self, values: Values) -> list[tuple[str, Opaque]]:
+        """The joins that values are made of, without those behind them, and their words."""
+        key = tuple(map(id, values))
+        if key not in self._nearest:
+            words: dict[int, str] = {}
+
+            def goes_on(value: Value) -> bool:
+                word = join_word(value)
+                if word:
+                    words[id(value)] = word
+                return not word
+
+            walked = list(walk_back(values, goes_on))
+            joins = [
+                (words[id(value)], value)
+                for value in walked
+                if isinstance(value, Opaque) and id(value) in words
+            ]
+            self._nearest[key] = values, joins
+        return self._nearest[key][1]
 
     def joined(self, word: str, value: Opaque, depth: int) -> int | None:
         """How many batches what a call joins or repeats holds."""

@@ -95,17 +95,17 @@ def all_uses(
     sources = {identity(value) for value in argument.values if isinstance(value, given_as)}
     if not sources or argument.node is None:
         return
-    reached = reached_in_steps(plan) - before
-    for event in plan.facts.calls:
-        if not isinstance(event.node, cst.Call):
+    reached = reached_in_steps(plan)
+    if before:
+        reached = reached - before
+    for event in calls_reached_in_steps(plan):
+        if before and not any(id(value) in reached for value in event.result):
             continue
-        if any(id(value) in reached for value in event.result):
-            yield from rows_like(plan, event, argument.values)
-            yield from rows_by_name(plan, event, argument.values, sources)
-            yield from rows_one_by_one(plan, event, argument.values, sources)
-        if not any(id(value) in reached for value in event.result) or not shapes(
-            plan, event.callee
-        ):
+        assert isinstance(event.node, cst.Call)
+        yield from rows_like(plan, event, argument.values)
+        yield from rows_by_name(plan, event, argument.values, sources)
+        yield from rows_one_by_one(plan, event, argument.values, sources)
+        if not shapes(plan, event.callee):
             continue
         read = [
             read_at(plan, event, mentioned, given)
@@ -124,6 +124,17 @@ def all_uses(
             yield replace(use, obstacle=use.obstacle or AHEAD) if ahead else use
         yield from numbers_like(plan, event, argument.values)
     yield from places_in_batches(plan, sources, reached)
+
+
+@query
+def calls_reached_in_steps(plan: Plan) -> list[Event]:
+    """The calls that give something of what steps are computed with."""
+    reached = reached_in_steps(plan)
+    return [
+        event
+        for event in plan.facts.calls
+        if isinstance(event.node, cst.Call) and any(id(value) in reached for value in event.result)
+    ]
 
 
 def is_made_ahead(plan: Plan, event: Event) -> bool:
@@ -215,6 +226,16 @@ def given_numbers(event: Event) -> Iterator[tuple[cst.Name, Values]]:
                     yield element.value, values
 
 
+@query
+def functions_in_training(plan: Plan) -> set[int]:
+    """The functions of the project, by identity, in which something happens for each batch."""
+    return {
+        id(function.node)
+        for event in plan.facts.events
+        if plan.in_training(event.stack) and (function := event.function()) is not None
+    }
+
+
 def places_in_batches(plan: Plan, sources: set[int | str], reached: set[int]) -> Iterator[Use]:
     """Bounds of slices, offsets of indices and ranges over samples, all by the batch size."""
     loops = {
@@ -223,11 +244,7 @@ def places_in_batches(plan: Plan, sources: set[int | str], reached: set[int]) ->
         for frame in (backward.batch_loop,)
         if frame is not None
     }
-    functions = {
-        id(function.node)
-        for event in plan.facts.events
-        if plan.in_training(event.stack) and (function := event.function()) is not None
-    }
+    functions = functions_in_training(plan)
     for module in plan.facts.modules.values():
         for node in module.source.nodes_of(cst.Subscript, cst.BinaryOperation, cst.For):
             named = [each for each in counted(node) if is_named(plan, each, sources)]
