@@ -183,6 +183,9 @@ class ProcessRun(Keeping):
     def store_attribute(self, target: cst.Attribute, values: Values) -> None:
         """Remember on which open conditions an attribute is set."""
         super().store_attribute(target, values)
+        outside = [v for v in self.values.get(id(target.value), ()) if isinstance(v, Opaque)]
+        if not outside:
+            return
         arms = {
             (id(frame.node), frame.arm)
             for frame in self.stack
@@ -190,7 +193,7 @@ class ProcessRun(Keeping):
             if type(frame) is Branch and type(frame.node) is cst.If
             if truth(self.values.get(id(frame.node.test), ())) is None
         }
-        for value in self.values.get(id(target.value), ()):
+        for value in outside:
             self.set_on.setdefault((id(value), target.attr.value), []).append(arms)
 
     def is_perhaps(self, value: Opaque, name: str, stored: Values) -> bool:

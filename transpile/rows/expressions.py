@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from ast import literal_eval
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import libcst as cst
@@ -107,11 +109,11 @@ class Expressions(Operators):
 
     def number(self, node: cst.Integer | cst.Float | cst.Imaginary) -> Known:
         """A number."""
-        return Constant(node.evaluated_value)
+        return Constant(literal(node.value))
 
-    def string(self, node: cst.SimpleString | cst.ConcatenatedString) -> Known:
+    def string(self, node: cst.SimpleString) -> Known:
         """A text."""
-        return Constant(node.evaluated_value)
+        return Constant(literal(node.value))
 
     def formatted(self, node: cst.FormattedString) -> Known:
         """A formatted text, folded where all parts are constants."""
@@ -342,6 +344,12 @@ class Expressions(Operators):
             elements, rest = self.elements_of(self.evaluate(node.value.item))
             self.frame.yields.extend([*elements, *([rest] if rest is not None else [])])
         return NONE
+
+
+@lru_cache(maxsize=4096)
+def literal(text: str) -> Any:
+    """The value of a literal: a model is followed often, and to parse each anew costs most."""
+    return literal_eval(text)
 
 
 HANDLERS: dict[type[cst.CSTNode], Callable[[Any, Any], Known]] = {

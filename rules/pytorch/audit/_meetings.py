@@ -9,6 +9,7 @@ import libcst as cst
 from transpile.audit.meetings import Alone, Meeting, missed, skipped
 from transpile.audit.model import Audit, Process
 from transpile.facts.events import Branch, Event
+from transpile.facts.interpreter import Facts
 from transpile.facts.values import (
     Constant,
     External,
@@ -130,14 +131,23 @@ def asks_training(node: cst.CSTNode) -> bool:
 def is_training(process: Process, event: Event, model: Value) -> bool:
     """Whether a model is in training mode where it is called."""
     mode = "train"
-    for other in process.facts.calls:
-        if other.order >= event.order:
+    for order, word, switched in switches_of_mode(process.facts):
+        if order >= event.order:
             break
-        for callee in other.callee:
-            if isinstance(callee, Opaque) and callee.name in ("train", "eval"):
-                if any(model in unwrapped(value) for value in callee.operands[0]):
-                    mode = callee.name
+        if any(model in unwrapped(value) for value in switched):
+            mode = word
     return mode == "train"
+
+
+@query
+def switches_of_mode(facts: Facts) -> list[tuple[int, str, Values]]:
+    """The calls of ``train`` and ``eval``: when they are made, which one, and of what."""
+    return [
+        (event.order, callee.name, callee.operands[0] if callee.operands else ())
+        for event in facts.calls
+        for callee in event.callee
+        if isinstance(callee, Opaque) and callee.name in ("train", "eval")
+    ]
 
 
 def unwrapped(value: Value) -> list[Value]:

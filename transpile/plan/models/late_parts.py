@@ -66,15 +66,17 @@ def empty_parts(plan: Plan, model: Model, order: int) -> Iterator[Event]:
     lazy = plan.table.quantities.layers.lazy
     if not lazy:
         return
-    others = {
-        part for other in plan.models if other is not model for part in parts_of(plan, other)
-    } - parts_of(plan, model)
     made = [
         event
         for event in plan.facts.calls
         if any(isinstance(one, External) and one.name.startswith(lazy) for one in event.callee)
-        and not any(id(value) in others for value in event.result)
     ]
+    if not made:
+        return
+    others = {
+        part for other in plan.models if other is not model for part in parts_of(plan, other)
+    } - parts_of(plan, model)
+    made = [event for event in made if not any(id(value) in others for value in event.result)]
     if made and not any(
         event.order < order and not event.detached and model.value in map(origin, event.callee)
         for event in plan.facts.calls
