@@ -39,6 +39,7 @@ def added_folders(
     if not names:
         return front, behind
     known: dict[str, str] = {}
+    adders = _adders(source, names)
     for statement in _statements(source.tree, by_functions):
         if isinstance(statement, cst.Assign) and len(statement.targets) == 1:
             target = statement.targets[0].target
@@ -46,7 +47,10 @@ def added_folders(
             if isinstance(target, cst.Name) and value is not None:
                 known[target.value] = value
             continue
-        for places, node in _added(statement, names, front, behind):
+        for places, node in (
+            *_added(statement, names, front, behind),
+            *_added_by(statement, adders, front, behind),
+        ):
             value = _text(node, file, known)
             if value is not None:
                 places.append(Path(os.path.normpath(file.parent / value)))
@@ -60,6 +64,29 @@ def _statements(node: cst.CSTNode, of_functions: bool) -> Iterator[cst.CSTNode]:
             yield child
         elif isinstance(child, _BLOCKS) or (of_functions and isinstance(child, cst.FunctionDef)):
             yield from _statements(child, of_functions)
+
+
+def _adders(source: Source, names: frozenset[str]) -> dict[str, bool]:
+    """The functions that add what they are given first, and whether in front."""
+    found: dict[str, bool] = {}
+    for function in source.nodes_of(cst.FunctionDef):
+        first = function.params.params[0].name.value if function.params.params else ""
+        front: list[Path] = []
+        for statement in _statements(function.body, of_functions=False):
+            for places, node in _added(statement, names, front, []):
+                if isinstance(node, cst.Name) and node.value == first:
+                    found[function.name.value] = places is front
+    return found
+
+
+def _added_by(
+    statement: cst.CSTNode, adders: dict[str, bool], front: list[Path], behind: list[Path]
+) -> Iterator[tuple[list[Path], cst.BaseExpression]]:
+    """The expression that a statement gives to a function that adds it."""
+    call = statement.value if isinstance(statement, cst.Expr) else None
+    if isinstance(call, cst.Call) and isinstance(call.func, cst.Name) and call.args:
+        if call.func.value in adders:
+            yield front if adders[call.func.value] else behind, call.args[0].value
 
 
 def _names_of_sys(source: Source) -> frozenset[str]:

@@ -27,8 +27,6 @@ def name(mutation: Mutation) -> str:
 NOT_SEEN = {
     ("sums of means never divided", "module_level"),
     ("sums of means never divided", "by_torchrun"),
-    ("averaged by hand and never divided", "by_spawn"),
-    ("numbers of one rank reported", "by_meters"),
     ("epoch told with each batch", "module_level"),
     ("barrier inside a guard", "by_trainer_class"),
 }

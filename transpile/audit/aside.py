@@ -13,7 +13,7 @@ TELLING = re.compile(
     r"world_size|is_main_process|backward|zero_grad|no_sync|DataLoader|Dataset|Sampler|"
     r"[Oo]ptimizer|optim|save|open|makedirs|rmtree|download|urlretrieve|wandb|SummaryWriter|"
     r"set_device|manual_seed|spawn|Accelerator|Fabric|deepspeed|hvd|horovod|parse_args|"
-    r"add_argument|environ|getenv)\b"
+    r"add_argument|environ|getenv|FileHandler|getLogger)\b"
 )
 
 

@@ -102,13 +102,30 @@ class Audit:
         return first, second, elsewhere
 
     def on_all_ways(self, event: Event) -> bool:
-        """Whether every process comes to an event, through every call around it."""
-        if not self.on_all(event.node):
+        """Whether every process comes to an event, through every call around it.
+
+        Some may come to it by one call, such as that in an arm for the first process, and the rest
+        by another one.
+        """
+        ways = [tuple(map(id, calls_to(event)))]
+        if all(self.goes(process, ways) for process in self.processes):
+            return True
+        same = [one for one in self.facts.events if one.node is event.node and one.kind == "call"]
+        ways = [tuple(map(id, calls_to(one))) for one in same]
+        if any(all(self.goes(process, [way]) for process in self.processes) for way in ways):
             return False
-        return all(
-            self.on_all(frame.node) for frame in event.calls() if isinstance(frame.node, cst.Call)
-        )
+        return all(self.goes(process, ways) for process in self.processes)
+
+    def goes(self, process: Process, ways: list[tuple[int, ...]]) -> bool:
+        """Whether a process makes all calls of one of several ways."""
+        return any(all(node in process.calls for node in way) for way in ways)
 
     def on_all(self, node: cst.CSTNode) -> bool:
         """Whether every process makes the call at a node."""
         return all(self.makes(node))
+
+
+def calls_to(event: Event) -> list[cst.CSTNode]:
+    """The call that an event is, and those of functions around it."""
+    around = [frame.node for frame in event.calls() if isinstance(frame.node, cst.Call)]
+    return [event.node, *around]

@@ -20,7 +20,8 @@ from transpile.facts.values import (
     Value,
     Values,
 )
-from transpile.plan.graph import called_names, walk_back
+from transpile.facts.walk import descendants
+from transpile.plan.graph import behind, called_names, method_calls, walk_back
 from transpile.plan.model import Loader
 from transpile.plan.query import query
 from transpile.plan.roles.surroundings import gradients_off
@@ -39,6 +40,10 @@ PLAIN_SAMPLERS = frozenset(
 GIVES_SAMPLES = ("__iter__", "__getitem__", "__getitems__")
 #: Packages whose data sets go through all of their data on every process.
 WHOLE_DATA = ("torchvision.datasets.", "torch.utils.data.", "torchaudio.datasets.")
+#: Packages whose loaders go through all of the data that they are given.
+WHOLE_LOADERS = ("torch_geometric.loader.",)
+#: Methods that give the same data elsewhere.
+MOVING = frozenset({"to", "cuda", "pin_memory", "xpu"})
 #: Packages whose functions change one sample at a time.
 CHANGES = ("torchvision.transforms.", "torchaudio.transforms.", "albumentations.")
 
@@ -76,6 +81,17 @@ class Loaders:
                     found.append(value)
         return found
 
+    def own_samplers(self, loader: Loader) -> list[Instance]:
+        """The samplers of the script's own that go by the epoch, as the distributed one does."""
+        found: list[Instance] = []
+        for name in ("sampler", "batch_sampler"):
+            argument = loader.argument(name)
+            for value in walk_back(argument.values) if argument is not None else ():
+                if isinstance(value, Instance) and SAMPLER in value.cls.external_bases():
+                    if goes_by_epoch(value.cls):
+                        found.append(value)
+        return found
+
     def sharing(self, loader: Loader) -> Sharing:
         """What a loader gives to each process."""
         value = loader.value
@@ -84,8 +100,7 @@ class Loaders:
         if self.samplers(loader):
             return Sharing.SHARE
         if not all(name.startswith("torch.") for name in called_names(value)):
-            # What another library makes may know of the processes by itself.
-            return Sharing.UNKNOWN
+            return self.of_library(value)
         for name in ("dataset", "sampler", "batch_sampler"):
             argument = loader.argument(name)
             if argument is None:
@@ -94,6 +109,28 @@ class Loaders:
             if found is not Sharing.WHOLE:
                 return found
         return Sharing.WHOLE
+
+    def of_library(self, value: Opaque) -> Sharing:
+        """What a loader of another library gives to each process: it may know of them by itself.
+
+        Not where the process's number picks what it is given, nor where the library's loaders are
+        known to go through all that they are given.
+        """
+        given = tuple(v for item in value.arguments.items for v in item.values)
+        if any(self.is_own_part(one) for one in but_for_devices(given)):
+            return Sharing.SHARE
+        if not all(name.startswith(WHOLE_LOADERS) for name in called_names(value)):
+            return Sharing.UNKNOWN
+        known = any(self.knows(one) or isinstance(one, Unknown) for one in but_for_devices(given))
+        return Sharing.UNKNOWN if known else Sharing.WHOLE
+
+    def is_own_part(self, value: Value) -> bool:
+        """Whether a value is picked out of another by the number of the process."""
+        return (
+            isinstance(value, Opaque)
+            and value.kind == "item"
+            and any(map(self.ranks.tells, walk_back(index_of(self.audit, value), is_of_numbers)))
+        )
 
     def tells(self, values: Values, is_sampler: bool) -> Sharing:
         """Whether a data set or a sampler knows of other processes."""
@@ -140,6 +177,36 @@ class Loaders:
     def told(self, values: Values) -> bool:
         """Whether values say which process this is, other than by its device."""
         return any(self.ranks.tells(value) for value in walk_back(values, is_no_device))
+
+
+def goes_by_epoch(sampler: Class) -> bool:
+    """Whether the order that a sampler gives depends on the epoch that it was told."""
+    for cls in sampler.ancestry():
+        if not isinstance(cls, Class):
+            return True
+        for function in cls.scope.names.get("__iter__", ()):
+            return isinstance(function, Function) and any(
+                isinstance(node, cst.Attribute) and node.attr.value == "epoch"
+                for node in descendants(function.node)
+            )
+    return True
+
+
+def but_for_devices(values: Values) -> Iterator[Value]:
+    """What values came from, but for the devices that it was moved to."""
+    seen: set[int] = set()
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        moved = [one for name, owner in method_calls(value) if name in MOVING for one in owner]
+        if moved:
+            pending.extend(moved)
+        else:
+            yield value
+            pending.extend(behind(value))
 
 
 def is_no_device(value: Value) -> bool:

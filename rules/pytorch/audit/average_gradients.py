@@ -32,9 +32,10 @@ import libcst as cst
 
 from transpile.audit.model import Audit
 from transpile.facts.events import Event, Loop
+from transpile.facts.module import Module
 from transpile.facts.values import Class, External, Instance, Opaque, Value, Values
 from transpile.facts.walk import descendants
-from transpile.plan.graph import method_calls, walk_back
+from transpile.plan.graph import method_calls, origin, walk_back
 from transpile.plan.model import Model
 from transpile.plan.models.learning import training_forwards
 from transpile.plan.roles.models import holds
@@ -42,10 +43,12 @@ from transpile.plan.roles.surroundings import inside_module
 from transpile.rule import Remark
 from transpile.rules.pytorch.audit import COLLECTIVES, FSDP
 from transpile.rules.pytorch.audit._data import engines
+from transpile.rules.pytorch.audit._losses import is_summed, reduction_of, set_of_forwards
 from transpile.rules.pytorch.audit._meetings import SHARDS, wrapped, wraps_of
 from transpile.rules.pytorch.audit._splits import splits_calls
-from transpile.rules.pytorch.gradients._accumulation import windows
-from transpile.rules.pytorch.losses._loss_scaling import Need, scalings
+from transpile.rules.pytorch.gradients._accumulation import is_in, steps_of, windows
+from transpile.rules.pytorch.gradients._window_tests import Window
+from transpile.rules.pytorch.losses._loss_scaling import Need, Scaling, scalings
 
 CODES = {
     "AU301": "a model that learns is not wrapped",
@@ -55,6 +58,10 @@ CODES = {
     "AU305": "gradients are averaged at every batch of an accumulation",
 }
 SUM = "a sum over the batch: the average is too small by the number of processes"
+ADVICE = (
+    "multiply a sum by the number of processes for the backward pass, or divide by the "
+    "average of the denominator over the processes"
+)
 MEAN = (
     "a mean over a number, such as that of targets or weights, that may differ between them: where "
     "it does, the average is not the gradient of the global batch"
@@ -96,15 +103,38 @@ def unwrapped(audit: Audit, model: Model) -> Iterator[Remark]:
 
 
 def averages_by_hand(audit: Audit) -> bool:
-    """Whether the script averages gradients or parameters itself."""
+    """Whether the script averages gradients or parameters itself.
+
+    What a model computes is none of them, though they are behind it.
+    """
+    others = set_of_forwards(audit) | {id(one.value) for one in audit.plan.optimizers}
+
+    def enters(value: Value) -> bool:
+        return id(value) not in others and reduction_of(value) is None
+
     for event in audit.facts.calls_to(*COLLECTIVES):
         for item in event.arguments.items:
-            for value in walk_back(item.values):
+            for value in walk_back(item.values, enters):
                 if isinstance(value, Opaque) and value.kind == "attribute":
-                    if value.name in ("grad", "data"):
+                    if value.name == "grad":
+                        return True
+                    if value.name == "data" and is_of_model(audit, value.operands[0]):
                         return True
                 if any(name in PARAMETERS for name, _ in method_calls(value)):
                     return True
+    return False
+
+
+def is_of_model(audit: Audit, values: Values) -> bool:
+    """Whether values are weights as a model or its layers have them as attributes."""
+    models = {id(getattr(model.value, "node", None)) for model in audit.plan.models}
+    while len(values) == 1:
+        value = origin(values[0])
+        if id(getattr(value, "node", None)) in models or isinstance(value, Instance):
+            return True
+        if not isinstance(value, Opaque) or value.kind not in ("attribute", "item", "element"):
+            return False
+        values = value.operands[0]
     return False
 
 
@@ -176,6 +206,9 @@ def losses(audit: Audit) -> Iterator[Remark]:
         if scaling.need in (Need.NOTHING, Need.UNREACHED) or not audit.on_all(scaling.node):
             continue
         if scaling.need is Need.UNTOLD:
+            if is_summed(audit, losses_at(audit, scaling.node)):
+                if not gathers_batch(audit, scaling.node):
+                    yield summed_loss(scaling)
             continue
         summed = bool(scaling.degree or scaling.terms)
         if summed and averaged_over_rounds(audit, scaling.node):
@@ -188,22 +221,65 @@ def losses(audit: Audit) -> Iterator[Remark]:
             scaling,
             "the gradients of this loss are averaged over the processes, but it is "
             + (SUM if summed else MEAN),
-            "multiply a sum by the number of processes for the backward pass, or divide by the "
-            "average of the denominator over the processes",
+            ADVICE,
         )
     happening = (*audit.facts.events, *audit.first.facts.events)
     if any(without_averaging(event) for event in happening):
         return
     for model in audit.plan.trained_models:
-        for window in windows(audit.plan, model):
-            node = window.test.test if window.test is not None else window.loop.node
+        found = {
+            id(node): (module, node)
+            for module, node in (
+                *(asked_at(window) for window in windows(audit.plan, model)),
+                *rounds_of(audit, model),
+            )
+        }
+        for place in found.values():
             yield Remark.note(
                 "AU305",
-                (window.module, node),
+                place,
                 "gradients are averaged over the processes for every batch of an accumulation; "
                 "once before the optimizer steps is enough",
                 "run the other batches under model.no_sync()",
             )
+
+
+def asked_at(window: Window) -> tuple[Module, cst.CSTNode]:
+    """Where an accumulation asks whether the optimizer steps, or its loop."""
+    return window.module, window.test.test if window.test is not None else window.loop.node
+
+
+def rounds_of(audit: Audit, model: Model) -> Iterator[tuple[Module, cst.CSTNode]]:
+    """The loops that run backward several times for one step, without a loader's batches."""
+    steps = steps_of(model)
+    for backward in audit.plan.backwards:
+        loops = list(backward.event.loops())
+        if backward.loaders or model not in backward.models or len(loops) < 2:
+            continue
+        inner, outer = loops[-1], loops[-2]
+        in_round = any(is_in(step, inner) for step in steps)
+        if not in_round and any(is_in(step, outer) for step in steps):
+            yield inner.module, inner.node
+
+
+def losses_at(audit: Audit, node: cst.CSTNode) -> Values:
+    """What one backward pass is called on, in all contexts."""
+    return tuple(
+        value
+        for backward in audit.plan.backwards
+        if backward.event.node is node
+        for value in backward.loss
+    )
+
+
+def summed_loss(scaling: Scaling) -> Remark:
+    """What to say of a loss that is a sum as it is written, of whatever is in the batch."""
+    return Remark.warn(
+        "AU304",
+        scaling,
+        "the gradients of this loss are averaged over the processes, but it is " + SUM,
+        ADVICE,
+    )
 
 
 def averaged_over_rounds(audit: Audit, node: cst.CSTNode) -> bool:

@@ -43,7 +43,7 @@ MADE = frozenset(f"torch.{name}" for name in ("randn", "rand", "zeros", "ones", 
 
 def decide(audit: Audit) -> Iterator[Remark]:
     """One remark for each sampler."""
-    if engines(audit) or splits_calls(audit) or not audit.plan.training_loaders:
+    if engines(audit) or splits_calls(audit) or not audit.plan.trained_models:
         return
     loaders = loaders_of(audit)
     seen: set[int] = set()

@@ -25,51 +25,63 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
+
+import libcst as cst
 
 from transpile.audit.model import Audit
 from transpile.facts.events import Event
-from transpile.facts.values import External, Opaque, Settled, Value, Values, only_constant
-from transpile.plan.effects.effect_search import find_effects
-from transpile.plan.effects.effects import Kind
-from transpile.plan.graph import called_names, walk_back
+from transpile.facts.values import (
+    Constant,
+    External,
+    Instance,
+    Opaque,
+    Settled,
+    Value,
+    Values,
+    only_constant,
+)
+from transpile.plan.graph import behind, called_names, method_calls, walk_back
 from transpile.quantity.asking import Kind as QuantityKind
 from transpile.quantity.asking import quantity
 from transpile.rule import Remark
 from transpile.rules.pytorch.agreement._together import agreed_values, conditions_of
 from transpile.rules.pytorch.audit._data import Sharing, engines, loaders_of
 from transpile.rules.pytorch.audit._fixes import division
-from transpile.rules.pytorch.effects._vocabulary import VOCABULARY
+from transpile.rules.pytorch.audit._losses import (
+    ADDITIONS,
+    DIVISIONS,
+    PRODUCTS,
+    counts,
+    is_mean_loss,
+    near,
+)
+from transpile.rules.pytorch.audit._reported import contents, parts_of, reports, with_contents
 
 if TYPE_CHECKING:
     from typing import TypeGuard
 
 CODES = {"AU603": "a mean is summed over the processes and not divided"}
 ONLY_WARNS = True
-REPORTS = (Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.TRACK)
-ALL_REDUCE = "torch.distributed.all_reduce"
-SUM = "torch.distributed.ReduceOp.SUM"
-DIVISIONS = frozenset({"Divide", "DivideAssign"})
-ADDITIONS = frozenset({"Add", "AddAssign"})
-SUMS = DIVISIONS | ADDITIONS | {"Multiply", "MultiplyAssign"}
-MEAN_LOSSES = frozenset(
-    f"torch.nn.functional.{word}"
-    for word in (
-        "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
-        "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div",
-    )
-)  # fmt: skip
-LOSS_MODULES = frozenset(
-    f"torch.nn.{word}"
-    for word in (
-        "CrossEntropyLoss", "NLLLoss", "MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "BCELoss",
-        "BCEWithLogitsLoss", "KLDivLoss",
-    )
-)  # fmt: skip
+REDUCES = ("torch.distributed.all_reduce", "torch.distributed.reduce")
+ADDING = tuple(External(f"torch.distributed.{word}.SUM") for word in ("ReduceOp", "reduce_op"))
+QUOTIENTS = DIVISIONS | {"FloorDivide", "FloorDivideAssign"}
+SUMS = DIVISIONS | ADDITIONS | PRODUCTS
 #: Operators and methods through which a number is reported as it is.
 KEEPING = frozenset(
-    {"format", "Compare", "LessThan", "GreaterThan", "LessThanEqual", "GreaterThanEqual"}
+    {
+        "format",
+        "concatenate",
+        "Compare",
+        "LessThan",
+        "GreaterThan",
+        "LessThanEqual",
+        "GreaterThanEqual",
+        "zip",
+        "enumerate",
+        "iterate",
+    }
 )
 KEEPING_METHODS = frozenset(
     {
@@ -78,8 +90,22 @@ KEEPING_METHODS = frozenset(
     }
 )  # fmt: skip
 KEEPING_CALLS = frozenset(
-    {"builtins.float", "builtins.round", "builtins.str", "torch.tensor", "torch.as_tensor"}
+    {
+        "builtins.float",
+        "builtins.round",
+        "builtins.str",
+        "builtins.sum",
+        "builtins.zip",
+        "torch.tensor",
+        "torch.as_tensor",
+        "torch.stack",
+        "torch.cat",
+    }
 )
+
+
+#: Functions that give a number of those that they are given.
+NUMBERS = frozenset(f"builtins.{word}" for word in ("max", "min", "int", "float", "abs"))
 
 
 def decide(audit: Audit) -> Iterator[Remark]:
@@ -92,12 +118,13 @@ def decide(audit: Audit) -> Iterator[Remark]:
     said: set[int] = set()
     keeps = Keeping(audit)
     for values in shown(audit):
-        made_of = list(walk_back(values, keeps.enters))
+        made_of = list(with_contents(values, keeps.stored, keeps.enters))
         divided = any(is_divided(value) for value in made_of)
         averaged = {
             id(one)
-            for value in walk_back(values)
+            for value in with_contents(values, keeps.stored, lambda one: True)
             if is_divided(value) and keeps.counts_processes(value.operands[1])
+            if not keeps.falls(value)
             for one in value.operands[0]
         }
         for value in made_of:
@@ -119,9 +146,10 @@ def decide(audit: Audit) -> Iterator[Remark]:
 def summed_numbers(audit: Audit) -> dict[int, Event]:
     """The all-reduces that add something up, by the identity of what they leave."""
     found: dict[int, Event] = {}
-    for event in audit.facts.calls_to(ALL_REDUCE):
-        operation = event.arguments.get("op", 1)
-        if operation is not None and operation.values != (External(SUM),):
+    for event in audit.facts.calls_to(*REDUCES):
+        to_all = any(getattr(callee, "name", "") == REDUCES[0] for callee in event.callee)
+        operation = event.arguments.get("op", 1 if to_all else 2)
+        if operation is not None and not all(value in ADDING for value in operation.values):
             continue
         tensor = event.arguments.get("tensor", 0)
         for value in tensor.values if tensor is not None else ():
@@ -135,32 +163,46 @@ def is_mean_of_part(audit: Audit, keeps: Keeping, reduced: Value, divided: bool)
     A sum of means over batches is one as well where it is `divided` once it has been summed, or
     each of its terms is.
     """
-    behind = list(walk_back((reduced,), keeps.sums))
-    if any(is_mean(audit, value) or keeps.is_share(value) for value in behind):
+    made_of = list(behind_criteria((reduced,), keeps.sums))
+    if any(is_mean(audit, value) or keeps.is_share(value) for value in made_of):
         return True
-    added = any(isinstance(v, Opaque) and v.name in ADDITIONS for v in behind)
-    divided = divided or not added or any(is_divided(value) for value in behind)
-    return divided and any(is_loss(value) for value in behind)
+    added = any(adds_up(value) for value in made_of)
+    divided = divided or not added or any(is_divided(value) for value in made_of)
+    return divided and any(is_mean_loss(value) for value in made_of)
+
+
+def adds_up(value: Value) -> bool:
+    """Whether a value is what rounds of a loop have added up."""
+    if not isinstance(value, Opaque) or value.name not in ADDITIONS:
+        return False
+    if any(getattr(one, "name", "") == "Subtract" for one in near((value,))):
+        # A running mean moves towards each new number.
+        return False
+    return any(one is value for group in value.operands for one in walk_back(group))
+
+
+def behind_criteria(values: Values, enters: Callable[[Value], bool]) -> Iterator[Value]:
+    """What values came from, also through the calls of losses of the script's own."""
+    pending, seen = [values], set[int]()
+    while pending:
+        for value in walk_back(pending.pop(), enters):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield value
+                if isinstance(value, Opaque) and value.inner:
+                    if value.kind == "item" or any(map(is_object, value.callee)):
+                        pending.append(value.inner)
+
+
+def is_object(value: Value) -> bool:
+    """Whether a value is an object of the project."""
+    return isinstance(value, Instance)
 
 
 def is_mean(audit: Audit, value: Value) -> bool:
     """Whether a value is a mean over this process's batch."""
     known = quantity(audit.plan, (value,))
     return known.kind is QuantityKind.PART and {term.degree for term in known.terms} == {0}
-
-
-def is_loss(value: Value) -> bool:
-    """Whether a value is a loss of the framework that is a mean unless told otherwise."""
-    if not isinstance(value, Opaque):
-        return False
-    made = [value, *(one for one in value.callee if isinstance(one, Opaque))]
-    for one in made:
-        known = MEAN_LOSSES if one is value else LOSS_MODULES
-        if not known.isdisjoint(called_names(one)):
-            told = one.arguments.get("reduction", 99)
-            constant = only_constant(told.values) if told is not None else None
-            return told is None or (constant is not None and constant.value == "mean")
-    return False
 
 
 def is_divided(value: Value) -> TypeGuard[Opaque]:
@@ -177,6 +219,8 @@ class Keeping:
 
     def __init__(self, audit: Audit) -> None:
         self.sizes = {name for name, word in audit.vocabulary.calls.items() if word == "world_size"}
+        self.audit = audit
+        self.stored = contents(audit)
         self.agreed = agreed_values(audit.plan)
         loaders = loaders_of(audit)
         self.shared = {
@@ -189,26 +233,48 @@ class Keeping:
         """Whether what a value is made of is looked at."""
         if not isinstance(value, Opaque):
             return not isinstance(value, External)
-        if value.kind == "operation" and value.name in ADDITIONS:
+        if value.kind == "operation" and value.name in (*ADDITIONS, "Subtract"):
             return True
         if value.kind == "operation" and value.name in SUMS:
-            return not any(self.counts_processes(operand) for operand in value.operands[1:])
-        return keeps(value)
+            if self.falls(value):
+                return True
+            if any(self.counts_processes(operand) for operand in value.operands[1:]):
+                return False
+            return value.name not in DIVISIONS or is_of_data(value.operands[1])
+        if value.kind == "attribute" and any(id(one) in self.stored for one in value.operands[0]):
+            return True
+        return id(value) in self.stored or keeps(value)
+
+    def falls(self, value: Opaque) -> bool:
+        """Whether a value is divided by a number that falls as that of the processes grows."""
+        node = value.node
+        by = node.value if isinstance(node, cst.AugAssign) else getattr(node, "right", None)
+        if value.name not in QUOTIENTS or not isinstance(by, cst.BaseExpression):
+            return False
+        few = only_constant(self.audit.facts.values_of(by))
+        many = only_constant(self.audit.first.facts.values_of(by))
+        if not isinstance(few, Settled) or many is None:
+            return False
+        less, more = many.value, few.value
+        if not isinstance(less, (int, float)) or not isinstance(more, (int, float)):
+            return False
+        return less < more
 
     def sums(self, value: Value) -> bool:
         """Whether a value is its parts, or their sum: with weights it is one over samples."""
         if isinstance(value, Opaque) and value.kind == "operation":
-            if value.name in ("Multiply", "MultiplyAssign"):
-                return False
+            if value.name in PRODUCTS:
+                return is_scaled(value) and self.enters(value)
         return self.enters(value)
 
     def is_share(self, value: Value) -> bool:
         """Whether a value is a quotient by how much data this process has."""
-        if not is_divided(value) or self.counts_processes(value.operands[1]):
+        by = divisor(value)
+        if not by or self.counts_processes(by):
             return False
         return any(
             id(one) in self.shared or (isinstance(one, Opaque) and one.kind == "element")
-            for one in walk_back(value.operands[1])
+            for one in with_contents(by, self.stored, lambda one: True)
         )
 
     def counts_processes(self, values: Values) -> bool:
@@ -217,21 +283,79 @@ class Keeping:
             isinstance(value, Settled)
             or id(value) in self.agreed
             or not self.sizes.isdisjoint(called_names(value))
-            for value in walk_back(values, is_no_element)
+            for value in numerators(values)
         )
 
 
-def is_no_element(value: Value) -> bool:
-    """Whether a value is not drawn from data, whose parts say nothing of how many there are."""
-    return not isinstance(value, Opaque) or value.kind != "element"
+def is_of_data(values: Values) -> bool:
+    """Whether a number is written, or says how much data or how many rounds there are.
+
+    A setting may be the number of the processes.
+    """
+    seen: set[int] = set()
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        if id(value) in seen or type(value) is Constant:
+            continue
+        seen.add(id(value))
+        if not isinstance(value, Opaque):
+            return False
+        if value.kind == "element" or counts(value):
+            continue
+        if value.kind == "operation" or value.kind == "item":
+            pending.extend(one for group in value.operands for one in group)
+        elif NUMBERS.isdisjoint(called_names(value)):
+            return False
+        else:
+            pending.extend(one for item in value.arguments.items for one in item.values)
+    return True
+
+
+def divisor(value: Value) -> Values:
+    """What a value is divided by: by an operator, ``div_()``, or as in ``x.mul_(100 / n)``."""
+    if is_divided(value):
+        return value.operands[1]
+    if isinstance(value, Opaque) and value.kind == "call" and value.arguments.items:
+        given = value.arguments.items[0].values
+        for name, _ in method_calls(value):
+            if name.rstrip("_") in ("div", "true_divide"):
+                return given
+            if name.rstrip("_") == "mul":
+                return tuple(v for one in filter(is_divided, given) for v in one.operands[1])
+    return ()
+
+
+def numerators(values: Values) -> Iterator[Value]:
+    """What values were computed from, but for what they were divided by.
+
+    What is drawn from data has parts that say nothing of how many there are.
+    """
+    seen: set[int] = set()
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        yield value
+        if not isinstance(value, Opaque) or value.kind != "element":
+            if isinstance(value, Opaque) and value.name in QUOTIENTS:
+                pending.extend(value.operands[0])
+            else:
+                pending.extend(behind(value))
+
+
+def is_scaled(value: Opaque) -> bool:
+    """Whether a product is a number times one that is written in the script."""
+    return any(all(type(one) is Constant for one in group) for group in value.operands if group)
 
 
 def shown(audit: Audit) -> Iterator[Values]:
     """What is reported, and what conditions that all processes meet at ask for."""
-    for effect in find_effects(audit.plan, VOCABULARY):
-        if effect.kind in REPORTS:
-            for event in effect.events:
-                yield tuple(v for item in event.arguments.items for v in item.values)
+    for effect in reports(audit):
+        for event in effect.events:
+            yield from parts_of(event)
     for condition in conditions_of(audit.plan):
         if condition.decides:
             yield audit.facts.values_of(condition.test)
@@ -249,4 +373,7 @@ def keeps(value: Value) -> bool:
             or (isinstance(callee, External) and callee.name in KEEPING_CALLS)
             for callee in value.callee
         )
+    if value.kind == "element":
+        # Each number of a tensor is still the one that it was there.
+        return True
     return value.kind in ("attribute", "item") and value.name in ("", *KEEPING_METHODS)

@@ -34,8 +34,10 @@ from transpile.audit.ranks import Ranks
 from transpile.facts.events import Event
 from transpile.facts.values import Constant, External, Opaque, Value
 from transpile.plan.graph import called_names, walk_back
+from transpile.plan.roles.surroundings import gradients_off
 from transpile.rule import Remark
 from transpile.rules.pytorch.audit._data import engines
+from transpile.rules.pytorch.audit._hand_made import is_read, is_the_same_on_all
 from transpile.rules.pytorch.audit._meetings import wraps_of
 from transpile.rules.pytorch.audit._splits import splits_calls
 from transpile.rules.pytorch.audit.split_alike import seeds_all
@@ -80,6 +82,26 @@ def decide(audit: Audit) -> Iterator[Remark]:
                         "seed them with the process's number added, or draw each process's part",
                     )
                     return
+    yield from read_alike(audit, ranks)
+
+
+def read_alike(audit: Audit, ranks: Ranks) -> Iterator[Remark]:
+    """One remark for the first batch that is read from the same place on every process."""
+    table = audit.plan.table
+    for model in audit.plan.trained_models:
+        for forward in model.forwards:
+            given = tuple(v for item in forward.arguments.items for v in item.values)
+            if gradients_off(forward.stack, table) or not audit.on_all_ways(forward):
+                continue
+            if is_read(given) and is_the_same_on_all(audit, ranks, given):
+                yield Remark.warn(
+                    "AU208",
+                    forward,
+                    "every process reads this batch from the same place in the data: N processes "
+                    "train on the same batches",
+                    "begin at another place on each process, and go on by N batches",
+                )
+                return
 
 
 def is_drawn_alike(audit: Audit, ranks: Ranks, value: Value, event: Event) -> bool:

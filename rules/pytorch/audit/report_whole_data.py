@@ -26,7 +26,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from transpile.audit.model import Audit
 from transpile.audit.ranks import Ranks
@@ -41,22 +41,28 @@ from transpile.facts.values import (
     Values,
     WorldSize,
 )
-from transpile.plan.effects.effect_search import find_effects
-from transpile.plan.effects.effects import Effect, Kind
+from transpile.plan.effects.effects import Effect
 from transpile.plan.graph import called_names, method_calls, walk_back
 from transpile.plan.models.parts import walk_parts
 from transpile.rule import Remark
 from transpile.rules.pytorch.agreement._together import AGREEING, agreed_values, agreeing_calls
 from transpile.rules.pytorch.audit._data import Sharing, engines, loaders_of, without_gradients
+from transpile.rules.pytorch.audit._hand_made import cut_by_hand
+from transpile.rules.pytorch.audit._losses import reduction_of, set_of_forwards
+from transpile.rules.pytorch.audit._reported import (
+    contents,
+    is_heard_once,
+    parts_of,
+    reports,
+    with_contents,
+)
 from transpile.rules.pytorch.audit._splits import splits_calls
-from transpile.rules.pytorch.effects._vocabulary import VOCABULARY
 
 CODES = {
     "AU601": "a number of one process's share is reported as that of all data",
     "AU602": "the training numbers that are reported are those of one process",
 }
 ONLY_WARNS = True
-REPORTS = (Kind.PRINT, Kind.LOG, Kind.CONSOLE, Kind.TRACK)
 #: Collectives whose result is whole on one process at least.
 GATHERING = ("torch.distributed.reduce", "torch.distributed.gather")
 #: Packages whose numbers are taken over all processes by themselves.
@@ -80,9 +86,12 @@ def decide(audit: Audit) -> Iterator[Remark]:
     """One remark for each report of an evaluation, and one for those of training."""
     if engines(audit) or splits_calls(audit):
         return
-    trained = shared_out(audit, training=True)
+    parts = cut_by_hand(audit)
+    loaded = shared_out(audit, training=True)
+    trained = loaded | parts.trained | losses_of(audit, loaded)
     # Where no step is seen, nobody can tell which loader is for training.
-    evaluated = shared_out(audit, training=False) if trained else frozenset()
+    evaluated = shared_out(audit, training=False) | parts.evaluated if trained else frozenset()
+    cut = trained - loaded | parts.evaluated
     if not trained:
         return
     agreed = agreed_values(audit.plan) | gathered(audit)
@@ -101,19 +110,20 @@ def decide(audit: Audit) -> Iterator[Remark]:
         return True
 
     stored = contents(audit)
+    forwards = set_of_forwards(audit)
     kept = models_keep_batches(audit)
     trained_at: Event | None = None
-    for effect in find_effects(audit.plan, VOCABULARY):
-        if effect.kind not in REPORTS or not audit.makes(effect.node)[0] or keeps_model(effect):
+    for effect in reports(audit):
+        if not audit.makes(effect.node)[0] or keeps_model(effect):
             continue
+        by_one = is_heard_once(audit, effect)
         for event, values in pieces(effect, ranks):
-            made_of = list(with_contents(values, stored, enters))
-            if any(id(value) in agreed for value in made_of):
+            near = with_contents(values, stored, lambda v: id(v) not in forwards and enters(v))
+            if any(id(value) in agreed for value in near):
                 # On some way it is taken over all processes, which a flag of the job decides.
                 continue
-            sources = [value for value in made_of if is_batch(value)]
-            first, second, _ = audit.makes(effect.node)
-            by_one = first and not second
+            made_of = with_contents(values, stored, enters)
+            sources = [value for value in made_of if is_batch(value) or id(value) in cut]
             if by_one and trained_at is None and any(is_part(v, trained) for v in sources):
                 trained_at = event
             # Of what a model keeps of its last call nobody knows which call that was.
@@ -143,21 +153,9 @@ def keeps_model(effect: Effect) -> bool:
 def pieces(effect: Effect, ranks: Ranks) -> Iterator[tuple[Event, Values]]:
     """The numbers that are reported, each by itself, unless it is said which process reports."""
     for event in effect.events:
-        values = tuple(v for item in event.arguments.items for v in item.values)
-        if ranks.show(values):
-            continue
-        pending = [item.values for item in event.arguments.items]
-        while pending:
-            values = pending.pop(0)
-            texts = [v for v in values if isinstance(v, Opaque) and is_text(v)]
-            if len(texts) < len(values):
-                yield event, tuple(v for v in values if v not in texts)
-            pending.extend(operand for text in texts for operand in text.operands)
-
-
-def is_text(value: Opaque) -> bool:
-    """Whether a value is a text that others are put into."""
-    return value.kind == "operation" and value.name == "format"
+        if not ranks.show(tuple(v for item in event.arguments.items for v in item.values)):
+            for values in parts_of(event):
+                yield event, values
 
 
 def shared_out(audit: Audit, *, training: bool) -> frozenset[int]:
@@ -169,6 +167,20 @@ def shared_out(audit: Audit, *, training: bool) -> frozenset[int]:
         if (loader.training and not without_gradients(audit, loader)) is training
         and (loaders.samplers(loader) or loaders.sharing(loader) is Sharing.SHARE)
         and not all(map(of_one, loaders.samplers(loader) or (None,)))
+    )
+
+
+def losses_of(audit: Audit, loaders: frozenset[int]) -> frozenset[int]:
+    """The losses that models are trained on with the batches of some loaders.
+
+    What a model does with a batch may not be followed to where its loss is computed.
+    """
+    return frozenset(
+        id(value)
+        for backward in audit.plan.backwards
+        if backward.loaders and all(id(loader.value) in loaders for loader in backward.loaders)
+        for value in walk_back(backward.loss)
+        if reduction_of(value) is not None
     )
 
 
@@ -224,36 +236,15 @@ def names_each_process(audit: Audit, values: Values) -> bool:
     return False
 
 
-def contents(audit: Audit) -> dict[int, list[Values]]:
-    """What is put into objects by index, by their identity."""
-    found: dict[int, list[Values]] = {}
-    for event in audit.facts.stores:
-        if event.name == "[]":
-            for owner in event.callee:
-                found.setdefault(id(owner), []).append(event.result)
-    return found
-
-
-def with_contents(
-    values: Values, stored: dict[int, list[Values]], enters: Callable[[Value], bool]
-) -> Iterator[Value]:
-    """What values came from, and what was put into the objects among it."""
-    pending, opened = [values], set[int]()
-    while pending:
-        for value in walk_back(pending.pop(), enters):
-            yield value
-            if id(value) in stored and id(value) not in opened and enters(value):
-                opened.add(id(value))
-                pending.extend(stored[id(value)])
-
-
 def is_batch(value: Value) -> bool:
     """Whether a value is drawn from something that is gone over."""
     return isinstance(value, Opaque) and value.kind == "element"
 
 
 def is_part(value: Value, loaders: frozenset[int]) -> bool:
-    """Whether a value is a batch of one of some loaders."""
+    """Whether a value is a batch of one of some loaders, or cut out by a process for itself."""
+    if id(value) in loaders:
+        return True
     if not isinstance(value, Opaque) or value.kind != "element":
         return False
     sources: Values = value.operands[0]

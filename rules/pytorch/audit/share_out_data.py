@@ -35,7 +35,16 @@ import libcst as cst
 from transpile.audit.model import Audit
 from transpile.audit.ranks import Ranks
 from transpile.facts.events import Event, Loop
-from transpile.facts.values import Constant, Opaque, Settled, Unknown, Value, only_constant
+from transpile.facts.values import (
+    BoundMethod,
+    Constant,
+    Instance,
+    Opaque,
+    Settled,
+    Unknown,
+    Value,
+    only_constant,
+)
 from transpile.finding import Fix
 from transpile.layout.arguments import remove_argument
 from transpile.layout.fixes import fix_of
@@ -52,7 +61,7 @@ from transpile.rules.pytorch.audit._data import (
     takes_parts,
     without_gradients,
 )
-from transpile.rules.pytorch.audit._epoch_fix import told_the_epoch
+from transpile.rules.pytorch.audit._fixes import told_the_epoch
 from transpile.rules.pytorch.audit._splits import splits_calls
 
 CODES = {
@@ -178,15 +187,16 @@ def shuffled(loader: Loader) -> Iterator[Remark]:
 
 def without_epoch(audit: Audit, loaders: Loaders, loader: Loader) -> Iterator[Remark]:
     """The samplers of a training loader that nobody tells the epoch."""
-    if not any(b.epoch_loops for b in audit.plan.backwards if loader in b.loaders):
+    if not list(loops_of_epochs(audit, loader)):
         return
-    for sampler in loaders.samplers(loader):
-        shuffle = sampler.arguments.get("shuffle", 3)
+    for sampler in (*loaders.samplers(loader), *loaders.own_samplers(loader)):
+        given = sampler.arguments
+        shuffle = given.get("shuffle", 3) if given is not None else None
         constant = only_constant(shuffle.values) if shuffle is not None else None
         if constant is not None and not constant.value:
             continue
         told = [e for e in audit.facts.calls if tells_epoch(e, sampler, loader.value)]
-        late = [event for event in told if in_loop_over(event, loader)]
+        late = [event for event in told if in_loop_over(audit, event, loader)]
         if late and len(late) == len(told):
             yield Remark.warn(
                 "AU207",
@@ -200,18 +210,45 @@ def without_epoch(audit: Audit, loaders: Loaders, loader: Loader) -> Iterator[Re
             continue
         yield Remark.warn(
             "AU202",
-            sampler,
+            (sampler.module, sampler.node),
             "nobody tells this sampler the epoch: it gives the same order in every epoch",
             "call set_epoch(epoch) on it at the top of the loop of epochs",
-            fix=told_the_epoch(sampler, loops_of_epochs(audit, loader)) if not told else None,
+            fix=(
+                told_the_epoch(sampler, loops_of_epochs(audit, loader))
+                if not told and isinstance(sampler, Opaque)
+                else None
+            ),
         )
 
 
 def loops_of_epochs(audit: Audit, loader: Loader) -> Iterator[Loop]:
-    """The loops over epochs around the training with a loader."""
+    """The loops over epochs around the training with a loader.
+
+    Where a generator draws the batches, they are those around both it and the backward pass.
+    """
     for backward in audit.plan.backwards:
-        if loader in backward.loaders:
+        if loader not in backward.loaders:
+            continue
+        if backward.batch_loop is not None:
             yield from backward.epoch_loops
+            continue
+        around = {id(loop.node) for loop in backward.event.loops()}
+        for iteration in loader.iterations:
+            if iteration.name != "next":
+                yield from (loop for loop in iteration.loops() if id(loop.node) in around)
+
+
+def loops_over(audit: Audit, loader: Loader) -> set[int]:
+    """The loops over the batches of a loader, also those that a generator draws, by identity."""
+    found = {id(iteration.node) for iteration in loader.iterations}
+    for backward in audit.plan.backwards:
+        if loader in backward.loaders and backward.batch_loop is None:
+            drawn = [one for one in loader.iterations if one.name != "next"]
+            outer = {id(loop.node) for one in drawn for loop in one.loops()}
+            own = [loop for loop in backward.event.loops() if id(loop.node) not in outer]
+            if outer:
+                found.update(id(loop.node) for loop in own)
+    return found
 
 
 def says_nothing_new(event: Event) -> bool:
@@ -226,9 +263,9 @@ def says_nothing_new(event: Event) -> bool:
     )
 
 
-def in_loop_over(event: Event, loader: Loader) -> bool:
+def in_loop_over(audit: Audit, event: Event, loader: Loader) -> bool:
     """Whether an event happens in a loop over the batches of a loader."""
-    loops = {id(iteration.node) for iteration in loader.iterations}
+    loops = loops_over(audit, loader)
     return any(isinstance(frame, Loop) and id(frame.node) in loops for frame in event.stack)
 
 
@@ -238,11 +275,14 @@ def names_epoch(event: Event) -> bool:
     return isinstance(function, cst.Attribute) and function.attr.value == "set_epoch"
 
 
-def tells_epoch(event: Event, sampler: Opaque, loader: Value) -> bool:
+def tells_epoch(event: Event, sampler: Opaque | Instance, loader: Value) -> bool:
     """Whether a call is ``set_epoch`` of a sampler, also through its loader."""
     for callee in event.callee:
         if isinstance(callee, Unknown) and names_epoch(event):
             return True
+        if isinstance(callee, BoundMethod) and callee.function.name == "set_epoch":
+            if callee.receiver is sampler:
+                return True
         if isinstance(callee, Opaque) and callee.name == "set_epoch" and callee.operands:
             for value in walk_back(callee.operands[0]):
                 if value is sampler or value is loader or isinstance(value, Unknown):

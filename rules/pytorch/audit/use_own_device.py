@@ -183,8 +183,17 @@ def sets_current(event: Event) -> bool:
 
 
 def moves_to_current(event: Event) -> bool:
-    """Whether a call moves something to the current GPU, by ``.cuda()`` or ``.to("cuda")``."""
-    return any(isinstance(c, Opaque) and c.name in ("cuda", "to") for c in event.callee)
+    """Whether a call moves something to the current GPU, or makes it there."""
+    return makes_there(event) or any(
+        isinstance(c, Opaque) and c.name in ("cuda", "to") for c in event.callee
+    )
+
+
+def makes_there(event: Event) -> bool:
+    """Whether a call is one such as ``torch.zeros(1, device="cuda")``."""
+    return any(
+        isinstance(c, External) and c.name.startswith("torch.") for c in event.callee
+    ) and is_cuda(event.arguments.keyword("device"))
 
 
 def selects(ranks: Ranks, event: Event) -> bool:
@@ -215,6 +224,8 @@ def unnumbered(event: Event) -> bool:
     """Whether a call uses the current GPU."""
     for callee in event.callee:
         first = event.arguments.get("device", 0)
+        if makes_there(event):
+            return True
         if isinstance(callee, External) and callee.name == "torch.device":
             return is_cuda(first) and event.arguments.get("index", 1) is None
         if isinstance(callee, Opaque) and callee.kind == "attribute":
