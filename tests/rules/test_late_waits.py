@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from data_way import convert
 
 from transpile import Options, Outcome
@@ -80,3 +81,121 @@ for epoch in range(2):
     )
     result = convert(earlier.encode(), path="train.py")
     assert "PT573" not in {finding.code for finding in result.findings}
+
+
+PLUGINS = """\
+import json
+import pathlib
+
+import torch
+import torch.nn as nn
+from torch.utils.data import DataLoader, TensorDataset
+
+OUT = pathlib.Path("run.json")
+DEFINED
+
+def main():
+    net = nn.Linear(4, 1)
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    x = torch.randn(64, 4)
+    for epoch in range(3):
+        for xb, yb in DataLoader(TensorDataset(x, x[:, :1]), batch_size=16):
+            opt.zero_grad()
+            nn.functional.mse_loss(net(xb), yb).backward()
+            opt.step()
+        with torch.no_grad():
+            val = nn.functional.mse_loss(net(x), x[:, :1]).item()
+        CALLED
+BEHIND
+
+main()
+"""
+WRITE = 'OUT.write_text(json.dumps({"val": val}))\n'
+READ = 'opt.param_groups[0]["lr"] = 0.1 / (1 + json.loads(OUT.read_text())["val"])\n'
+DERIVED = """
+class Plugin:
+    registry = []
+
+    def __init_subclass__(cls, **kw):
+        super().__init_subclass__(**kw)
+        Plugin.registry.append(cls)
+"""
+CLASSES = f"""
+
+class Write(BASE):
+    def epoch(self, opt, val):
+        {WRITE}
+
+class Read(BASE):
+    def epoch(self, opt, val):
+        {READ}"""
+FUNCTIONS = f"""
+@MARK
+def write(opt, val):
+    {WRITE}
+@MARK
+def read(opt, val):
+    {READ}"""
+DECORATOR = """
+HOOKS = {}
+
+
+def on(event):
+    def deco(fn):
+        HOOKS.setdefault(event, []).append(fn)
+        return fn
+
+    return deco
+
+"""
+WAYS_TO_CALL = {
+    "classes that are derived": (
+        DERIVED + CLASSES.replace("BASE", "Plugin"),
+        "for cls in Plugin.registry:\n            cls().epoch(opt, val)",
+    ),
+    "objects of a list": (
+        CLASSES.replace("BASE", "object"),
+        "for plugin in (Write(), Read()):\n            plugin.epoch(opt, val)",
+    ),
+    "objects of a comprehension": (
+        CLASSES.replace("BASE", "object"),
+        "[plugin.epoch(opt, val) for plugin in (Write(), Read())]",
+    ),
+    "functions of a list": (
+        FUNCTIONS.replace("@MARK", ""),
+        "for hook in [write, read]:\n            hook(opt, val)",
+    ),
+    "functions that are marked": (
+        DECORATOR + FUNCTIONS.replace("@MARK", '@on("epoch")'),
+        'for hook in HOOKS["epoch"]:\n            hook(opt, val)',
+    ),
+    "functions of a list, the reading one first": (
+        FUNCTIONS.replace("@MARK", ""),
+        "for hook in [read, write] if epoch else [write]:\n            hook(opt, val)",
+    ),
+}
+
+
+def plugins(defined: str, called: str, behind: str = "") -> str:
+    """A script whose registry holds what writes a file and what reads it."""
+    text = PLUGINS.replace("DEFINED", defined).replace("CALLED", called)
+    return text.replace("BEHIND", behind)
+
+
+@pytest.mark.parametrize("name", WAYS_TO_CALL)
+def test_all_wait_in_what_reads_where_one_call_enters_both(name: str) -> None:
+    """The functions of a registry are called in one place, before which a barrier is of no use."""
+    defined, called = WAYS_TO_CALL[name]
+    found = convert(plugins(defined, called))
+    lines = [line.strip() for line in found.text.splitlines()]
+    reads = [place for place, line in enumerate(lines) if "OUT.read_text()" in line]
+    reading = next(place for place, line in enumerate(lines) if '"lr"] =' in line)
+    assert reads and lines[reading - 1] == "barrier()"
+    assert lines.count("barrier()") == 1
+
+
+def test_where_what_reads_is_called_in_other_loops_too_it_is_told() -> None:
+    defined, called = WAYS_TO_CALL["functions of a list"]
+    behind = "    for times in range(len(OUT.name)):\n        read(opt, val)\n"
+    found = convert(plugins(defined, called, behind))
+    assert "PT574" in {finding.code for finding in found.findings}

@@ -40,4 +40,27 @@ After:
 When to ignore:
     Where nothing is read from it.
 """,
+    "PT574": """\
+Why:
+    Functions of a registry are called in one place: one of them writes a file on rank 0 alone,
+    another reads it in every process. No statement lies between the two, and the one that reads is
+    called elsewhere, too, where not every process comes equally often.
+
+How to fix:
+    Let every process come to a barrier at the end of the function that writes.
+
+Before:
+    def report(loss):
+        if rank == 0:
+            path.write_text(str(loss))
+
+After:
+    def report(loss):
+        if rank == 0:
+            path.write_text(str(loss))
+        dist.barrier()
+
+When to ignore:
+    What is read is none of what is written.
+""",
 }

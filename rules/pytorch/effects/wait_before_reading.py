@@ -19,8 +19,8 @@ After:
     model.load_state_dict(torch.load("best.pt"))
 
 Refuses when:
-    never: a path that still differs from process to process is reported, and so is one that is
-    removed while other processes may still read it.
+    never: a path that still differs from process to process is reported, and so are one that is
+    removed while other processes may still read it, and a read with no place to wait before it.
 
 Source:
     https://pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
@@ -32,7 +32,7 @@ from collections.abc import Iterator
 
 from transpile.once import wait_before_reading
 from transpile.plan.effects.effects import Effect
-from transpile.plan.effects.readback import ReadBack
+from transpile.plan.effects.readback import ReadBack, find_unplaced
 from transpile.plan.flow.places import function_of
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Remark, Ruling, Rulings
@@ -44,6 +44,7 @@ CODES = {
     "PT571": "every process waits before it reads what one process writes",
     "PT572": "every process reads from a path that only one of them has",
     "PT573": "one process removes what the others may still read",
+    "PT574": "every process reads what one process may not have written yet",
 }
 #: What takes files away.
 REMOVALS = frozenset({"shutil.rmtree", "os.remove", "os.unlink", "os.rmdir", "unlink()", "rmdir()"})
@@ -54,6 +55,14 @@ def decide(plan: Plan) -> Iterator[Answer]:
     once = once_of(plan)
     answers = list(wait_before_reading.decide(plan, VOCABULARY, own_paths(plan).settle))
     yield from answers
+    for effect, read in find_unplaced(once, VOCABULARY):
+        yield Remark.warn(
+            "PT574",
+            read,
+            f"{effect.word} on rank 0 writes what every process reads here: the functions that "
+            "write and read are called in one place, and nobody waits between them",
+            "let every process come to a barrier behind the writing",
+        )
     read_backs = [each.data for each in answers if isinstance(each, Ruling)]
     for effect in once.effects.values():
         if effect.word in REMOVALS and any(follows(effect, each) for each in read_backs):

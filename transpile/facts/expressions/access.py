@@ -180,7 +180,7 @@ class Access(Namespaces):
             }
             if "builtins.staticmethod" in words:
                 bound.append(value)
-            elif "builtins.classmethod" in words:
+            elif "builtins.classmethod" in words or value.name == "__init_subclass__":
                 bound.append(BoundMethod(cls, value))
             elif receiver is None:
                 bound.append(value)
@@ -199,7 +199,8 @@ class Access(Namespaces):
             ancestry = ancestry[ancestry.index(value.behind) + 1 :]
         for ancestor in ancestry:
             if isinstance(ancestor, Class) and name in ancestor.scope.names:
-                return self.bind(ancestor.scope.names[name], receiver, ancestor, node)
+                cls = receivers if isinstance(receivers, Class) else ancestor
+                return self.bind(ancestor.scope.names[name], receiver, cls, node)
         for ancestor in ancestry:
             if isinstance(ancestor, External):
                 return external(f"{ancestor.name}.{name}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as SequenceOf
+from itertools import islice
 
 import libcst as cst
 
@@ -86,9 +87,23 @@ class Definitions(Imports):
         for value in (*kept, *self.replaced.pop(id(made.scope), ())):
             if isinstance(value, Function) and value.owner is None:
                 value.owner = made
+        self.tell_bases(made, node)
         self.bind_name(node.name.value, (made,))
         self.hand_to_decorators(made, node.decorators, tuple(decorators))
         return True
+
+    def tell_bases(self, made: Class, node: cst.ClassDef) -> None:
+        """Call ``__init_subclass__`` of the bases, which may note down what is derived."""
+        for base in islice(made.ancestry(), 1, None):
+            own = base.scope.names.get("__init_subclass__", ()) if isinstance(base, Class) else ()
+            if own:
+                given = tuple(
+                    Argument(self.evaluate(each.value), each, each.keyword.value)
+                    for each in node.keywords
+                    if each.keyword is not None and each.keyword.value != "metaclass"
+                )
+                self.invoke(self.bind(own, None, made, node), Arguments(given), node)
+                return
 
     def hand_to_decorators(
         self, made: Value, nodes: SequenceOf[cst.Decorator], decorators: tuple[Values, ...]

@@ -13,14 +13,9 @@ from transpile.plan.effects.effect_names import DIRECTORIES, REMOVALS
 from transpile.plan.effects.effects import Effect, Kind, Vocabulary
 from transpile.plan.effects.file_reads import path_read, receivers
 from transpile.plan.effects.folders import lists_folder_of
-from transpile.plan.effects.treatment import Block, Once, statements_of
-from transpile.plan.flow.places import (
-    blocks_around,
-    calls_of,
-    function_of,
-    site_at,
-    statement_in,
-)
+from transpile.plan.effects.treatment import Once
+from transpile.plan.effects.waiting_places import is_left_to_one_call, place_of, share_loop
+from transpile.plan.flow.places import blocks_around, function_of
 from transpile.plan.graph import called_names, walk_back
 from transpile.records import dataclass
 
@@ -75,24 +70,45 @@ class ReadBack:
 
 def find_read_backs(once: Once, vocabulary: Vocabulary) -> list[ReadBack]:
     """Where files are read back, each place once, in the order of the run."""
+    found: list[ReadBack] = []
+    for effect, write, target, read in pairs(once, vocabulary):
+        place = place_of(once, write, read)
+        if place is None or any(settles(once, earlier, write, read) for earlier in found):
+            continue
+        module, statement = place
+        waits = waited_for(once, write, read)
+        differs = comes_from(target, DIFFERING)
+        found.append(ReadBack(module, statement, read, effect, waits, differs, target))
+    return found
+
+
+def find_unplaced(once: Once, vocabulary: Vocabulary) -> list[tuple[Effect, Event]]:
+    """What is written and read back by functions that one call enters, with no place to wait."""
+    placed = find_read_backs(once, vocabulary)
+    found = {
+        id(read.node): (effect, read)
+        for effect, write, _, read in pairs(once, vocabulary)
+        if is_left_to_one_call(write, read) and place_of(once, write, read) is None
+        if not any(settles(once, earlier, write, read) for earlier in placed)
+        if not waited_for(once, write, read)
+    }
+    return list(found.values())
+
+
+def pairs(once: Once, vocabulary: Vocabulary) -> Iterator[tuple[Effect, Event, Values, Event]]:
+    """What one process writes, with the path, and what every process may read of it."""
     writes = list(written(once, vocabulary))
     if not writes:
-        return []
-    found: list[ReadBack] = []
+        return
     for read, path in reads(once, vocabulary):
         for effect, write, target in writes:
-            if not follows(read, write):
-                continue
-            if not may_match(vocabulary, effect, target, read, path):
-                continue
-            place = place_of(once, write, read)
-            if place is None or any(settles(once, earlier, write, read) for earlier in found):
-                continue
-            module, statement = place
-            waits = any(is_between(barrier, write, read) for barrier in barriers(once))
-            differs = comes_from(target, DIFFERING)
-            found.append(ReadBack(module, statement, read, effect, waits, differs, target))
-    return found
+            if follows(read, write) and may_match(vocabulary, effect, target, read, path):
+                yield effect, write, target, read
+
+
+def waited_for(once: Once, write: Event, read: Event) -> bool:
+    """Whether a barrier stands between a write and a read already."""
+    return any(is_between(barrier, write, read) for barrier in barriers(once))
 
 
 def written(once: Once, vocabulary: Vocabulary) -> Iterator[tuple[Effect, Event, Values]]:
@@ -230,82 +246,6 @@ def same(first: Value, second: Value, depth: int) -> bool:
 def code(value: Opaque) -> str:
     """The text that makes a value."""
     return value.module.source.code(value.node)
-
-
-def place_of(once: Once, write: Event, read: Event) -> tuple[Module, cst.CSTNode] | None:
-    """The statement to wait before: the one with the read, beside the one with the write."""
-    depth = shared_calls(write, read)
-    while depth >= 0:
-        module = once.plan.entry if depth == 0 else calls_of(read.stack)[depth - 1].function.module
-        writing, reading = site_at(write, depth), site_at(read, depth)
-        if writing is not None and reading is not None:
-            if writing is reading:
-                return None
-            for block in blocks_around(module, reading):
-                beside = statement_in(module, block, writing)
-                if beside is not None:
-                    statement = statement_in(module, block, reading)
-                    # Two arms of one statement follow each other in a loop alone.
-                    if beside is not statement or share_loop(write, read):
-                        return (module, statement) if statement is not None else None
-                    return place_inside(once, write, read, depth)
-            return None
-        depth -= 1
-    return None
-
-
-def place_inside(
-    once: Once, write: Event, read: Event, depth: int
-) -> tuple[Module, cst.CSTNode] | None:
-    """Where to wait if one statement writes and reads: in the function that reads or that writes.
-
-    Only in a function that all processes call, and as often.
-    """
-    if read.order < write.order:
-        return None
-    guarded = {id(each) for run in once.runs for each in run.statements}
-    for event, offset in ((read, 0), (write, 1)):
-        calls = calls_of(event.stack)
-        site = site_at(event, depth + 1) if len(calls) > depth else None
-        if site is None or not called_by_all(once, event):
-            continue
-        module = calls[depth].function.module
-        blocks = list(blocks_around(module, site))
-        statement = statement_in(module, blocks[0], site) if blocks else None
-        if statement is None:
-            continue
-        beside = blocks[0].body[blocks[0].body.index(statement) + offset :][:1]  # type: ignore[attr-defined]
-        for found in beside:
-            if not any(id(each) in guarded for each in statements_of(Block((found,)))):
-                return module, found
-    return None
-
-
-def called_by_all(once: Once, event: Event) -> bool:
-    """Whether all processes come to a call, outside of loops, wherever it is reached from."""
-    return not any(
-        other.detached
-        or any(True for _ in other.loops())
-        or once.ranks.some_ranks(other)
-        or once.ranks.in_turn(other.stack)
-        for other in once.reads.calls.get(id(event.node), ())
-    )
-
-
-def share_loop(first: Event, second: Event) -> bool:
-    """Whether a loop is around both events."""
-    loops = {id(loop.node) for loop in first.loops()}
-    return any(id(loop.node) in loops for loop in second.loops())
-
-
-def shared_calls(first: Event, second: Event) -> int:
-    """How many calls lead to both events."""
-    count = 0
-    for one, other in zip(calls_of(first.stack), calls_of(second.stack), strict=False):
-        if one.node is not other.node or one.function is not other.function:
-            break
-        count += 1
-    return count
 
 
 def settles(once: Once, earlier: ReadBack, write: Event, read: Event) -> bool:
