@@ -6,6 +6,7 @@ from collections import Counter
 
 import libcst as cst
 
+from transpile.facts.calls.started import starting_base
 from transpile.facts.events import Event
 from transpile.facts.expressions.held_parts import HeldParts
 from transpile.facts.values import (
@@ -114,6 +115,8 @@ class Inherited(HeldParts):
         """``super().name``: also what stands behind all classes of the project."""
         found = super().super_attribute(value, name, node)
         if len(found) == 1 and isinstance(found[0], External):
+            if name == "start" and starting_base(value.receiver):
+                return (self.opaque("attribute", node, name, operands=((value.receiver,),)),)
             return self.inherited_method(value.receiver, name, node) or found
         return found
 

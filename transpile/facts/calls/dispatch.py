@@ -8,6 +8,7 @@ import libcst as cst
 
 from transpile.facts.calls.project import ProjectCalls
 from transpile.facts.calls.standing_in import never_calls, stood_in
+from transpile.facts.calls.started import starting_base
 from transpile.facts.events import Branch
 from transpile.facts.expressions.namespaces import ENVIRONMENT
 from transpile.facts.fields import NAMESPACE, REPLACE
@@ -137,6 +138,8 @@ class Calls(ProjectCalls):
             self.take_named(made, arguments)
         self.change_arguments(callee, arguments, node, (made,))
         owner, _, method = name.rpartition(".")
+        if method == "start" and arguments.items:
+            self.run_started(arguments.items[0].values, node)
         self.change_named(External(ENVIRONMENT if owner == "os" else owner), method, arguments)
         return join((made,), self.read_environment(name, arguments))
 
@@ -193,12 +196,23 @@ class Calls(ProjectCalls):
             if returned is not None:
                 return returned
             self.keep_by_name(callee, arguments)
+            if callee.name == "start":
+                self.run_started(callee.operands[0], node)
             for base in callee.operands[0]:
                 self.change_named(base, callee.name, arguments)
         made = self.opaque("call", node, callee=(callee,), arguments=arguments)
         if callee.kind == "attribute" and self.buffers.concerns(callee.name):
             self.write_buffer(callee, arguments, node, made)
         return (made,)
+
+    def run_started(self, receivers: Values, node: cst.CSTNode) -> None:
+        """Run what the ``start`` of a thread or process of the project's own class runs."""
+        for value in receivers:
+            if isinstance(value, Instance) and starting_base(value):
+                own = self.class_attribute(value.cls, "run", value, value.cls, node)
+                for method in own or ():
+                    if isinstance(method, (Function, BoundMethod)):
+                        self.run_escaped(method, Arguments(), node)
 
     def load_class(self, callee: Opaque, arguments: Arguments, node: cst.CSTNode) -> Values | None:
         """What a library's class method makes of the project's classes: ``Net.from_pretrained``."""

@@ -9,6 +9,7 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.values import Constant, Opaque, Value
 from transpile.facts.walk import descendants
+from transpile.plan.flow.own_processes import is_elsewhere
 from transpile.plan.flow.ranks import Ranks
 from transpile.plan.graph import is_instance_of, walk_back
 from transpile.plan.model import Loader
@@ -153,6 +154,11 @@ class Settlement:
                 self.inquiry.doubt(
                     part, "only some processes come here, and cannot agree on it here"
                 )
+            elif self.in_a_thread(leaf):
+                part = Part((), leaf.node, leaf.module, leaf.event)
+                self.inquiry.doubt(
+                    part, "a thread comes here, and cannot meet those of other processes in order"
+                )
             else:
                 self.inquiry.found.leaves.setdefault(id(leaf.node), leaf)
 
@@ -172,6 +178,20 @@ class Settlement:
             if isinstance(around, (cst.FunctionDef, cst.Lambda)):
                 break
         return False
+
+    def in_a_thread(self, leaf: Leaf) -> bool:
+        """Whether a place at which the processes would meet is reached in a thread of the script.
+
+        The process may meet the others elsewhere at that time, in another order in each.
+        """
+        if leaf.change in (Change.COUNT, Change.SHARED_COUNT):
+            return False
+        around = (leaf.node, *leaf.module.source.parents(leaf.node))
+        return any(
+            is_elsewhere(self.plan, event)
+            for node in around
+            for event in self.calls.get(id(node), ())
+        )
 
     def is_doubted(self, test: cst.BaseExpression) -> bool:
         """Whether the processes may answer differently what a condition asks."""

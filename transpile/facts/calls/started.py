@@ -1,0 +1,26 @@
+"""Threads and processes of the project's own classes, whose ``start`` runs a method of theirs."""
+
+from __future__ import annotations
+
+from transpile.facts.values import Instance, Value
+
+#: Classes of the standard library that start a thread or a process, with their other names.
+STARTING = frozenset(
+    {
+        "threading.Thread",
+        "threading.Timer",
+        "multiprocessing.Process",
+        "multiprocessing.process.BaseProcess",
+        "multiprocessing.context.Process",
+        "multiprocessing.context.SpawnProcess",
+        "multiprocessing.context.ForkProcess",
+        "torch.multiprocessing.Process",
+    }
+)
+
+
+def starting_base(value: Value) -> str:
+    """The class by which an object of the project starts a thread or process; empty for others."""
+    if not isinstance(value, Instance):
+        return ""
+    return next((base for base in value.cls.external_bases() if base in STARTING), "")
