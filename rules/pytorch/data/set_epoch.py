@@ -52,7 +52,8 @@ from transpile.plan.data.sources import (
     sites,
     variables,
 )
-from transpile.plan.flow.places import ancestors, insertion_place
+from transpile.plan.flow.bound import is_bound_behind
+from transpile.plan.flow.places import ancestors, blocks_around, insertion_place
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.result import Verdict
@@ -254,7 +255,8 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
             for edit in insert_before(data.site.module.source, statement, lines, order=20):
                 yield In(data.site.module, edit)
             return
-    if is_made_anew(data.loop, data.site.loaders) or not has_body(data.loop):
+    away = is_made_anew(data.loop, data.site.loaders) or not has_body(data.loop)
+    if away or may_not_be_made(plan, data):
         yield from told_before_drawing(plan, data, sampler)
         return
     if sampler is not None and visible(plan, data):
@@ -273,6 +275,23 @@ def edits(plan: Plan, ruling: Ruling, rulings: Rulings) -> Iterator[Change]:
         ]
     for edit in insert_at_start_of_body(module.source, loop, lines):
         yield In(module, edit)
+
+
+def may_not_be_made(plan: Plan, data: Telling) -> bool:
+    """Whether the loader is made on a condition, and drawn from on one within the loop."""
+    loop, site = data.loop, data.site
+    if drawn_from(plan, data) is None:
+        return False
+    around = blocks_around(loop.module, loop.node)
+    if any(block in around for block in blocks_around(site.module, site.node)[:1]):
+        return False
+    text = data.loader_text
+    statement = insertion_place(loop.module, loop.node)
+    return (
+        text is not None
+        and statement is not None
+        and not is_bound_behind(loop.module, statement, text)
+    )
 
 
 def told_before_drawing(plan: Plan, data: Telling, sampler: str | None) -> Iterator[Change]:

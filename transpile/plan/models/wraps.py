@@ -7,6 +7,7 @@ import libcst as cst
 from transpile.facts.events import Call, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import Class
+from transpile.plan.flow.bound import is_bound_behind
 from transpile.plan.flow.places import Statement, blocks_around, calls_of, index_in, statement_in
 from transpile.plan.graph import origin
 from transpile.plan.model import Model, Plan
@@ -238,7 +239,44 @@ def wrap_at(
             "it is made ready (moved, loaded or frozen) where it is used already" if anchors else ""
         )
     wrap = wrap_in(plan, model, first, block, anchors, uses, optimizers)
+    if isinstance(wrap, Wrap) and binding and not is_bound_at(wrap):
+        wrap = where_bound(plan, model, first, wrap, anchors, uses, optimizers)
     return replace(wrap, thawed=True) if thawed and isinstance(wrap, Wrap) else wrap
+
+
+def is_bound_at(wrap: Wrap) -> bool:
+    """Whether the variable of a wrap is bound at its place in every run that uses it."""
+    return is_bound_behind(wrap.module, wrap.after, wrap.text)
+
+
+def where_bound(
+    plan: Plan,
+    model: Model,
+    holder: Holder,
+    wrap: Wrap,
+    anchors: list[cst.CSTNode],
+    uses: list[cst.CSTNode],
+    optimizers: list[cst.CSTNode],
+) -> Wrap | str:
+    """The place of a wrap within the arm that makes the model, where another run makes none."""
+    block = common_block(holder.module, anchors[0], anchors)
+    outer = holder.module.source.parent(wrap.after)
+    conditional = "it is made on a condition, and made ready (moved, loaded or frozen) elsewhere"
+    if block is None or block is outer:
+        return conditional
+    if comes_anew(plan, model, holder, block):
+        return conditional
+    inside = [use for use in uses if statement_in(holder.module, block, use) is not None]
+    found = wrap_in(plan, model, holder, block, anchors, inside, optimizers)
+    if not isinstance(found, Wrap) or found.before is not None:
+        return found
+    end = holder.module.source.span(found.after).end
+    behind = (
+        event.order
+        for site, event in sites_in_scope(plan, holder)
+        if holder.module.source.span(site).start >= end
+    )
+    return replace(found, order=min(next(behind, wrap.order), wrap.order))
 
 
 def comes_anew(plan: Plan, model: Model, holder: Holder, block: cst.CSTNode) -> bool:
