@@ -8,6 +8,7 @@ import pytest
 from data_way import convert
 
 from transpile import Options, Outcome
+from transpile import convert as convert_on_any_way
 from transpile.verify import Auditor, format_report
 
 TOP = """\
@@ -105,3 +106,60 @@ def test_the_processes_hold_equal_data(auditor: Auditor, tmp_path: Path) -> None
     output.write_bytes(result.data)
     report = auditor.audit(original, output, world_sizes=(1, 2), timeout_seconds=300)
     assert report.passed, format_report(report)
+
+
+IMPORTING = """\
+from torch import nn
+import torch
+
+from made import batches
+
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(2):
+    for x in batches:
+        loss = model(x).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+SHUFFLED = """\
+import random
+
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+rows = list(torch.arange(192.0).view(48, 4))
+{seeds}
+random.shuffle(rows)
+batches = DataLoader(TensorDataset(torch.stack(rows)), batch_size=12)
+"""
+OF_LIBRARY = """\
+import random
+
+import numpy as np
+import torch
+from somelib import BucketIterator
+
+{seeds}
+batches, tested = BucketIterator.splits(("train", "test"), batch_size=4)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "outcome"),
+    [(SHUFFLED, Outcome.REFUSED), (OF_LIBRARY, Outcome.CONVERTED)],
+    ids=["shuffled", "iterator of a library"],
+)
+def test_what_imports_draw_is_told_where_calls_are_split(
+    made: str, outcome: Outcome, tmp_path: Path
+) -> None:
+    seeds = "random.seed(0)\ntorch.manual_seed(0)"
+    seeds += "\nnp.random.seed(0)" if "np" in made else ""
+    for seeded in ("", seeds):
+        (tmp_path / "made.py").write_text(made.format(seeds=seeded))
+        found = convert_on_any_way(
+            IMPORTING, Options(shard="calls"), path="train.py", folder=tmp_path
+        )
+        assert found.outcome is (Outcome.CONVERTED if seeded else outcome)
+        assert ("PT703" in {each.code for each in found.findings}) is not bool(seeded)

@@ -32,7 +32,7 @@ import libcst as cst
 
 from transpile.facts.events import Event
 from transpile.facts.module import Module
-from transpile.facts.values import Constant, External, Mapping, Opaque, Sequence, Value, Values
+from transpile.facts.values import Constant, External, Opaque
 from transpile.facts.walk import descendants
 from transpile.layout import guard, wrap_expression
 from transpile.plan.data.sources import sites
@@ -41,7 +41,7 @@ from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.records import dataclass
 from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
-from transpile.rules.pytorch.data._data import Data, agreed_nodes, within_agreement
+from transpile.rules.pytorch.data._data import Data, agreed_nodes, spread, within_agreement
 from transpile.rules.pytorch.devices._model_places import model_place
 from transpile.rules.pytorch.randomness._drawn_data import drawn_data
 from transpile.rules.pytorch.randomness._private_chance import differs
@@ -244,17 +244,6 @@ def is_given(event: Event, generators: set[int]) -> bool:
     return argument is not None and any(
         id(value) in generators for value in walk_back(argument.values)
     )
-
-
-def spread(values: Values) -> Values:
-    """The elements of sequences, and what is unpacked of opaque results."""
-    found: list[Value] = []
-    for value in values:
-        if isinstance(value, Sequence):
-            found.extend(value.every())
-        elif isinstance(value, Mapping):
-            found.extend(value.every())
-    return tuple(found)
 
 
 def sendable(event: Event, name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from transpile.facts.events import Event, Within
-from transpile.facts.values import External, Values
+from transpile.facts.values import External, Mapping, Sequence, Value, Values
 from transpile.facts.walk import descendants
 from transpile.plan.data.made_of import of_loaders, reach
 from transpile.plan.model import Plan
@@ -35,6 +35,17 @@ class Data:
     def holds(self, values: Values) -> bool:
         """Whether the data is made of one of the values."""
         return any(id(value) in self.reached for value in values)
+
+
+def spread(values: Values) -> Values:
+    """The elements of sequences, and what is unpacked of opaque results."""
+    found: list[Value] = []
+    for value in values:
+        if isinstance(value, Sequence):
+            found.extend(value.every())
+        elif isinstance(value, Mapping):
+            found.extend(value.every())
+    return tuple(found)
 
 
 def names_called(plan: Plan, node: cst.Call) -> set[str]:

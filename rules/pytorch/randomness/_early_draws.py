@@ -12,7 +12,7 @@ from transpile.plan.graph import given_by
 from transpile.plan.model import Plan
 from transpile.plan.models.learning import reached_by_losses
 from transpile.plan.query import query
-from transpile.rules.pytorch.data._data import Data
+from transpile.rules.pytorch.data._data import Data, spread
 from transpile.rules.pytorch.randomness._seeds import CHANCE, SEEDS, calls_of_seeding
 
 #: Functions that draw from the random state of the process, to the source of its numbers.
@@ -75,8 +75,9 @@ def find_early_draws(plan: Plan) -> Iterator[Event]:
     }
     for event, source in candidates:
         touched = drawn(event)
+        filled = (*touched, *spread(touched))
         if event.order < seeded[source] and (
-            data.holds(touched) or any(id(value) in learnt for value in touched)
+            data.holds(filled) or any(id(value) in learnt for value in touched)
         ):
             yield event
 

@@ -36,19 +36,22 @@ from transpile.facts.events import Branch, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.values import External
 from transpile.layout import insert_after, insert_before
+from transpile.plan.data.made_of import of_loaders, reach
 from transpile.plan.data.sources import is_literal_loop
-from transpile.plan.flow.entering import set_up_of, set_up_statement
+from transpile.plan.flow.entering import SetUp, set_up_of, set_up_statement
 from transpile.plan.flow.gate import depends_on_calls
 from transpile.plan.flow.places import Statement, ancestors, insertion_place, statement_of
 from transpile.plan.flow.start import Start, find_start
 from transpile.plan.graph import given_by
 from transpile.plan.model import Backward, Plan
-from transpile.rule import Answer, Change, Helper, In, Ruling, Rulings
+from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.pytorch.processes.join_process_group import foremost
 from transpile.rules.pytorch.randomness._early_draws import early_draws
+from transpile.rules.pytorch.randomness._library_draws import may_draw as may_draw_in
 from transpile.rules.pytorch.randomness._seeds import (
     CHANCE,
     SEEDING,
+    SEEDS,
     calls_of_seeding,
     seeds_everything,
 )
@@ -58,6 +61,8 @@ CODES = {
     "PT702": "every rank trains with random numbers of its own",
     "PT703": "random numbers are drawn before the processes can agree on them",
 }
+
+SEED_BEFORE = "seed the random numbers in front of it, or draw them in a function that main() calls"
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
@@ -95,19 +100,56 @@ def may_draw(plan: Plan) -> bool:
     return found
 
 
-def beyond_reach(plan: Plan) -> Iterator[Ruling]:
+def beyond_reach(plan: Plan) -> Iterator[Answer]:
     """Draws that the training depends on, made before the processes can agree on them."""
     set_up = set_up_of(plan)
+    if set_up is None:
+        return
     for event in early_draws(plan):
-        if set_up is None or not set_up.after(event):
+        if not set_up.after(event):
             continue
         yield Ruling.refuse(
             "PT703",
             event,
             "each process draws this for itself, before the processes can agree on random numbers",
-            "seed the random numbers in front of it, or draw them in a function that main() calls",
+            SEED_BEFORE,
         )
         return
+    # Where batches are sharded, it is told of where they come from.
+    yield from kept_by_libraries(plan, set_up) if plan.way == "calls" else ()
+
+
+def kept_by_libraries(plan: Plan, set_up: SetUp) -> Iterator[Remark]:
+    """What libraries make of random numbers of each process, for the training to go over."""
+    from transpile.rules.pytorch.randomness._random_draws import Draws
+
+    draws, reached = Draws(plan), gone_over(plan)
+    for event in plan.facts.reached_calls:
+        made = [
+            value for value in event.result if id(value) in reached and may_draw_in(plan, value)
+        ]
+        if not set_up.after(event) or all(draws.equal(event, source) for source in SEEDS):
+            continue
+        if made:
+            yield Remark.warn(
+                "PT703",
+                event,
+                "this may draw random numbers, or keep their state for later, each process for "
+                "itself, before the processes can agree on them: where it does, they have other "
+                "batches, and the job stops",
+                SEED_BEFORE,
+            )
+            return
+
+
+def gone_over(plan: Plan) -> set[int]:
+    """What the loops around backward passes go over is made of, by identity."""
+    reached = set(of_loaders(plan))
+    for backward in plan.backwards:
+        for loop in backward.event.loops():
+            if isinstance(loop.node, cst.For):
+                reach(plan.facts.values_of(loop.node.iter), reached)
+    return reached
 
 
 def seeded_by_rank(plan: Plan) -> bool:
