@@ -228,6 +228,30 @@ def fails(expected: type[Exception], words: str, act: Callable[[], object]) -> N
         raise AssertionError(f"nothing is said of: {words}")
 
 
+class Steps(nn.Module):
+    """One character at a time, and a state whose first axis counts layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.cell = nn.Embedding(5, 3), nn.GRU(3, 3, num_layers=4)
+
+    def forward(self, character: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        output, state = self.cell(self.words(character).view(1, 1, -1), state)
+        return output.view(1, -1), state
+
+
+@case
+def a_number_without_rows_is_computed_whole(helper: ModuleType) -> None:
+    alone = seeded(Steps)
+    split = helper.CheckedSplitCalls(copy.deepcopy(alone))
+    for model in (alone, split):
+        state = torch.zeros(4, 1, 3)
+        for character in torch.tensor([1, 4, 2]):
+            output, state = model(character, state)
+        output.sum().backward()
+    same(grads(split.module), grads(alone))
+
+
 @case
 def another_batch_stops_all_ranks(helper: ModuleType) -> None:
     for good in range(3):

@@ -119,7 +119,8 @@ class SplitRows:
         for value, axes in ((args, self.inputs), (kwargs, self.keywords)):
             each_tensor(lambda tensor, axis: given.append((tensor, axis)), value, axes)
         tensors = [each for each, _ in given if isinstance(each, torch.Tensor)]
-        if len(tensors) < len(given):
+        if len(tensors) < len(given) or (tensors and not tensors[0].dim()):
+            # A number, as one character of a text, has no rows: what is beside it counts others.
             return self.call_whole(tensors, args, kwargs)
         # A single row of numbers is a sample without a batch, as where an agent acts.
         is_batch = any(
