@@ -486,6 +486,11 @@ UNTOUCHED = {
     "warnings that are logged": {"top": "import logging", "epoch": "logging.warning('x')"},
     "a file that is read": {"start": "text = open('a.txt').read()"},
     "a buffer": {"top": "import io", "epoch": "torch.save(model.state_dict(), io.BytesIO())"},
+    "a database in memory": {
+        "top": "import sqlite3\n\n\nclass Tracker:\n    def __init__(self, path=':memory:'):\n"
+        "        self.db = sqlite3.connect(path)\n",
+        "epoch": "tracker = Tracker()\nrows = tracker.db.execute('select 1').fetchone()[0]",
+    },
     "a temporary folder": {
         "top": "import tempfile",
         "epoch": "with tempfile.TemporaryDirectory() as folder:\n"

@@ -13,6 +13,7 @@ from transpile.facts.statements.definitions import Definitions
 from transpile.facts.values import (
     Constant,
     Instance,
+    Mapping,
     Sequence,
     join,
 )
@@ -68,6 +69,11 @@ class SmallStatements(Definitions):
             old[0].rest = join(old[0].rest, self.elements(added, node))
             self.pick_into(old[0], join(picked_from(added), self.picked_in(node.value)))
             self.record("operate", node, old, result=added, name="extend")
+            return
+        held = self.as_containers(old, "__ior__") if word == "BitOr" else ()
+        if len(held) == 1 and isinstance(held[0], Mapping):
+            self.update_mapping(held[0], added)
+            self.record("operate", node, held, result=added, name="extend")
             return
         if word == "Add" and len(old) == 1 and isinstance(old[0], Instance):
             changed = self.ask_object(old[0], "__iadd__", (added,), node)

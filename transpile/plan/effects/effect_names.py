@@ -43,6 +43,8 @@ CONTAINERS = {
     "sqlite3.connect": (9, "w"),
     "netCDF4.Dataset": (1, "r"),
 }
+#: The keyword of what names a container, and the names that stand for one in memory alone.
+IN_MEMORY = {"sqlite3.connect": ("database", frozenset({":memory:", "file::memory:"}))}
 WRITES = frozenset(
     {
         "numpy.save", "numpy.savez", "numpy.savez_compressed", "numpy.savetxt", "pickle.dump",

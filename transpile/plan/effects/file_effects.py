@@ -17,7 +17,7 @@ from transpile.facts.values import (
     Value,
     Values,
 )
-from transpile.plan.effects.effect_names import CONTAINERS, HANDLE_MAKERS, OPENS
+from transpile.plan.effects.effect_names import CONTAINERS, HANDLE_MAKERS, IN_MEMORY, OPENS
 from transpile.plan.effects.effects import Kind, Vocabulary
 from transpile.plan.graph import called_names
 
@@ -41,6 +41,8 @@ def open_kind(name: str, event: Event) -> Kind | None:
     read_only = event.arguments.keyword("readonly")
     if container and read_only is not None and read_only.values == (Constant(True),):
         return None
+    if is_in_memory(name, event):
+        return None
     position, default = CONTAINERS[name] if container else OPENS[name]
     modes = mode_of(event, position, default)
     if modes is None:
@@ -53,6 +55,17 @@ def open_kind(name: str, event: Event) -> Kind | None:
     if any("r" in mode for mode in modes):
         return Kind.MODIFY
     return Kind.OPEN
+
+
+def is_in_memory(name: str, event: Event) -> bool:
+    """Whether what is opened is no file for certain, wherever its name comes from."""
+    keyword, words = IN_MEMORY.get(name, ("", frozenset()))
+    named = event.arguments.get(keyword, 0) if words else None
+    return (
+        named is not None
+        and bool(named.values)
+        and all(isinstance(value, Constant) and value.value in words for value in named.values)
+    )
 
 
 def path_open_kind(event: Event) -> Kind | None:
