@@ -56,6 +56,10 @@ WAYS = {
     .replace("STARTED", "start()")
     .replace("threading", "multiprocessing")
     .replace(".Thread", ".Process"),
+    "as a process of the framework": SCRIPT.replace("BEGIN", "")
+    .replace("STARTED", "start()")
+    .replace("threading.Thread", "torch.multiprocessing.Process")
+    .replace("import threading", "import torch.multiprocessing"),
 }
 
 

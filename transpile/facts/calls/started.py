@@ -14,13 +14,17 @@ STARTING = frozenset(
         "multiprocessing.context.Process",
         "multiprocessing.context.SpawnProcess",
         "multiprocessing.context.ForkProcess",
-        "torch.multiprocessing.Process",
     }
 )
+
+
+def is_starting(name: str) -> bool:
+    """Whether a class starts a thread or process; frameworks have ``multiprocessing``, too."""
+    return name in STARTING or name.partition(".")[2] in STARTING
 
 
 def starting_base(value: Value) -> str:
     """The class by which an object of the project starts a thread or process; empty for others."""
     if not isinstance(value, Instance):
         return ""
-    return next((base for base in value.cls.external_bases() if base in STARTING), "")
+    return next((base for base in value.cls.external_bases() if is_starting(base)), "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transpile.facts.calls.started import STARTING, starting_base
+from transpile.facts.calls.started import is_starting, starting_base
 from transpile.facts.events import Call, Event
 from transpile.facts.values import External, Opaque, Value
 from transpile.plan.graph import called_names
@@ -68,7 +68,7 @@ def started_by(callee: Value, modules: tuple[str, ...]) -> str:
     """The name of what starts a process or thread; empty for other callees."""
     if isinstance(callee, External):
         owner, _, word = callee.name.rpartition(".")
-        starts = word in STARTS or (word == "start" and owner in STARTING)
+        starts = word in STARTS or (word == "start" and is_starting(owner))
         return callee.name if starts and callee.name.startswith(modules) else ""
     if isinstance(callee, Opaque) and callee.kind == "attribute" and callee.name in STARTS:
         for receiver in callee.operands[0]:
