@@ -101,8 +101,7 @@ class SplitRows:
 
     All ranks call it with the same whole batch. `inputs`, `keywords` and `outputs` say along which
     axis samples are counted, None for what has no samples; the first axis of an output may count
-    "samples*steps" or "steps*samples". What is no batch like those of the training is computed
-    whole by every rank.
+    "samples*steps" or "steps*samples". What is no batch like those trained on is computed whole.
     """
 
     module: Any
