@@ -205,15 +205,19 @@ def elements_of(plan: Plan, found: Ordering) -> Values:
 
 def listings(plan: Plan, data: Data, draws: Draws) -> Iterator[Answer]:
     """Listings of files that data or labels are read from."""
-    numbered = numbered_values(plan)
-    for event in plan.facts.places_called:
+    numbered, drawing = numbered_values(plan), drawing_code(plan)
+    # What loaders call is read for its own sake, once at each place.
+    called = {id(each.node): each for each in plan.facts.calls if id(each.node) in drawing}
+    called.update((id(each.node), each) for each in plan.facts.places_called)
+    for event in sorted(called.values(), key=lambda each: each.order):
         node = event.node
         names = {callee.name for callee in event.callee if isinstance(callee, External)}
         if not (names & LISTINGS or lists_path(event)) or not isinstance(node, cst.Call):
             continue
         if ignored(plan, event.module, node) or sorted_later(plan, event.module, node):
             continue
-        if not data.holds(event.result) and not any(id(v) in numbered for v in event.result):
+        read = data.holds(event.result) or any(id(v) in numbered for v in event.result)
+        if not read and id(node) not in drawing:
             continue
         if id(event.node) in agreed_nodes(plan) or any(
             id(value) in agreed_values(plan) for value in event.result
@@ -228,7 +232,7 @@ def listings(plan: Plan, data: Data, draws: Draws) -> Iterator[Answer]:
                 "cannot agree here",
                 "sort the listing, or make the folder before the training is started",
             )
-        elif names & LISTS and draws.joined_before(event):
+        elif names & LISTS and draws.joined_before(event) and id(node) not in drawing:
             yield Ruling.apply(
                 "PT732",
                 (event.module, node),
