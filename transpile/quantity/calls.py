@@ -34,6 +34,7 @@ from .domain import Kind, Quantity
 from .further import argued, settings
 from .losses.calls import Losses
 from .models.chains import chain, is_time_first
+from .models.held_layers import mixes
 from .numbers import guarded
 from .sample_axis.shapes import Given
 from .tensors.functions import Tensors
@@ -189,6 +190,9 @@ class Calls(Tensors, Losses):
             around: the identities of the containers that the layer is in, itself in a loop.
         """
         layers = self.vocabulary.layers
+        if layers.rows is not None and isinstance(made, Instance) and tensor.kind is Kind.SAMPLE:
+            mixed = mixes(self.plan, made)
+            return domain.unknown(mixed) if mixed else None
         for name in called_names(made):
             if not layers.makes(name):
                 continue
