@@ -28,7 +28,6 @@ NOT_SEEN = {
     ("sums of means never divided", "module_level"),
     ("sums of means never divided", "by_torchrun"),
     ("epoch told with each batch", "module_level"),
-    ("barrier inside a guard", "by_trainer_class"),
 }
 UNSEEN = pytest.mark.xfail(
     strict=True,

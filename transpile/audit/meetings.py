@@ -12,7 +12,7 @@ from transpile.facts.events import Branch, Call, Event, Loop
 from transpile.facts.module import Module
 from transpile.facts.state import truth
 from transpile.plan.flow.places import ancestors, function_of, start
-from transpile.records import dataclass
+from transpile.records import dataclass, replace
 
 Path = tuple[tuple[str, str], ...]
 
@@ -101,12 +101,17 @@ def missed(first: Process, second: Process, meetings: dict[int, list[Meeting]]) 
     }
     seen: set[int] = set()
     for path in dict.fromkeys([*ours, *theirs]):
-        for alone in unmatched(first, second, ours.get(path, []), theirs.get(path, [])):
-            node = alone.meeting.event.node
-            same = counts[id(first)][id(node)] == counts[id(second)][id(node)]
-            if id(node) not in seen and (alone.crossed or not same):
-                seen.add(id(node))
-                yield alone
+        here = {id(first): ours.get(path, []), id(second): theirs.get(path, [])}
+        for alone in unmatched(first, second, here[id(first)], here[id(second)]):
+            for other in (alone.meeting, *here[id(alone.comes)]):
+                # Of several that may stand for each other, it is the one that others do not meet.
+                node = other.event.node
+                same = counts[id(first)][id(node)] == counts[id(second)][id(node)]
+                if other.key == alone.meeting.key and (alone.crossed or not same):
+                    if id(node) not in seen:
+                        seen.add(id(node))
+                        yield replace(alone, meeting=other)
+                    break
 
 
 def by_path(meetings: Iterable[Meeting], process: Process) -> dict[Path, list[Meeting]]:

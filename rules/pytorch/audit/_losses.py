@@ -136,6 +136,17 @@ def terms(audit: Audit, values: Values) -> Iterator[Value]:
                 pending.extend(value.inner)
 
 
+def is_by_batch(audit: Audit, values: Values) -> bool:
+    """Whether a loss is divided by the setting that says how large each process's batches are."""
+    sizes = sizes_of_batches(audit)
+    return any(
+        isinstance(value, Opaque)
+        and value.name in DIVISIONS
+        and any(isinstance(one, Opaque) and one.name in sizes for one in value.operands[1])
+        for value in terms(audit, values)
+    )
+
+
 def is_sum(value: Value) -> bool:
     """Whether a value adds up what belongs to the samples of a batch."""
     if reduction_of(value) == "sum":

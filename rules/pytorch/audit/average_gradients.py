@@ -43,7 +43,12 @@ from transpile.plan.roles.surroundings import inside_module
 from transpile.rule import Remark
 from transpile.rules.pytorch.audit import COLLECTIVES, FSDP
 from transpile.rules.pytorch.audit._data import engines
-from transpile.rules.pytorch.audit._losses import is_summed, reduction_of, set_of_forwards
+from transpile.rules.pytorch.audit._losses import (
+    is_by_batch,
+    is_summed,
+    reduction_of,
+    set_of_forwards,
+)
 from transpile.rules.pytorch.audit._meetings import SHARDS, wrapped, wraps_of
 from transpile.rules.pytorch.audit._splits import splits_calls
 from transpile.rules.pytorch.gradients._accumulation import is_in, steps_of, windows
@@ -214,6 +219,8 @@ def losses(audit: Audit) -> Iterator[Remark]:
         if summed and averaged_over_rounds(audit, scaling.node):
             continue
         if summed and gathers_batch(audit, scaling.node):
+            continue
+        if summed and is_by_batch(audit, losses_at(audit, scaling.node)):
             continue
         # Whether denominators differ is in the data.
         yield (Remark.warn if summed else Remark.note)(
