@@ -140,6 +140,8 @@ def numbers_of(plan: Plan, vocabulary: Vocabulary) -> Numbers:
         find_readings(found)
         for _, values in reports(plan, vocabulary):
             found.explain(values)
+        for values in put_by_index(plan):
+            found.explain(values)
         for test in decisions(plan):
             found.explain(test)
         for _, values in settings(plan):
@@ -150,6 +152,14 @@ def numbers_of(plan: Plan, vocabulary: Vocabulary) -> Numbers:
             if found.counts_all(values) or count_degree(plan, values) < 1:
                 found.explain(values)
     return found
+
+
+def put_by_index(plan: Plan) -> Iterator[Values]:
+    """What training puts into arrays by index."""
+    from transpile.rules.mxnet.losses._stored import stored
+
+    for _, values in stored(plan):
+        yield values
 
 
 def divided_by(plan: Plan) -> Iterator[Values]:
