@@ -158,3 +158,10 @@ def test_what_does_not_go_with_split_calls_is_refused() -> None:
         Options(shard="data"),
     ):
         assert result(options=options).outcome is Outcome.REFUSED
+
+
+def test_rows_of_whole_numbers_travel_as_floats_which_stores_add_up() -> None:
+    text = result("x = x.astype('float32')", loss="net(mx.nd.array(x, dtype='int32')).mean()").text
+    assert 'rows.dtype if floats else "float64"' in text
+    assert "whole.astype(rows.dtype, copy=False)" in text
+    assert "ctx=rows.context, dtype=rows.dtype" not in text

@@ -30,6 +30,16 @@ def $own_rows(array):
         (),
         ("rows_of_workers", "get_rank"),
     ),
+    "no_rows": HelperSource(
+        '''
+def $no_rows(rows, total):
+    """Return zeros for so many rows of this shape, of a type that stores add up: of floats."""
+    floats = $np.issubdtype(rows.dtype, $np.floating)
+    shape, dtype = (total, *rows.shape[1:]), rows.dtype if floats else "float64"
+    return $mx.nd.zeros(shape, ctx=rows.context, dtype=dtype)
+''',
+        (MX, NUMPY),
+    ),
     "key_of_rows": HelperSource(
         '''
 def $key_of_rows(name, rows, total):
@@ -37,31 +47,30 @@ def $key_of_rows(name, rows, total):
     place = (name, total, rows.shape[1:], str(rows.dtype), rows.context)
     if place not in $key_of_rows.keys:
         $key_of_rows.keys[place] = next($keys)
-        empty = $mx.nd.zeros((total, *rows.shape[1:]), ctx=rows.context, dtype=rows.dtype)
-        $store.init($key_of_rows.keys[place], empty)
+        $store.init($key_of_rows.keys[place], $no_rows(rows, total))
     return $key_of_rows.keys[place]
 
 
 $key_of_rows.keys = {}
 ''',
-        (MX,),
-        ("keys", "store"),
+        (),
+        ("keys", "store", "no_rows"),
     ),
     "all_rows": HelperSource(
         '''
 def $all_rows(rows, total, key):
     """Return the rows of all workers: the sum of arrays that hold nothing else."""
-    whole = $mx.nd.zeros((total, *rows.shape[1:]), ctx=rows.context, dtype=rows.dtype)
+    whole = $no_rows(rows, total)
     counts, rank = $rows_of_workers(total), $get_rank()
     if counts[rank]:
         whole[sum(counts[:rank]) : sum(counts[: rank + 1])] = rows[: counts[rank]]
     $store.push(key, whole)
     $store.pull(key, out=whole)
     whole.wait_to_read()
-    return whole
+    return whole.astype(rows.dtype, copy=False)
 ''',
-        (MX,),
-        ("rows_of_workers", "get_rank", "store"),
+        (),
+        ("rows_of_workers", "get_rank", "store", "no_rows"),
     ),
     "ShareRows": HelperSource(
         '''
