@@ -5,7 +5,8 @@ from __future__ import annotations
 ADVICE = {
     "MX415": """\
 Why:
-    What a forward hook keeps, counts or prints is made of one process's share of every batch.
+    What a forward hook or pass keeps, counts or prints is made of one process's share of every
+    batch.
 
 How to fix:
     Take what is kept from what the model returns, or add it up over the processes in the hook.

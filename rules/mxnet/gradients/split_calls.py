@@ -36,13 +36,13 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.module import Module
-from transpile.facts.values import Class, External, Function, Instance
+from transpile.facts.values import Class, External, Function
 from transpile.facts.walk import descendants, is_of_self
 from transpile.layout import insert_before
 from transpile.plan.data.batch_kinds import Batch, batch_of
 from transpile.plan.flow.places import Statement, insertion_place
+from transpile.plan.hooks.kept_by_models import classes_of, parts, targets
 from transpile.plan.model import Model, Plan
-from transpile.plan.models.parts import walk_parts
 from transpile.records import dataclass
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.mxnet._roles import has_modules, trainer_argument, trainers
@@ -194,7 +194,7 @@ def places(plan: Plan) -> list[Place] | str:
         models = [model for model in plan.trained_models if trainer in model.optimizers]
         if not text or statement is None or len(models) != 1:
             return "which network a trainer updates is not written as collect_params() of a name"
-        kept = what_is_kept(models[0])
+        kept = what_is_kept(plan, models[0])
         if kept:
             return kept
         other = no_arrays(models[0])
@@ -215,19 +215,17 @@ def network_of(module: Module, node: cst.CSTNode | None) -> str:
     return module.source.code(base) if simple and node.func.attr.value == "collect_params" else ""
 
 
-def what_is_kept(model: Model) -> str:
+def what_is_kept(plan: Plan, model: Model) -> str:
     """What a network of the project does in its calls that the first batch would not show."""
-    for value in walk_parts(model.value):
-        if not isinstance(value, Instance):
-            continue
-        for name, values in value.cls.scope.names.items():
+    for cls in classes_of(plan, model):
+        for name, values in cls.scope.names.items():
             for function in values:
                 if not isinstance(function, Function) or name == "__init__":
                     continue
                 for node in descendants(function.node):
                     if not fits_split_calls(node):
                         return (
-                            f"'{name}' of '{value.cls.name}' does something in training that the "
+                            f"'{name}' of '{cls.name}' does something in training that the "
                             "first batch would not show, or keeps something between its calls"
                         )
     return ""
@@ -238,12 +236,7 @@ def fits_split_calls(node: cst.CSTNode) -> bool:
     if isinstance(node, cst.Attribute):
         return node.attr.value not in TRAINING
     if isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)):
-        targets = (
-            [each.target for each in node.targets]
-            if isinstance(node, cst.Assign)
-            else [node.target]
-        )
-        return not any(is_of_self(target) for target in targets)
+        return not any(is_of_self(part) for one in targets(node) for part in parts(one))
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         return node.func.attr.value not in KEEPING or not is_of_self(node.func.value)
     return True

@@ -9,6 +9,7 @@ import libcst as cst
 from transpile.facts.values import Class, Function, Instance, Opaque, Values
 from transpile.facts.walk import descendants, is_of_self
 from transpile.plan.graph import called_names
+from transpile.plan.hooks.kept_by_models import parts, targets
 from transpile.plan.model import Model, Plan
 from transpile.plan.models.function_gradients import parameter_gradients
 from transpile.plan.models.learning import training_forwards
@@ -83,12 +84,7 @@ def what_is_kept(cls: Class) -> str:
                 if isinstance(node, cst.Attribute) and node.attr.value == "training":
                     return f"'{name}' of '{cls.name}' does something else in training"
                 if isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)):
-                    targets = (
-                        [each.target for each in node.targets]
-                        if isinstance(node, cst.Assign)
-                        else [node.target]
-                    )
-                    if any(is_of_self(target) for target in targets):
+                    if any(is_of_self(part) for one in targets(node) for part in parts(one)):
                         return f"'{name}' of '{cls.name}' keeps something between its calls"
                 if (
                     isinstance(node, cst.Call)

@@ -1,11 +1,13 @@
-"""Warn of forward hooks, which see one process's share of every batch.
+"""Warn of forward hooks and of models that keep something: of one process's share of batches.
 
 What:
-    A hook that runs with the forward pass of a layer is warned of where it is registered.
+    A hook that runs with the forward pass of a layer is warned of where it is registered, and a
+    statement of a forward pass that keeps something of the samples for the next call, such as a
+    running mean, where it stands.
 
 Why:
-    What a hook keeps, counts or prints is made of the samples of one process. Nothing flows from
-    the batch to where the script reads it again that could be followed and reduced.
+    What a hook or a pass keeps, counts or prints is made of the samples of one process. Nothing
+    flows from the batch to where the script reads it again that could be followed and reduced.
 
 Before:
     kept = []
@@ -37,18 +39,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
+from transpile.facts.walk import descendants
 from transpile.plan.hooks.forward import ADVICE, REASON, forward_hook
+from transpile.plan.hooks.kept_by_models import kept_by_models
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Remark
+from transpile.rules.paddle.losses._numbers import numbers
 
-CODES = {"PD415": "a forward hook sees one process's share of every batch"}
+CODES = {"PD415": "a forward hook or a model keeps of one process's share of every batch"}
 #: Where calls are split, models with hooks are computed whole.
 WAYS = ("data",)
 HOOKS = frozenset({"register_forward_post_hook", "register_forward_pre_hook"})
 
 
 def decide(plan: Plan) -> Iterator[Answer]:
-    """A warning for the first hook of a script that trains."""
+    """A warning for the first hook of a script that trains, and for what its models keep."""
     found = forward_hook(plan, HOOKS) if plan.trained_models else None
     if found is not None:
         yield Remark.warn("PD415", found, REASON, ADVICE)
+    settled = {id(one) for one in numbers_in_place(plan)}
+    for kept in kept_by_models(plan):
+        if settled.isdisjoint(id(each) for each in descendants(kept.node)):
+            yield Remark.warn(
+                "PD415",
+                (kept.module, kept.node),
+                f"what '{kept.owner}' keeps in '{kept.word}' for its next calls is made of this "
+                "process's share of every batch",
+                "keep it in the training loop, of a mean or a sum over the batch, or compare a run "
+                "with one process",
+            )
+
+
+def numbers_in_place(plan: Plan) -> Iterator[cst.CSTNode]:
+    """The expressions that are taken over all processes where they stand."""
+    found = numbers(plan)
+    for one in (*found.leaves.values(), *found.doubts.values()):
+        yield one.node
