@@ -63,3 +63,28 @@ def test_what_mixes_samples_is_told(forward: str) -> None:
 def test_what_keeps_samples_apart_is_not(forward: str) -> None:
     found = convert(SCRIPT.format(forward=forward))
     assert "PD403" not in [one.code for one in found.findings]
+
+
+LISTED = """\
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.LayerList([Own(), nn.Linear(3, 1)])
+
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+
+
+net = Net()
+"""
+
+
+@pytest.mark.parametrize("name", ["mean of the batch", "softmax along the batch", "row by row"])
+def test_layers_of_a_list_are_looked_at(name: str) -> None:
+    forward = {**MIXING, **APART}[name]
+    script = SCRIPT.format(forward=forward)
+    script = script.replace("net = nn.Sequential(Own(), nn.Linear(3, 1))\n", LISTED)
+    told = "PD403" in [one.code for one in convert(script).findings]
+    assert told is (name in MIXING)

@@ -193,6 +193,15 @@ class Calls(Tensors, Losses):
         if layers.rows is not None and isinstance(made, Instance) and tensor.kind is Kind.SAMPLE:
             mixed = mixes(self.plan, made)
             return domain.unknown(mixed) if mixed else None
+        if (
+            layers.rows is not None
+            and isinstance(made, Opaque)
+            and made.kind in ("element", "item")
+        ):
+            # Any part of a list of layers: ``for part in self.parts``.
+            held = (part for one in made.operands[0] for part in chain(self.plan, one))
+            parts = [self.through(value, part, tensor) for part in held if type(part) is Instance]
+            return next((found for found in parts if found is not None), None)
         for name in called_names(made):
             if not layers.makes(name):
                 continue
