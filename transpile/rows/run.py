@@ -95,7 +95,9 @@ def outcomes(
             found.append(Outcome(ranks, result, run))
         except NeedsRank as needs:
             least = axis_of(given, needs.name) + 1
-            more = [{**ranks, needs.name: rank} for rank in RANKS if rank >= least]
+            # What meets element by element most often has as many axes as what it meets.
+            likely = sorted(RANKS, key=lambda rank: rank not in ranks.values())
+            more = [{**ranks, needs.name: rank} for rank in likely if rank >= least]
             pending = [*more, *pending]
         except Impossible:
             continue
@@ -115,4 +117,7 @@ def axis_of(given: Given, name: str) -> int:
         pending.extend(getattr(value, "elements", ()))
         pending.extend(entry for _, entry in getattr(value, "entries", ()))
         pending.extend(getattr(value, "options", ()))
+        rest = getattr(value, "rest", None)
+        if rest is not None:
+            pending.append(rest)
     return 0

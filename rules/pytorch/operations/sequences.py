@@ -148,8 +148,10 @@ def cell(run: Running, word: str, made: Given, given: Given) -> Known:
     for part in run.deep(given.items[1]) if len(given.items) > 1 else ():
         if part != NONE:
             state = tensor_of(run, part)
-            if state.dims is None or len(state.dims) != len(dims):
+            if state.dims is None:
                 raise Unclear("the shape of the first states is not known")
+            if len(state.dims) != len(dims):
+                raise Impossible
             if state.axis is not None and state.axis != sample_axis(dims):
                 raise Mixed("the samples of the states stand along another axis")
             if state.axis is None and sample_axis(dims) is not None:

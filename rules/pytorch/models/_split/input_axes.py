@@ -9,6 +9,7 @@ from transpile.facts.values import (
     Arguments,
     Constant,
     Mapping,
+    Opaque,
     Sequence,
     Value,
     Values,
@@ -57,8 +58,16 @@ def axis_of(plan: Plan, values: Values) -> Axis:
     if equal and not found.tensor:
         return Axis(None)
     constant = equal and is_made_before(plan, values)
-    certain = found.kind is Kind.SAMPLE and found.dim is not None
+    certain = found.kind is Kind.SAMPLE and found.dim is not None and not is_of_library(plan)
     return Axis(found.dim or 0, certain, constant, cut=certain and not plan.training_loaders)
+
+
+def is_of_library(plan: Plan) -> bool:
+    """Whether batches are drawn that a library puts together, with time first as it may be.
+
+    Where batches are shared, what shares them out takes nothing but a ``DataLoader``.
+    """
+    return plan.way == "calls" and any(loader.foreign for loader in plan.training_loaders)
 
 
 def is_made_before(plan: Plan, values: Values) -> bool:
@@ -86,6 +95,21 @@ def is_input(value: Value) -> bool:
     if isinstance(value, (Sequence, Mapping)):
         return any(is_input(one) for one in value.every())
     return not isinstance(value, Constant)
+
+
+def is_open(value: Value) -> bool:
+    """Whether a value is a tuple or list of as many tensors as the run tells, all alike."""
+    return (
+        isinstance(value, Sequence)
+        and not value.elements
+        and bool(value.rest)
+        and all(isinstance(one, Opaque) for one in value.rest)
+    )
+
+
+def has_open(arguments: Arguments) -> bool:
+    """Whether an argument is a tuple or list of as many tensors as the run tells."""
+    return any(len(one.values) == 1 and is_open(one.values[0]) for one in arguments.items)
 
 
 def seeded(
@@ -123,6 +147,8 @@ def seed(values: Values, name: str, axis: int | None) -> Known:
             return Group(
                 tuple(seed(one, f"{name}.{at}", axis) for at, one in enumerate(value.elements))
             )
+        if is_open(value) and axis is not None:
+            return Group((), Input(f"{name}.*", axis))
         if isinstance(value, Mapping) and not value.open_because and not value.rest:
             return Record(
                 tuple((key, seed(one.values, f"{name}.{key}", axis))

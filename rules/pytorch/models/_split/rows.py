@@ -33,6 +33,7 @@ from transpile.rules.pytorch.models._split.input_axes import (
     along_streams,
     axes_of,
     each_whole,
+    has_open,
     seeded,
     trials,
     without_constants,
@@ -160,7 +161,7 @@ def rows_of_call(plan: Plan, model: Value, event: Event) -> CallRows:
             found = replace(found, verdict="check", reason=reason, cause="layout")
         elif found.verdict == "apart":
             # What it takes along the first axis alone may be what it is given.
-            if shapes <= taken:
+            if shapes <= taken and not (plan.way == "calls" and has_open(event.arguments)):
                 return found
             # Where calls are split, the first batch tells; where batches are shared, nothing does.
             verdict = "check" if plan.way == "calls" else "coupled"
