@@ -221,6 +221,45 @@ def test_decisions_on_norms_are_those_of_rank_0(norm: str) -> None:
     assert agreed_lines(source.replace("cuda:", "cpu:")) == []
 
 
+#: What sums on a GPU are taken of.
+TABLES = """table = torch.ones(9, 3)
+old = copy.deepcopy(model.state_dict())
+device = torch.device(args.device)"""
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        "sum((p - q).pow(2).sum() for p, q in zip(model.parameters(), old.values()))",
+        "(model.weight - old['weight']).abs().mean()",
+        "(table.to(device) @ table.to(device).t()).max()",
+        "torch.einsum('ij,kj->ik', table.cuda(), table.cuda()).max()",
+        "torch.ones(9, device=device).softmax(0).max()",
+        "torch.cdist(old['weight'].cuda(), table.cuda()).min().item()",
+    ],
+)
+def test_decisions_on_sums_on_gpus_are_those_of_rank_0(number: str) -> None:
+    source = script(top="import copy", model=TABLES, step=f"if {number} > 9:\n    break")
+    (line,) = agreed_lines(source)
+    assert line.startswith("if from_main_process(")
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        "table.sum()",
+        "table.cuda().cpu().sum()",
+        "(table @ table.t()).max()",
+        "table.to(torch.float64).mean()",
+        "torch.ones(9, device='cpu').mean()",
+        "sum(row for row in table.to(device).tolist()[0])",
+    ],
+)
+def test_what_is_not_added_up_on_gpus_is_left(number: str) -> None:
+    source = script(top="import copy", model=TABLES, step=f"if {number} > 9:\n    break")
+    assert agreed_lines(source) == []
+
+
 @pytest.mark.parametrize(
     ("parts", "line"),
     [

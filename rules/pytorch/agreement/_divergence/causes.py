@@ -18,7 +18,7 @@ class Cause(Enum):
 
     BATCH = "this process's own part of the batch"
     RESULTS = "what the model computes"
-    NORM = "a norm, whose last digits each process adds up for itself"
+    NORM = "a sum or norm, whose last digits each process adds up for itself"
     TIME = "the clock"
     SIGNAL = "a signal that this process gets"
     MACHINE = "this process or its machine"

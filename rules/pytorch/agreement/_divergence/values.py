@@ -32,6 +32,7 @@ from transpile.rules.pytorch.randomness._private_chance import differs
 from .causes import Cause, Look
 from .extents import behind_extent
 from .fed import fed_values
+from .on_gpus import OnGpus
 from .reduced import Reduced
 
 CLOCKS = (
@@ -67,17 +68,6 @@ HANDING_OUT = frozenset(
         "share_memory", "requires_grad_", "copy_to", "store", "restore", "step",
     }
 )  # fmt: skip
-#: Numbers taken from weights or gradients, which kernels add up in an order of their own.
-NORMS = frozenset(
-    {
-        "torch.norm", "torch.linalg.norm", "torch.linalg.vector_norm",
-        "torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_norm",
-        "torch.nn.utils.get_total_norm",
-    }
-)  # fmt: skip
-#: Methods that add up, and where weights and gradients are had from.
-ADDING_UP = frozenset({"norm", "sum", "mean", "std", "var", "dot", "logsumexp", "prod"})
-WEIGHTS = frozenset({"parameters", "named_parameters", "get_parameter", "state_dict"})
 #: Methods of a GPU's events and streams that tell how far it has come.
 PROGRESS = frozenset({"elapsed_time", "query"})
 #: What gives the same answer for every process's part of the batch.
@@ -87,23 +77,6 @@ SIZES = frozenset(
         "is_floating_point",
     }
 )  # fmt: skip
-
-
-def is_of_weights(values: Values) -> bool:
-    """Whether something is computed from weights of a model, or from their gradients, alone."""
-    current = values
-    for _ in range(20):
-        opaque = [value for value in current if isinstance(value, Opaque)]
-        if len(opaque) != 1 or opaque[0].kind not in ("attribute", "item", "element", "call"):
-            return False
-        value = opaque[0]
-        calls = method_calls(value)
-        if any(name in WEIGHTS for name, _ in calls):
-            return True
-        if value.kind == "attribute" and value.name == "grad":
-            return True
-        current = calls[0][1] if calls else value.operands[0] if value.operands else ()
-    return False
 
 
 class ValueDifferences:
@@ -124,9 +97,9 @@ class ValueDifferences:
         self.happening = happening
         self.reduced = reduced
         self.equal = agreed_values(plan)
-        self.on_gpu = model_place(plan) != "cpu"
         self.training = {id(loader.value) for loader in plan.training_loaders}
         self.models = {id(model.value) for model in plan.models}
+        self.on_gpus = OnGpus(self.models) if model_place(plan) != "cpu" else None
         self.optimizers = {id(optimizer.value) for optimizer in plan.optimizers}
         self.fed = fed_values(plan)
         self.streams = {
@@ -189,13 +162,15 @@ class ValueDifferences:
             if any(self.is_training_data(source) for source in value.operands[0]):
                 return None if whole else Cause.BATCH
             return None
-        if value.kind != "call":
+        if value.kind not in ("call", "operation"):
+            return None
+        if self.on_gpus is not None and self.on_gpus.adds_up(value):
+            return Cause.NORM
+        if value.kind == "operation":
             return None
         if differs(value):
             return Cause.RANDOM
         for name in called_names(value):
-            if name in NORMS and self.on_gpu:
-                return Cause.NORM
             if name.startswith(CLOCKS) and name != "time.sleep":
                 return Cause.TIME
             if name.startswith(MACHINE):
@@ -209,10 +184,6 @@ class ValueDifferences:
             if self.computes(callee):
                 return Cause.RESULTS
             if isinstance(callee, Opaque) and callee.kind == "attribute":
-                if callee.name == "norm" and self.on_gpu:
-                    return Cause.NORM
-                if callee.name in ADDING_UP and self.on_gpu and is_of_weights(callee.operands[0]):
-                    return Cause.NORM
                 if callee.name in PROGRESS and any(
                     name.startswith("torch.")
                     for receiver in callee.operands[0]
