@@ -349,7 +349,12 @@ def test_own_device_is_the_gpu_of_the_process_with_its_number(
     own_device = helper("own_device")
     assert own_device("cuda:1") == f"cuda:{own}"
     assert own_device(torch.device("cuda", 1)) == torch.device("cuda", own)
-    assert own_device(torch.device("cuda")).index == own
+    for bare in ("cuda", torch.device("cuda")):
+        # The current GPU, once it is the own one: as the script may compare it.
+        monkeypatch.setattr(torch.cuda, "current_device", lambda: own)
+        assert own_device(bare) is bare
+        monkeypatch.setattr(torch.cuda, "current_device", lambda: own + 1)
+        assert own_device(bare) == type(bare)(f"cuda:{own}")
     assert own_device(0) == own
     for other in ("cpu", "mps", torch.device("cpu"), None, torch.float16, -1):
         assert own_device(other) is other

@@ -163,3 +163,31 @@ def test_orders_of_other_scripts_are_drawn_by_the_plain_sampler() -> None:
     text = convert(SHUFFLED.replace('"cuda:0"', '"cpu"').encode(), path="train.py").text
     assert " = DistributedSampler(" in text
     assert "SamplerOnCpu" not in text
+
+
+COMPARED = """\
+import argparse
+import torch
+import torch.nn as nn
+from torch.utils.data import DataLoader, TensorDataset
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--device", default="cuda")
+args = parser.parse_args()
+device = torch.device(args.device)
+model = nn.Linear(2, 1).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for (x,) in DataLoader(TensorDataset(torch.ones(32, 2)), batch_size=8):
+    optimizer.zero_grad()
+    model(x.to(device)).mean().backward()
+    optimizer.step()
+assert device == torch.device("cuda") and str(device) == "cuda" and device.index is None
+assert model.weight.device.index == torch.cuda.current_device()
+"""
+
+
+def test_devices_without_a_number_compare_as_before(launcher: Launcher, tmp_path: Path) -> None:
+    text = convert(COMPARED.encode(), path="train.py").text
+    assert "own_device(torch.device(args.device))" in text
+    run = ran(launcher, tmp_path, text)
+    assert run.finished, said(run)

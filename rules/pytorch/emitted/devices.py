@@ -13,6 +13,8 @@ def own_device(device: Any) -> Any:
     if "RANK" in os.environ and torch.cuda.is_available():
         if isinstance(device, int) and device >= 0:
             return own_gpu()
+        if str(device) == "cuda" and torch.cuda.current_device() == own_gpu():
+            return device  # Without a number, as the script may compare it.
         if str(device).startswith("cuda"):
             return type(device)(f"cuda:{own_gpu()}")
     return device
