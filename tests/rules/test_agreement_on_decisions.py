@@ -236,9 +236,12 @@ device = torch.device(args.device)"""
         "torch.einsum('ij,kj->ik', table.cuda(), table.cuda()).max()",
         "torch.ones(9, device=device).softmax(0).max()",
         "torch.cdist(old['weight'].cuda(), table.cuda()).min().item()",
+        "device.index",
+        "torch.cuda.current_device()",
+        "table.cuda().get_device()",
     ],
 )
-def test_decisions_on_sums_on_gpus_are_those_of_rank_0(number: str) -> None:
+def test_decisions_on_sums_and_numbers_of_gpus_are_those_of_rank_0(number: str) -> None:
     source = script(top="import copy", model=TABLES, step=f"if {number} > 9:\n    break")
     (line,) = agreed_lines(source)
     assert line.startswith("if from_main_process(")

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from transpile.facts.values import Constant, External, Opaque, Value, Values, only_constant
 from transpile.plan.graph import called_names, method_calls, walk_back
+from transpile.rules.pytorch.devices._devices import is_device_object
 
 #: Methods of tensors that add up.
 ADDING_UP = frozenset(
@@ -35,6 +36,8 @@ NORMS = frozenset(
 WEIGHTS = frozenset({"parameters", "named_parameters", "get_parameter", "state_dict"})
 #: What is computed from these is computed by the CPU.
 LEAVING = frozenset({"item", "cpu", "numpy", "tolist"})
+#: What tells which GPU the process uses.
+NUMBERS = frozenset({"torch.cuda.current_device", "torch.accelerator.current_device_index"})
 
 
 class OnGpus:
@@ -52,6 +55,8 @@ class OnGpus:
         """Whether a call or an operation adds up numbers that may be on a GPU."""
         if value.kind == "operation":
             return value.name == "MatrixMultiply" and self.any_on_gpu(value.operands)
+        if value.kind != "call":
+            return False
         names = set(called_names(value))
         if names & NORMS:
             return True
@@ -96,6 +101,14 @@ def is_placed(value: Value) -> bool:
     if "to" in methods:
         return any(may_name_gpu(item.values) for item in items if item.keyword in (None, "device"))
     return any(item.keyword == "device" and may_name_gpu(item.values) for item in items)
+
+
+def is_number_of_gpu(value: Opaque) -> bool:
+    """Whether a value is the number of a GPU, of which each process has its own."""
+    if value.kind == "attribute":
+        return value.name == "index" and any(map(is_device_object, value.operands[0]))
+    methods = {name for name, _ in method_calls(value)}
+    return "get_device" in methods or not NUMBERS.isdisjoint(called_names(value))
 
 
 def may_name_gpu(values: Values) -> bool:

@@ -32,7 +32,7 @@ from transpile.rules.pytorch.randomness._private_chance import differs
 from .causes import Cause, Look
 from .extents import behind_extent
 from .fed import fed_values
-from .on_gpus import OnGpus
+from .on_gpus import OnGpus, is_number_of_gpu
 from .reduced import Reduced
 
 CLOCKS = (
@@ -162,11 +162,12 @@ class ValueDifferences:
             if any(self.is_training_data(source) for source in value.operands[0]):
                 return None if whole else Cause.BATCH
             return None
-        if value.kind not in ("call", "operation"):
-            return None
-        if self.on_gpus is not None and self.on_gpus.adds_up(value):
-            return Cause.NORM
-        if value.kind == "operation":
+        if self.on_gpus is not None:
+            if self.on_gpus.adds_up(value):
+                return Cause.NORM
+            if is_number_of_gpu(value):
+                return Cause.MACHINE
+        if value.kind != "call":
             return None
         if differs(value):
             return Cause.RANDOM
