@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from transpile import convert
 from transpile.verify import Auditor, LaunchError, audit, format_report
 from transpile.verify.__main__ import main
 from transpile.verify.launcher import Launcher
@@ -146,6 +147,45 @@ def test_chance_that_no_seed_governs_is_not_held_against_a_script(
     check = report.run(1).check("single process equals original")
     assert report.passed
     assert "two runs of the original differ as well" in check.detail
+
+
+SPLIT_BY_CHANCE = """
+    import torch
+    from torch.utils.data import DataLoader, Subset, TensorDataset
+    data = TensorDataset(torch.randn(64, 2))
+    generator = torch.Generator()
+    generator.seed()
+    order = torch.randperm(64, generator=generator).tolist()
+    model = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for (x,) in DataLoader(Subset(data, order[:32]), batch_size=8):
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+    """
+
+
+def test_a_part_of_the_data_by_chance_is_not_held_against_several_processes(
+    script: Callable[..., Path], auditor: Auditor, tmp_path: Path
+) -> None:
+    path = script(SPLIT_BY_CHANCE)
+    output = tmp_path / "output.py"
+    output.write_text(convert(path.read_text(), path="train.py").text)
+    report = auditor.audit(path, output, world_sizes=(2,))
+    check = report.run(2).check("training shards complete")
+    assert report.passed, report.failed_names
+    assert "two runs of the original differ as well" in check.detail
+
+
+def test_what_is_left_out_is_held_against_them_where_no_chance_is(
+    script: Callable[..., Path], auditor: Auditor, tmp_path: Path
+) -> None:
+    path = script(SPLIT_BY_CHANCE.replace("generator.seed()", "generator.manual_seed(1)"))
+    output = tmp_path / "output.py"
+    text = convert(path.read_text(), path="train.py").text
+    output.write_text(text.replace("order[:32]", "order[:30]"))
+    report = auditor.audit(path, output, world_sizes=(2,))
+    assert "training shards complete" in report.failed_names
 
 
 def test_an_original_that_fails_ends_the_audit(

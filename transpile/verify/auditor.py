@@ -15,10 +15,12 @@ from typing import Literal
 from transpile.verify.evidence import RunEvidence
 from transpile.verify.expectation import Expectation
 from transpile.verify.judge import (
+    CHANCE,
     excuse_chance,
     judge_distributed,
     judge_original,
     judge_single,
+    may_be_chance,
 )
 from transpile.verify.launcher import Launcher
 from transpile.verify.report import AuditReport, Check, RunReport
@@ -178,6 +180,11 @@ class Auditor(AbstractContextManager["Auditor"]):
                             checks = excuse_chance(checks, again)
                     else:
                         checks = judge_distributed(reference, evidence, expectation)
+                        if evidence.finished and may_be_chance(checks):
+                            again = judge_distributed(
+                                reference, run(original, 0, f"again-{size}"), expectation
+                            )
+                            checks = excuse_chance(checks, again, CHANCE)
                     reports.append(_report(evidence, checks))
                     shutil.rmtree(scratch / f"run-{size}", ignore_errors=True)
         return AuditReport(tuple(reports), tuple(seen), steps)

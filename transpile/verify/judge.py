@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from transpile.verify.checks import (
     checkpoints,
@@ -45,6 +45,15 @@ _EVERY: tuple[Callable[[RunEvidence, RunEvidence], Check], ...] = (
 )
 
 
+#: What is compared with one run of the original, by chance differently with another: a part of the
+#: data that no seed governs, or how long a decision lets it train.
+CHANCE = frozenset(
+    {
+        "training shards complete", "optimizer steps", "learning rates", "evaluation complete",
+        "same lines as the original",
+    }
+)  # fmt: skip
+
 # One process does what the original does, chance included: its generators give the same numbers.
 _EXACTLY = Expectation(tolerance=parameters.SINGLE_PROCESS_TOLERANCE)
 
@@ -85,14 +94,26 @@ def judge_distributed(
     )
 
 
-def excuse_chance(checks: Sequence[Check], again: Sequence[Check]) -> tuple[Check, ...]:
+def may_be_chance(checks: Sequence[Check]) -> bool:
+    """Whether something failed that chance alone may bring about."""
+    return any(check.failed and check.name in CHANCE for check in checks)
+
+
+def excuse_chance(
+    checks: Sequence[Check], again: Sequence[Check], names: Collection[str] | None = None
+) -> tuple[Check, ...]:
     """Take back the failures that the original shows, too, when it is compared with itself.
 
     Args:
-        checks: judgements on the converted script as one process.
+        checks: judgements on the converted script.
         again: judgements on a second run of the original in its place.
+        names: the judgements that may be taken back; all where none are given.
     """
-    chance = {check.name: check.detail for check in again if check.failed}
+    chance = {
+        check.name: check.detail
+        for check in again
+        if check.failed and (names is None or check.name in names)
+    }
     return tuple(
         (
             not_applicable(
