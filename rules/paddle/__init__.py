@@ -181,11 +181,15 @@ TABLE = Table(
             "paddle.randperm",
             "paddle.poisson",
             "paddle.gaussian",
+            "paddle.log_normal",
+            "paddle.binomial",
+            "paddle.standard_gamma",
         }
     ),
     shared_draws=(
         "paddle.rand", "paddle.normal", "paddle.uniform", "paddle.standard_normal",
         "paddle.bernoulli", "paddle.multinomial", "paddle.poisson", "paddle.gaussian",
+        "paddle.log_normal", "paddle.binomial", "paddle.standard_gamma",
     ),  # fmt: skip
     filling_methods=frozenset(
         {"normal_", "uniform_", "bernoulli_", "exponential_", "cauchy_", "geometric_"}

@@ -39,6 +39,7 @@ OPERATIONS = spoken(
     broadcast_to="expand",
     transpose="permute",
     gaussian="normal",
+    log_normal="normal",
     scale="scale",
     pad="pad_either",
     mod="remainder",

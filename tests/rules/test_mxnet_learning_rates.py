@@ -168,6 +168,13 @@ def test_each_device_takes_the_batch_of_the_script(ctx: str) -> None:
     assert "times_devices" not in on_devices(ctx, Options()).text
 
 
+def test_a_step_by_the_rows_of_a_batch_follows_it() -> None:
+    result = on_devices("[mx.gpu(0), mx.gpu(1)]", LINEAR, step="data.shape[0]")
+    assert "batch_size = times_devices(8, 2)\n" in result.text
+    assert "trainer.step(data.shape[0] * get_num_workers())" in result.text
+    assert "MX218" not in codes(result)
+
+
 def test_devices_that_are_counted_already_count_once() -> None:
     result = on_devices("[mx.gpu(i) for i in range(2)]", LINEAR, "8 * len(ctx)")
     assert "times_devices" not in result.text

@@ -71,6 +71,11 @@ def errors(found: Result) -> list[str]:
         ),
         ("out = out * paddle.ones([8, 1])", "paddle.ones([split_batch(8), 1])"),
         ("out = paddle.reshape(out, [8, 6])", "paddle.reshape(out, [split_batch(8), 6])"),
+        ("out = out + paddle.uniform([8, 6])", "paddle.uniform([split_batch(8), 6])"),
+        (
+            "out = out + paddle.tensor.random.gaussian(shape=[8, 6])",
+            "paddle.tensor.random.gaussian(shape=[split_batch(8), 6])",
+        ),
     ],
 )
 @pytest.mark.parametrize(
@@ -91,6 +96,22 @@ def test_each_process_has_whole_batches_when_it_is_told_to() -> None:
 
 def test_a_number_that_may_be_something_else_is_refused() -> None:
     assert errors(result("out = out * paddle.ones([1, 8])[:, :6]")) == ["PD224"]
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "paddle.normal(0, 1, [8, 6])",
+        "paddle.tensor.random.normal(shape=[8, 6])",
+        "paddle.randint(0, 9, [8, 6])",
+        "paddle.tensor.random.log_normal(0, 1, [8, 6])",
+        "paddle.to_tensor(np.random.normal(0, 1, (8, 6)).astype('float32'))",
+        "paddle.distribution.Normal(0.0, 1.0).sample([8, 6])",
+    ],
+)
+def test_rows_that_are_drawn_as_many_as_a_batch_has_are_not_left_whole(noise: str) -> None:
+    assert errors(result(f"out = out + {noise}")) == ["PD224"]
+    assert errors(result(f"out = out + {noise.replace('8', 'x.shape[0]')}")) == []
 
 
 def test_another_number_of_the_same_value_is_refused() -> None:

@@ -38,6 +38,7 @@ from transpile.rules.mxnet.data._devices import count_of_devices, counts_devices
 from transpile.rules.mxnet.data._draws import bound_lengths
 from transpile.rules.mxnet.data._loaders import counts_workers, sites
 from transpile.rules.mxnet.gradients._divisors import is_batch_size
+from transpile.rules.mxnet.losses._losses import is_size
 
 CODES = {
     "MX216": "every device of a worker takes the batch size of the script",
@@ -81,7 +82,8 @@ def said_by_steps(plan: Plan) -> Iterator[Said]:
         given = update.event.arguments.get("batch_size", 0) if update.trainer else None
         if given is None or not isinstance(given.node, cst.BaseExpression):
             continue
-        if is_batch_size(plan, given.values):
+        # The rows of what a loader gives are as many as it was told.
+        if is_batch_size(plan, given.values) and not is_size(given.values):
             yield from said_at(plan, update.event.module, given.node, update.event.stack)
 
 

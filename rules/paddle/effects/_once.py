@@ -52,7 +52,8 @@ VOCABULARY = Vocabulary(
     pure=("paddle.",),
     impure=(
         "paddle.rand", "paddle.normal", "paddle.bernoulli", "paddle.multinomial",
-        "paddle.poisson", "paddle.uniform", "paddle.standard_normal", "paddle.shuffle",
+        "paddle.poisson", "paddle.uniform", "paddle.standard_", "paddle.shuffle",
+        "paddle.gaussian", "paddle.log_normal", "paddle.binomial",
         "paddle.nn.", "paddle.seed", "paddle.set_", "paddle.distributed.", "paddle.load",
         "paddle.save", "paddle.jit.", "paddle.onnx.", "paddle.io.", "paddle.optimizer.",
         "paddle.autograd.", "paddle.grad", "paddle.static.", "paddle.enable_static",

@@ -27,6 +27,11 @@ DRAWS = {
     "paddle.standard_normal": "paddle",
     "paddle.bernoulli": "paddle",
     "paddle.multinomial": "paddle",
+    "paddle.poisson": "paddle",
+    "paddle.gaussian": "paddle",
+    "paddle.log_normal": "paddle",
+    "paddle.binomial": "paddle",
+    "paddle.standard_gamma": "paddle",
     "sklearn.model_selection.": "numpy",
     "numpy.random.": "numpy",
     "random.": "random",
@@ -41,7 +46,8 @@ NOISE = (
 #: What is noise only where it is drawn in training, or for a sample.
 DRAWN = (
     "paddle.rand", "paddle.normal", "paddle.uniform", "paddle.standard_normal",
-    "paddle.bernoulli", "numpy.random.", "random.",
+    "paddle.bernoulli", "paddle.multinomial", "paddle.poisson", "paddle.gaussian",
+    "paddle.log_normal", "paddle.binomial", "paddle.standard_gamma", "numpy.random.", "random.",
 )  # fmt: skip
 
 
