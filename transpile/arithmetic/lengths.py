@@ -109,6 +109,9 @@ def length_of_tensor(reader: Reader, value: Value) -> Formula | None:
     if not isinstance(value, Opaque):
         return None
     words = reader.vocabulary
+    known = words.size(value, reader)
+    if known is not None:
+        return known
     if value.kind == "call":
         names = called_names(value)
         if names and all(each in words.ranges for each in names):

@@ -184,6 +184,9 @@ class Scenario:
 
     def figures(self) -> Iterator[Figure]:
         """Everything that there is to say, in the order of the run."""
+        if self.vocabulary.figures is not None:
+            yield from self.vocabulary.figures(self)
+            return
         for loader in loaders_once(self.plan, training=True):
             yield from self.data(loader)
         yield from self.training()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from transpile.arithmetic.formula import Formula
@@ -10,6 +10,7 @@ from transpile.records import dataclass, field
 
 if TYPE_CHECKING:
     from transpile.arithmetic.reading import Reader
+    from transpile.arithmetic.scenario import Figure, Scenario
     from transpile.facts.values import Opaque
     from transpile.plan.model import Loader, Plan
     from transpile.rule import Rulings
@@ -76,6 +77,7 @@ class Vocabulary:
         same_length: functions and methods whose result is as long as their first argument.
         lambdas: schedules to the parameter that is a function of the step.
         scales: whether ``--scale-lr`` is carried out.
+        figures: everything that there is to say, where loops and optimizers are none of the plan.
     """
 
     drawing: Callable[[Plan, Rulings, Loader, Reader], Drawing | None]
@@ -89,3 +91,4 @@ class Vocabulary:
     same_length: frozenset[str] = frozenset()
     lambdas: Mapping[str, Parameter] = field(default_factory=dict)
     scales: bool = True
+    figures: Callable[[Scenario], Iterator[Figure]] | None = None

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transpile.facts.events import Event
-from transpile.facts.values import Argument, Opaque, Value, Values
+from transpile.facts.values import Argument, Constant, Opaque, Value, Values
+from transpile.plan.data.batch_size.said import Said, said_at
 from transpile.plan.graph import called_names, walk_back
 from transpile.plan.model import Plan
 from transpile.plan.query import query
@@ -59,6 +60,17 @@ def sizes(plan: Plan) -> list[Size]:
     found: dict[int, Size] = {}
     for size in find_sizes(plan):
         found.setdefault(id(size.node or size.event.node), size)
+    return list(found.values())
+
+
+@query
+def said(plan: Plan) -> list[Said]:
+    """Where the script says these sizes, each place once."""
+    found: dict[int, Said] = {}
+    for size in sizes(plan):
+        if size.node is not None and not size.why_not:
+            for place in said_at(plan, size.event.module, size.node, size.event.stack):
+                found.setdefault(id(place.node), place)
     return list(found.values())
 
 
@@ -157,3 +169,11 @@ def is_array(values: Values) -> bool:
         and not any(name.startswith(("tensorflow.data.", "keras.utils.")) for name in names)
         and any(name.startswith((*ARRAYS, *TENSORS)) for name in names)
     )
+
+
+def drops_remainder(argument: Argument | None) -> bool | None:
+    """Whether an incomplete last batch is left out; None where that is not known."""
+    if argument is None:
+        return False
+    held = argument.values[0] if len(argument.values) == 1 else None
+    return held.value if isinstance(held, Constant) and isinstance(held.value, bool) else None

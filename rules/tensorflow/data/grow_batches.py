@@ -31,13 +31,13 @@ import libcst as cst
 from transpile.facts.events import Event
 from transpile.facts.values import Constant, only_constant
 from transpile.layout import add_argument, multiply_expression
-from transpile.plan.data.batch_size.said import Said, said_at
+from transpile.plan.data.batch_size.said import Said
 from transpile.plan.graph import called_names
 from transpile.plan.model import Plan
 from transpile.rule import Answer, Change, Helper, In, Remark, Ruling, Rulings
 from transpile.rules.tensorflow._names import SCHEDULES
 from transpile.rules.tensorflow._sites import connects_workers, fits
-from transpile.rules.tensorflow.data._batches import Size, sizes
+from transpile.rules.tensorflow.data._batches import Size, said, sizes
 
 CODES = {
     "TF211": "every worker takes the script's batch size",
@@ -53,22 +53,18 @@ def decide(plan: Plan) -> Iterator[Answer]:
     """One answer for each place that says how large a batch is, a word on each fixed count."""
     if plan.options.batch_size != "per-device" or connects_workers(plan):
         return
-    found: dict[int, Said] = {}
     for size in sizes(plan):
         if size.why_not:
             yield refused(size.event, size.why_not)
         elif size.node is None:
             why = "every worker takes the batch size that counts without one"
             yield Ruling.apply("TF211", size.event, why, data=size)
-        else:
-            for said in said_at(plan, size.event.module, size.node, size.event.stack):
-                found.setdefault(id(said.node), said)
-    for said in found.values():
-        if said.why_not:
-            yield refused(said, said.why_not)
+    for place in said(plan):
+        if place.why_not:
+            yield refused(place, place.why_not)
         else:
             why = "every worker takes the script's batch size"
-            yield Ruling.apply("TF211", said, why, data=said)
+            yield Ruling.apply("TF211", place, why, data=place)
     yield from fixed_counts(plan)
 
 

@@ -280,7 +280,7 @@ Exit status:
 @click.option(
     "--explain-numbers",
     cls=FrameworkOption,
-    frameworks=("pytorch",),
+    frameworks=("pytorch", "tensorflow"),
     type=click.IntRange(min=1),
     metavar="N",
     help="Say what batches, steps, schedules and rates become for N processes.",
